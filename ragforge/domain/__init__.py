@@ -1,0 +1,1 @@
+"""Values and pure functions: what every other layer speaks of. Imports nothing of ours."""

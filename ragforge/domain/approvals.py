@@ -1,0 +1,90 @@
+"""Consent: what is asked before something is changed, what is answered, and the rules that remember it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.json import JsonObject
+
+
+class Mode(StrEnum):
+    """How much may happen without asking."""
+
+    ASK = "ask"
+    ACCEPT_EDITS = "accept-edits"
+    PLAN = "plan"
+    """Nothing is changed: tools that change something are refused."""
+    ALL = "all"
+    """Nothing is asked. Never restored on resume."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What needs no asking in this project. Written `tool(pattern)`, e.g. `shell(git status)`.
+
+    shell: the pattern's words are the first words of a simple command. A final `*` is not needed.
+    edit, write and read: a path pattern as in gitignore, relative to the project.
+    """
+
+    tool: str
+    pattern: str
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.pattern})"
+
+
+def parse_rule(text: str) -> Rule:
+    """The rule written as `tool(pattern)`. Raises UsageError with an example where it is not."""
+    name, bracket, rest = text.strip().partition("(")
+    pattern = rest[:-1].strip() if rest.endswith(")") else ""
+    if not (bracket and name.isidentifier() and pattern):
+        raise UsageError(f"Not a rule: {text!r}. Write it like shell(git status) or edit(src/**).")
+    return Rule(name, pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolApproval:
+    """A tool call that waits for consent."""
+
+    call_id: str
+    tool: str
+    args: JsonObject
+    summary: str
+    """One line: what would happen."""
+    detail: str
+    """The whole of it: a unified diff, a command, a path."""
+    reason: str
+    """Why it is asked, e.g. "changes a file" or "outside the project"."""
+    rules: tuple[Rule, ...] = ()
+    """What "always" would add; empty where there is no "always"."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoOnApproval:
+    """The turn has used as many steps as it may; shall it go on?"""
+
+    steps: int
+
+
+ApprovalRequest: TypeAlias = ToolApproval | GoOnApproval
+
+
+class Answer(StrEnum):
+    """What the person may answer."""
+
+    ONCE = "once"
+    ALWAYS = "always"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswer:
+    """The answer, with the reason that the model hears when it is no."""
+
+    answer: Answer
+    reason: str = ""
+
+
+Approve: TypeAlias = Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]]

@@ -1,0 +1,89 @@
+"""What can go wrong and stop the caller. Every message says what was tried and what to do.
+
+RagforgeError
+├── UsageError                  wrong flag, setting, name               exit 2
+├── ModelError                  the model gave no usable answer         exit 3
+│   ├── ModelUnreachable        no network, server away
+│   ├── ModelRefusedKey         missing or wrong key
+│   ├── ModelUnknown            no such model
+│   ├── ModelOverloaded         still busy or over quota after retries
+│   ├── ContextTooLong          the request does not fit the window
+│   └── AnswerUnusable          blocked, cut, empty or malformed
+└── StoreError                  the store cannot be used                exit 4
+    ├── StoreUnavailable        cannot be opened, read or written
+    ├── StoreDamaged            integrity check failed
+    ├── StoreNewer              written by a newer version
+    └── SessionBusy             another process writes this session
+"""
+
+
+class RagforgeError(Exception):
+    """Anything that the person must hear about; `str()` is the sentence to show."""
+
+    exit_code = 1
+
+
+class UsageError(RagforgeError):
+    """What was asked for does not exist or does not fit: a flag, a setting, a name."""
+
+    exit_code = 2
+
+
+class ModelError(RagforgeError):
+    """The model gave no usable answer."""
+
+    exit_code = 3
+
+
+class ModelUnreachable(ModelError):
+    """No answer over the network: no connection, a broken one, or silence past the limit."""
+
+
+class ModelRefusedKey(ModelError):
+    """The key is missing, wrong or lacks the permission."""
+
+
+class ModelUnknown(ModelError):
+    """The provider has no model of that name."""
+
+
+class ModelOverloaded(ModelError):
+    """Busy or over quota, after the retries or because retrying today is of no use."""
+
+
+class ContextTooLong(ModelError):
+    """The request holds more tokens than the model takes."""
+
+
+class AnswerUnusable(ModelError):
+    """The answer was blocked, cut, empty or malformed."""
+
+
+class StoreError(RagforgeError):
+    """The store cannot do what was asked."""
+
+    exit_code = 4
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be opened, read or written: missing folder, full disk, no permission."""
+
+
+class StoreDamaged(StoreError):
+    """The database is not one, or failed its integrity check."""
+
+
+class StoreNewer(StoreError):
+    """The database was written by a newer version of ragforge."""
+
+
+class SessionBusy(StoreError):
+    """Another process has the session open for writing; `holder` says which."""
+
+    def __init__(self, message: str, *, holder: str) -> None:
+        super().__init__(message)
+        self.holder = holder
+
+
+class Conflict(RagforgeError):
+    """Something exists already, or no longer is what it was expected to be."""

@@ -1,0 +1,121 @@
+"""Messages: what goes to a model and comes back, in a form that no provider owns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ragforge.domain.json import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A piece of text, whole, as typed or pasted."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image by its content's hash; the bytes lie in the blob store."""
+
+    blob: str
+    mime: str
+    name: str = ""
+
+
+Part: TypeAlias = TextPart | ImagePart
+Parts: TypeAlias = tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """A tool call that a model asks for. `id` is ours; `provider_id` is what the provider called it."""
+
+    id: str
+    name: str
+    args: JsonObject
+    provider_id: str = ""
+    malformed: str = ""
+    """Why the arguments could not be read, where they could not; `args` is empty then."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What the person said."""
+
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMessage:
+    """What a model said in one step.
+
+    native: the message exactly as the provider wants it back (thought signatures included), or None
+    where it was not made by a provider. It is sent back verbatim to the same provider and model;
+    for any other one the message is made anew from `text` and `calls`.
+    """
+
+    provider: str
+    model: str
+    text: str
+    calls: tuple[CallRequest, ...] = ()
+    native: JsonObject | None = None
+    thoughts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a tool answered, as the model hears it."""
+
+    call_id: str
+    name: str
+    text: str
+    failed: bool = False
+    provider_id: str = ""
+    images: tuple[ImagePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMessage:
+    """The results of all calls of one step, in the order in which they were asked for."""
+
+    results: tuple[CallResult, ...]
+
+
+Message: TypeAlias = UserMessage | ModelMessage | ToolMessage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model is told of it. `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: JsonObject = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    """The text of the parts; an image stands as its name in brackets."""
+    return "\n".join(
+        part.text if isinstance(part, TextPart) else f"[image {part.name or part.blob[:12]}]"
+        for part in parts
+    )
+
+
+def parts_to_json(parts: Sequence[Part]) -> list[JsonObject]:
+    """The parts as JSON, as the stores keep them."""
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, TextPart)
+        else {"type": "image", "blob": part.blob, "mime": part.mime, "name": part.name}
+        for part in parts
+    ]
+
+
+def parts_from_json(items: Sequence[JsonObject]) -> Parts:
+    """The inverse of `parts_to_json`. Raises KeyError for a kind of part that this version lacks."""
+    kinds = {
+        "text": lambda item: TextPart(str(item["text"])),
+        "image": lambda item: ImagePart(str(item["blob"]), str(item["mime"]), str(item.get("name", ""))),
+    }
+    return tuple(kinds[str(item["type"])](item) for item in items)

@@ -1,0 +1,136 @@
+"""The nouns that are stored: projects, sessions, turns, steps, tool calls."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from ragforge.domain.json import JsonObject
+from ragforge.domain.messages import ImagePart, ModelMessage, Parts
+from ragforge.domain.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A git root, else a directory. The id is random; a local map of paths finds it again."""
+
+    id: str
+    name: str
+    created_at: datetime
+    git_remote: str = ""
+    first_commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSession:
+    """A conversation bound to the directory it works in; `head` is the newest turn on its path."""
+
+    id: str
+    project_id: str
+    cwd: str
+    started_at: datetime
+    last_activity_at: datetime
+    title: str = ""
+    model: str = ""
+    mode: str = "ask"
+    head: str | None = None
+    forked_from: str | None = None
+    """The session that this one was forked from, if any."""
+    user: str = ""
+    host: str = ""
+
+
+class TurnStatus(StrEnum):
+    """How a turn stands. All but RUNNING are ends."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    CONTINUED = "continued"
+    """A queued message went in at a tool boundary; the child turn begins with it."""
+    STOPPED = "stopped"
+    """A limit was reached: model calls, price, or the person declined to go on."""
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message of the person and all that followed it, level 0 of memory."""
+
+    id: str
+    session_id: str
+    parent: str | None
+    index: int
+    """Depth in the tree, from 0 at the root."""
+    user: Parts
+    started_at: datetime
+    status: TurnStatus = TurnStatus.RUNNING
+    assistant: str = ""
+    """The model's text of all steps, paragraphs between them."""
+    model: str = ""
+    ended_at: datetime | None = None
+    error: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    """None where a price was unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """What is written when a turn ends, however it ended."""
+
+    turn_id: str
+    status: TurnStatus
+    assistant: str
+    ended_at: datetime
+    error: str = ""
+    last_step: "Step | None" = None
+    """The step that no tool call has stored yet, usually the final answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One answer of the model within a turn: text, and the calls it asked for."""
+
+    turn_id: str
+    index: int
+    message: ModelMessage
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    interrupted: bool = False
+    """The answer did not arrive whole; it is shown, and sent back as plain text only."""
+
+
+class CallStatus(StrEnum):
+    """How a tool call ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    DENIED = "denied"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call that ended."""
+
+    id: str
+    """The id of the `CallRequest` it answers."""
+    turn_id: str
+    step_index: int
+    position: int
+    """Its place among the calls of its step, from 0."""
+    name: str
+    args: JsonObject
+    status: CallStatus
+    result: str
+    """What the model heard: the whole, or head and tail with a note where the rest lies."""
+    started_at: datetime
+    duration_ms: int
+    result_chars: int = 0
+    """Length of the whole result."""
+    result_blob: str | None = None
+    """Hash of the whole result in the blob store, where `result` was cut."""
+    diff: str = ""
+    """What an edit changed, as a unified diff, for the person."""
+    images: tuple[ImagePart, ...] = ()
+    provider_id: str = ""

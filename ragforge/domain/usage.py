@@ -1,0 +1,61 @@
+"""Tokens and money."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more model calls.
+
+    input_tokens holds the cached ones too; output_tokens holds no thoughts (`thought_tokens` are
+    separate and billed as output).
+    """
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    thought_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            self.thought_tokens + other.thought_tokens,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        """Everything that was read or written."""
+        return self.input_tokens + self.output_tokens + self.thought_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens."""
+
+    input_usd: float
+    output_usd: float
+    cached_usd: float
+
+
+def cost_usd(usage: Usage, price: Price | None) -> float | None:
+    """What the usage costs, or None where the price is unknown: never a silent 0."""
+    if price is None:
+        return None
+    fresh = max(0, usage.input_tokens - usage.cached_tokens)
+    written = usage.output_tokens + usage.thought_tokens
+    return (
+        fresh * price.input_usd + usage.cached_tokens * price.cached_usd + written * price.output_usd
+    ) / 1_000_000
+
+
+def sum_costs(costs: Iterable[float | None]) -> float | None:
+    """The sum, or None as soon as one part is unknown."""
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total

@@ -1,0 +1,1 @@
+"""Models behind one stream of events; a file a provider, chosen by `provider:model`."""

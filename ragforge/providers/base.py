@@ -1,0 +1,64 @@
+"""The contract of a provider."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragforge.domain.events import ModelEvent
+from ragforge.domain.messages import Message, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """All that a model is given. Nothing of it is kept by the provider."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
+    """What the model takes and gives, in tokens."""
+
+    context_tokens_max: int
+    output_tokens_max: int
+
+
+LoadBlob = Callable[[str], Awaitable[bytes]]
+"""The bytes of an image part by its hash."""
+
+
+class Provider(Protocol):
+    """A model that answers. `name:model` is how the person names it.
+
+    Constructing one is cheap: whatever is slow to import or build is loaded in a thread at first use.
+    """
+
+    name: str
+    model: str
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """The answer as it arrives; the last event is `AnswerEnded`.
+
+        Consecutive messages of the person's side (tool results, then a message) are merged as the
+        provider's protocol wants. Closing or cancelling it ends the HTTP stream at once.
+        Raises ModelError (its subclasses say which) before or within the answer.
+        """
+        ...
+
+    async def limits(self) -> ModelLimits:
+        """The model's limits, asked once. Raises ModelError."""
+        ...
+
+    async def verify(self) -> None:
+        """Prove by one cheap call that key, endpoint and model work. Raises ModelError."""
+        ...
+
+    async def models(self) -> list[str]:
+        """Names of the models that can be chosen. Raises ModelError."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...

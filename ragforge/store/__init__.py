@@ -1,0 +1,1 @@
+"""Where everything is kept: one contract, one implementation a URL scheme, and what stays on this machine."""

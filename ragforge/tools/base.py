@@ -1,0 +1,118 @@
+"""The contract of a tool. A tool returns its failures: the model must hear them; it never raises them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from ragforge.domain.json import JsonObject
+from ragforge.domain.messages import ImagePart, ToolSpec
+from ragforge.domain.search import Hit
+
+if TYPE_CHECKING:  # jobs import this module
+    from ragforge.tools.jobs import Jobs
+
+Args = TypeVar("Args", bound=msgspec.Struct)
+
+
+class Effect(StrEnum):
+    """What a tool may do to the world; consent depends on it."""
+
+    READ = "read"
+    WRITE = "write"
+    SHELL = "shell"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answers.
+
+    text: whole, as the model hears it; what is too long is cut later, by the caller, who keeps the whole.
+    diff: a unified diff for the person, where a file changed.
+    """
+
+    text: str
+    failed: bool = False
+    diff: str = ""
+    images: tuple[ImagePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do, told before it is done.
+
+    paths: absolute, links resolved, whatever it reads or writes.
+    detail: a unified diff, a command, or nothing.
+    refused: why it cannot be done at all (the old text is not in the file, ...); nothing is asked then.
+    """
+
+    detail: str = ""
+    paths: tuple[Path, ...] = ()
+    refused: str = ""
+
+
+@dataclass(slots=True)
+class ReadFiles:
+    """What the model has seen of each file in this session: the hash of the content it read or wrote."""
+
+    hashes: dict[Path, str] = field(default_factory=dict[Path, str])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool is given to work with.
+
+    cwd: the session's folder, where relative paths start; root: the project's, links resolved.
+    env: the environment for children, already without keys and passwords.
+    emit: call with output as it comes, from the event loop.
+    """
+
+    cwd: Path
+    root: Path
+    env: dict[str, str]
+    read_files: ReadFiles
+    jobs: "Jobs"
+    search: Callable[[str, int], Awaitable[list[Hit]]]
+    put_blob: Callable[[bytes], Awaitable[str]]
+    emit: Callable[[str], None]
+    shell_timeout_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[Args]):
+    """A tool: what the model is told, and what is run.
+
+    summarise: the one line that the person sees (a path, a pattern, a command).
+    preview: what the call would do; needed where effect is not READ or paths may leave the project.
+    """
+
+    name: str
+    description: str
+    effect: Effect
+    args_type: type[Args]
+    run: Callable[[Args, ToolContext], Awaitable[ToolResult]]
+    summarise: Callable[[Args], str]
+    preview: Callable[[Args, ToolContext], Awaitable[Preview]]
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The declaration for the model, its schema made from `args_type`."""
+        return ToolSpec(self.name, self.description, schema_of(self.args_type))
+
+    def parse(self, args: JsonObject) -> Args:
+        """The arguments, checked. Raises msgspec.ValidationError that says which one and why."""
+        return msgspec.convert(args, self.args_type)
+
+
+AnyTool = Tool[Any]
+
+
+def schema_of(args_type: type[msgspec.Struct]) -> JsonObject:
+    """A flat JSON schema of type object, without `$ref`, as the models' services take it."""
+    (schema,), components = msgspec.json.schema_components((args_type,))
+    flat: dict[str, Any] = dict(components[args_type.__name__] if "$ref" in schema else schema)
+    flat.pop("title", None)
+    return flat
