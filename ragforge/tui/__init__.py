@@ -1,0 +1,1 @@
+"""The terminal interface: draws events, asks questions, holds no logic."""
