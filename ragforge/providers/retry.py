@@ -1,0 +1,86 @@
+"""Trying again, before the first event only: what a person has read is never repeated."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from ragforge.domain.errors import ModelError
+from ragforge.domain.events import ModelEvent, RetryWaiting
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how long. Without a word from the server the wait doubles from `delay_s_first`."""
+
+    attempts_max: int = 5
+    delay_s_max: float = 60.0
+    delay_s_first: float = 1.0
+
+
+class Retryable(Exception):
+    """An attempt failed in a way that may pass.
+
+    error: what the person hears when it does not. reason: a few words for the countdown, e.g. "429".
+    delay_s: how long the server asks to wait; attempts_max: fewer attempts than the policy's.
+    """
+
+    def __init__(
+        self,
+        error: ModelError,
+        *,
+        reason: str,
+        delay_s: float | None = None,
+        attempts_max: int | None = None,
+    ) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.reason = reason
+        self.delay_s = delay_s
+        self.attempts_max = attempts_max
+
+
+async def retried(
+    attempt: Callable[[], AsyncGenerator[ModelEvent, None]], policy: RetryPolicy
+) -> AsyncGenerator[ModelEvent, None]:
+    """The events of the first attempt that gives one; a RetryWaiting before each further attempt.
+
+    `RetryWaiting.attempt` is the number of the attempt that follows. Cancelling ends the wait.
+    Raises the `error` of a Retryable when attempts run out, when an event was already given, or when
+    the server asks for a wait longer than `delay_s_max`; any other exception as it is.
+    """
+    number = 1
+    while True:
+        begun = False
+        try:
+            async with aclosing(attempt()) as events:
+                async for event in events:
+                    begun = True
+                    yield event
+            return
+        except Retryable as failure:
+            attempts_max = min(policy.attempts_max, failure.attempts_max or policy.attempts_max)
+            delay_s = _delay_s(failure, policy, number)
+            if begun or number >= attempts_max or delay_s > policy.delay_s_max:
+                raise _given_up(failure, number) from failure
+            waiting = RetryWaiting(failure.reason, delay_s, number + 1, attempts_max)
+        yield waiting
+        await asyncio.sleep(waiting.delay_s)
+        number += 1
+
+
+def _delay_s(failure: Retryable, policy: RetryPolicy, number: int) -> float:
+    """How long to wait after attempt `number`."""
+    if failure.delay_s is not None:
+        return failure.delay_s
+    # Clients that failed together should not come back together.
+    doubled = policy.delay_s_first * 2 ** (number - 1)
+    return min(policy.delay_s_max, doubled) * random.uniform(0.5, 1.0)
+
+
+def _given_up(failure: Retryable, number: int) -> ModelError:
+    """The error with the number of attempts, where there was more than one."""
+    if number == 1:
+        return failure.error
+    return type(failure.error)(f"{failure.error} Tried {number} times.")
