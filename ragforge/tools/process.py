@@ -1,0 +1,231 @@
+"""A shell command as a process that can be ended whole: its own session, no terminal, output cleaned."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ragforge.tools.process_output import OutputCleaner
+
+CHUNK_BYTES = 65_536
+GRACE_S = 2.0
+"""How long a process may tidy up after SIGTERM before SIGKILL."""
+DRAIN_S = 0.5
+"""How long output is still read once the shell has exited but something else holds the pipe open."""
+POLL_S = 0.02
+KILL_ROUNDS_MAX = 50
+MARKER = "RAGFORGE_PROCESS"
+
+# Ends the group when the standard input closes, which the kernel does for us even after a SIGKILL.
+GUARD = 'read -r _; kill -TERM -- "-$1"; sleep 2; kill -KILL -- "-$1"'
+
+
+def find_shell() -> str:
+    """The path of bash, or of sh where there is no bash."""
+    return shutil.which("bash") or "/bin/sh"
+
+
+class ShellProcess:
+    """A running shell command. Made by `start_shell`.
+
+    The command leads a session of its own, so that everything it starts can be found and ended. A guard
+    process ends it when ragforge itself is killed. (PR_SET_PDEATHSIG would need code between fork and
+    exec, which is unsafe beside threads, and would reach the shell only, not what it started.)
+    """
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        guard: asyncio.subprocess.Process,
+        marker: str,
+        reading: "asyncio.Task[None]",
+    ) -> None:
+        self._process = process
+        self._guard = guard
+        self._marker = marker
+        self._reading = reading
+
+    @property
+    def pid(self) -> int:
+        """The shell's process id, which is also its session's and its group's."""
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative for the signal that ended it."""
+        return self._process.returncode
+
+    async def wait(self) -> int:
+        """The exit code, once the shell has ended and its output is read.
+
+        Something that outlives the shell and holds the output open is waited for DRAIN_S only.
+        """
+        code = await self._process.wait()
+        await asyncio.wait([self._reading], timeout=DRAIN_S)
+        return code
+
+    async def end(self, *, grace_s: float = GRACE_S) -> int:
+        """End everything the command started; the number of processes that still ran.
+
+        SIGTERM first, SIGKILL after grace_s. Cancelling this does not stop it.
+        """
+        return await _finish_despite_cancel(self._end(grace_s=grace_s, detached=True))
+
+    async def end_leftovers(self) -> int:
+        """End what the command left behind in its session; how many there were.
+
+        Programs that left the session on purpose, as daemons do, are let be.
+        """
+        return await _finish_despite_cancel(self._end(grace_s=GRACE_S, detached=False))
+
+    async def _end(self, *, grace_s: float, detached: bool) -> int:
+        def running() -> set[int]:
+            return find_running(self.pid, self._marker if detached else None)
+
+        found = await asyncio.to_thread(running)
+        _signal_all(found, signal.SIGTERM)
+        left = await _wait_until_gone(running, timeout_s=grace_s) if found else set[int]()
+        for _ in range(KILL_ROUNDS_MAX):  # again, since what is being killed may still fork
+            if not left:
+                break
+            _signal_all(left, signal.SIGKILL)
+            left = await _wait_until_gone(running, timeout_s=POLL_S)
+        await self._process.wait()
+        await asyncio.wait([self._reading], timeout=DRAIN_S)
+        self._reading.cancel()
+        with contextlib.suppress(ProcessLookupError):
+            self._guard.kill()
+        await self._guard.wait()
+        return len(found)
+
+
+async def start_shell(
+    command: str, *, cwd: Path, env: Mapping[str, str], on_output: Callable[[str], None]
+) -> ShellProcess:
+    """The command, started. `on_output` gets clean text as it comes. Raises OSError where it cannot start."""
+    marker = uuid.uuid4().hex
+    read_end, write_end = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            find_shell(),
+            "-c",
+            command,
+            cwd=cwd,
+            env={**env, MARKER: marker},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=write_end,
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+    reading = asyncio.create_task(_read_output(read_end, on_output))
+    guard = await asyncio.create_subprocess_exec(
+        "/bin/sh",
+        "-c",
+        GUARD,
+        "guard",
+        str(process.pid),
+        env={"PATH": os.defpath},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return ShellProcess(process, guard, marker, reading)
+
+
+async def _read_output(read_end: int, on_output: Callable[[str], None]) -> None:
+    # A pipe of our own: asyncio's would make wait() last until every holder of the pipe has closed it.
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=CHUNK_BYTES)
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
+    )
+    cleaner = OutputCleaner()
+    try:
+        while chunk := await reader.read(CHUNK_BYTES):
+            if text := cleaner.feed(chunk):
+                on_output(text)
+    finally:
+        transport.close()
+        if text := cleaner.close():
+            on_output(text)
+
+
+async def _finish_despite_cancel(work: "asyncio._CoroutineLike[int]") -> int:
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
+
+
+async def _wait_until_gone(running: Callable[[], set[int]], *, timeout_s: float) -> set[int]:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while left := await asyncio.to_thread(running):
+        if loop.time() >= deadline:
+            break
+        await asyncio.sleep(POLL_S)
+    return left
+
+
+def _signal_all(pids: set[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def find_running(session: int, marker: str | None) -> set[int]:
+    """The ids of processes of a session, and of those with the marker in their environment.
+
+    Dead ones that nobody has collected yet do not count.
+    """
+    if not Path("/proc/self/stat").exists():
+        return _find_in_group(session)
+    wanted = f"{MARKER}={marker}".encode() if marker else None
+    found: set[int] = set()
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            # The name in brackets may hold spaces and brackets: what counts comes after the last one.
+            state, _, _, its_session, *_ = (
+                Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split(maxsplit=4)
+            )
+            if state in b"ZX":
+                continue
+            if int(its_session) == session or (wanted and wanted in _environment(entry.path)):
+                found.add(int(entry.name))
+    return found
+
+
+def _environment(process: str) -> list[bytes]:
+    try:
+        return Path(process, "environ").read_bytes().split(b"\0")
+    except OSError:  # another person's process
+        return []
+
+
+def _find_in_group(group: int) -> set[int]:
+    # Without /proc (macOS): ps tells the group, not the session.
+    import subprocess  # noqa: PLC0415 - needed on such systems only
+
+    listing = subprocess.run(
+        ["/bin/ps", "-A", "-o", "pid=,pgid=,state="], capture_output=True, text=True, check=False
+    )
+    rows = (line.split() for line in listing.stdout.splitlines())
+    return {int(row[0]) for row in rows if len(row) == 3 and row[1] == str(group) and row[2][0] != "Z"}
