@@ -1,0 +1,220 @@
+"""The calls of one step: checked, consented to, run, stored as each ends."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import msgspec
+
+from ragforge.agent.parts import AgentParts, Progress
+from ragforge.agent.permissions import Allow, Ask, Refuse
+from ragforge.domain.approvals import Answer, ToolApproval
+from ragforge.domain.errors import StoreError
+from ragforge.domain.events import ToolEnded, ToolOutput, ToolStarted
+from ragforge.domain.ids import now
+from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
+from ragforge.domain.turns import CallStatus, Step, ToolCall
+from ragforge.tools.base import AnyTool, Effect, Preview, ToolResult
+from ragforge.tools.limits import RESULT_CHARS_MAX, cut_result
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Why a call does not run, as the model hears it."""
+
+    text: str
+    status: CallStatus = CallStatus.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A call whose arguments were read and whose effect is known."""
+
+    tool: AnyTool
+    args: msgspec.Struct
+    preview: Preview
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenCall:
+    """A call under way."""
+
+    parts: AgentParts
+    progress: Progress
+    step: Step
+    request: CallRequest
+    position: int
+    started_at: datetime = field(default_factory=now)
+    started_s: float = field(default_factory=time.monotonic)
+
+    async def end(self, result: ToolResult, status: CallStatus) -> ToolCall:
+        """Keep it, whole: what is too long for the model goes to the blob store."""
+        redact = self.parts.redact
+        text = redact.text(result.text)
+        long = len(text) > RESULT_CHARS_MAX
+        blob = await self.parts.context.put_blob(text.encode("utf-8", "replace")) if long else None
+        ended = ToolCall(
+            id=self.request.id,
+            turn_id=self.progress.turn_id,
+            step_index=self.step.index,
+            position=self.position,
+            name=self.request.name,
+            args=redact.json(self.request.args),
+            status=status,
+            result=cut_result(text, reference=blob).text if blob else text,
+            started_at=self.started_at,
+            duration_ms=round((time.monotonic() - self.started_s) * 1000),
+            result_chars=len(text),
+            result_blob=blob,
+            diff=redact.text(result.diff),
+            images=result.images,
+            provider_id=self.request.provider_id,
+        )
+        await self.parts.record.add_call(ended, self.step)
+        self.progress.stored.add(self.step.index)
+        await self.parts.events.send(ToolEnded(ended))
+        return ended
+
+
+async def execute_calls(
+    parts: AgentParts, progress: Progress, step: Step, done: Sequence[ToolCall] = ()
+) -> ToolMessage:
+    """The results of the step's calls, in their order, each stored as it ended.
+
+    done: calls of this step that ended in an earlier run; they are not repeated. Calls that only read
+    run at the same time where they stand next to one another.
+    """
+    ended = {call.id: call for call in done}
+    together: list[tuple[_OpenCall, _Ready]] = []
+
+    async def run_waiting() -> None:
+        for call in await _run_together(together):
+            ended[call.id] = call
+        together.clear()
+
+    for position, request in enumerate(step.message.calls):
+        if request.id in ended:
+            continue
+        call = _OpenCall(parts, progress, step, request, position)
+        ready = await _prepare(call)
+        if isinstance(ready, _Refused):
+            ended[request.id] = await call.end(ToolResult(ready.text, failed=True), ready.status)
+        elif ready.tool.effect is Effect.READ:
+            together.append((call, ready))
+        else:
+            await run_waiting()
+            ended[request.id] = await _run(call, ready)
+    await run_waiting()
+    return ToolMessage(tuple(_heard(ended[request.id]) for request in step.message.calls))
+
+
+def _heard(call: ToolCall) -> CallResult:
+    failed = call.status is not CallStatus.OK
+    return CallResult(call.id, call.name, call.result, failed, call.provider_id, call.images)
+
+
+async def _prepare(call: _OpenCall) -> _Ready | _Refused:
+    """The call, ready to run and consented to, or why it does not run."""
+    request, parts = call.request, call.parts
+    tool = parts.tools.get(request.name)
+    args = _read_args(request, tool)
+    summary = tool.summarise(args) if tool and not isinstance(args, _Refused) else ""
+    await parts.events.send(
+        ToolStarted(request.id, request.name, parts.redact.json(request.args), parts.redact.text(summary))
+    )
+    if tool is None:
+        known = ", ".join(sorted(parts.tools))
+        return _Refused(f"There is no tool called {request.name!r}. There are: {known}.")
+    if isinstance(args, _Refused):
+        return args
+    preview = await tool.preview(args, parts.context)
+    if preview.refused:
+        return _Refused(preview.refused)
+    ready = _Ready(tool, args, preview)
+    return await _ask_consent(call, ready) or ready
+
+
+def _read_args(request: CallRequest, tool: AnyTool | None) -> msgspec.Struct | _Refused:
+    if request.malformed:
+        return _Refused(f"The arguments could not be read: {request.malformed}. Send them as a JSON object.")
+    if tool is None:
+        return _Refused("")
+    try:
+        return tool.parse(request.args)
+    except msgspec.ValidationError as error:
+        return _Refused(f"The arguments do not fit {request.name}: {error}.")
+
+
+async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
+    """None when the call may run, else what the model hears."""
+    parts = call.parts
+    decision = parts.consent(ready.tool, call.request.args, ready.preview)
+    match decision:
+        case Allow():
+            return None
+        case Refuse():
+            return _Refused(decision.reason, CallStatus.DENIED)
+        case Ask():
+            pass
+    # The step waits for a person now, perhaps for days: store it before asking.
+    await parts.record.save_step(call.step)
+    call.progress.stored.add(call.step.index)
+    answer = await parts.approve(
+        ToolApproval(
+            call_id=call.request.id,
+            tool=ready.tool.name,
+            args=parts.redact.json(call.request.args),
+            summary=parts.redact.text(ready.tool.summarise(ready.args)),
+            detail=parts.redact.text(ready.preview.detail),
+            reason=decision.reason,
+            rules=decision.rules,
+        )
+    )
+    match answer.answer:
+        case Answer.ONCE:
+            return None
+        case Answer.ALWAYS:
+            await parts.add_rules(decision.rules)
+            return None
+        case Answer.NO:
+            why = f" They said: {answer.reason}" if answer.reason else ""
+            return _Refused(f"The person declined this call; nothing was done.{why}", CallStatus.DENIED)
+
+
+async def _run_together(calls: Sequence[tuple[_OpenCall, _Ready]]) -> list[ToolCall]:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(_run(call, ready)) for call, ready in calls]
+    except* StoreError as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in running]
+
+
+async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
+    parts = call.parts
+
+    def emit(text: str) -> None:
+        parts.events.offer(ToolOutput(call.request.id, parts.redact.text(text)))
+
+    try:
+        result = await ready.tool.run(ready.args, replace(parts.context, emit=emit))
+    except asyncio.CancelledError:
+        stopped = ToolResult(
+            "Interrupted by the person while it ran; it may have done part of its work.", failed=True
+        )
+        await asyncio.shield(call.end(stopped, CallStatus.INTERRUPTED))
+        raise
+    except Exception as error:
+        # A tool returns its failures; what it raises is a mistake of ours, and must not end the turn.
+        log.exception("The tool %s failed unexpectedly", ready.tool.name)
+        result = ToolResult(
+            f"{ready.tool.name} failed unexpectedly: {type(error).__name__}: {error}", failed=True
+        )
+    if instructions := parts.instructions_for(ready.preview.paths):
+        result = replace(result, text=f"{result.text}\n\n{instructions}")
+    return await call.end(result, CallStatus.FAILED if result.failed else CallStatus.OK)

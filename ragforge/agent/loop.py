@@ -1,0 +1,106 @@
+"""The loop of a turn: ask the model, run what it asks for, until it asks for nothing more."""
+
+import json
+from collections.abc import Sequence
+
+from ragforge.agent.execute import execute_calls
+from ragforge.agent.parts import AgentParts, Outcome, Progress
+from ragforge.agent.step import ask_model
+from ragforge.domain.approvals import Answer, GoOnApproval
+from ragforge.domain.events import Notice
+from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
+from ragforge.domain.turns import Step, ToolCall, TurnStatus
+from ragforge.domain.usage import sum_costs
+
+STREAK_REMINDED_AT = (3, 5)
+STREAK_MAX = 8
+"""The same call with the same arguments, this often in a row, is a model that is stuck."""
+
+
+async def run_turn(
+    parts: AgentParts,
+    progress: Progress,
+    *,
+    pending: Step | None = None,
+    done: Sequence[ToolCall] = (),
+) -> Outcome:
+    """How the turn ended. `progress` holds what it came to, also when this raises or is cancelled.
+
+    pending: a step of an earlier run whose calls have not all run; `done` are those that have.
+    Raises ModelError when the model gives no usable answer, StoreError when something cannot be kept.
+    """
+    streak = _Streak()
+    step, finished_calls = pending, done
+    while True:
+        if step is None:
+            if stop := await _may_go_on(parts, progress):
+                return stop
+            step = await ask_model(parts, progress)
+            finished_calls = ()
+            progress.messages.append(step.message)
+        if not step.message.calls:
+            return Outcome(TurnStatus.FINISHED)
+        if stop := streak.stop_for(step.message.calls):
+            return stop
+        results = await execute_calls(parts, progress, step, finished_calls)
+        progress.messages.append(streak.remind(results))
+        if parts.has_queued():
+            return Outcome(TurnStatus.CONTINUED)
+        step = None
+
+
+async def _may_go_on(parts: AgentParts, progress: Progress) -> Outcome | None:
+    """None to go on, else how the turn stops here."""
+    limits, calls = parts.limits, progress.model_calls
+    if limits.model_calls_max is not None and calls >= limits.model_calls_max:
+        return Outcome(TurnStatus.STOPPED, f"Stopped after {calls} model calls, as --max-turns says.")
+    if limits.price_usd_max is not None:
+        spent = sum_costs((parts.spent_usd, progress.cost_usd))
+        if spent is None:
+            await parts.events.send(
+                Notice("The price of this model is unknown, so the price limit cannot be kept.")
+            )
+        elif spent >= limits.price_usd_max:
+            return Outcome(
+                TurnStatus.STOPPED, f"Stopped at ${spent:.4f}: the limit is ${limits.price_usd_max:.4f}."
+            )
+    if calls and calls % limits.steps_max == 0:
+        answer = await parts.approve(GoOnApproval(calls))
+        if answer.answer is Answer.NO:
+            return Outcome(TurnStatus.STOPPED, f"Stopped after {calls} steps. /retry goes on from here.")
+    return None
+
+
+class _Streak:
+    """Counts the same call made again and again."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._length = 0
+
+    def stop_for(self, calls: Sequence[CallRequest]) -> Outcome | None:
+        """How the turn stops, when these calls make the streak too long."""
+        for call in calls:
+            key = f"{call.name} {json.dumps(call.args, sort_keys=True)}"
+            self._length = self._length + 1 if key == self._last else 1
+            self._last = key
+            if self._length >= STREAK_MAX:
+                return Outcome(
+                    TurnStatus.STOPPED,
+                    f"Stopped: the model made the same call ({call.name}) {STREAK_MAX} times in a row.",
+                )
+        return None
+
+    def remind(self, results: ToolMessage) -> ToolMessage:
+        """The results, with a word to the model when it repeats itself."""
+        if self._length not in STREAK_REMINDED_AT:
+            return results
+        *others, last = results.results
+        reminder = (
+            f"\n\n(This is the same call for the {self._length}th time in a row, with the same arguments. "
+            "Its result will not change: try something else, or say what is missing.)"
+        )
+        told = CallResult(
+            last.call_id, last.name, last.text + reminder, last.failed, last.provider_id, last.images
+        )
+        return ToolMessage((*others, told))

@@ -1,0 +1,139 @@
+"""What a running turn works with, and what it has come to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ragforge.agent.permissions import Decision
+from ragforge.domain.approvals import Approve, Rule
+from ragforge.domain.events import AgentEvent, ToolOutput
+from ragforge.domain.json import JsonObject
+from ragforge.domain.messages import Message
+from ragforge.domain.redact import Redactor
+from ragforge.domain.turns import Step, ToolCall, TurnStatus
+from ragforge.domain.usage import Usage, sum_costs
+from ragforge.providers.base import ModelRequest, Provider
+from ragforge.tools.base import AnyTool, Preview, ToolContext
+
+EVENTS_WAITING_MAX = 1_000
+
+
+class Events:
+    """The way of a turn's events to whoever shows them, in order."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[AgentEvent | None] = asyncio.Queue(EVENTS_WAITING_MAX)
+
+    async def send(self, event: AgentEvent) -> None:
+        """Hand over an event that must arrive; waits while the receiver is behind."""
+        await self._queue.put(event)
+
+    def offer(self, event: ToolOutput) -> None:
+        """Hand over live output. Dropped while the receiver is far behind: the result holds it anyway."""
+        if self._queue.qsize() < EVENTS_WAITING_MAX // 2:
+            self._queue.put_nowait(event)
+
+    async def end(self) -> None:
+        """Say that nothing more will come."""
+        await self._queue.put(None)
+
+    async def next(self) -> AgentEvent | None:
+        """The next event, or None at the end."""
+        return await self._queue.get()
+
+
+class Recorder(Protocol):
+    """Where a turn is stored while it runs."""
+
+    async def save_step(self, step: Step) -> None:
+        """Keep a step whose calls have not run yet."""
+        ...
+
+    async def add_call(self, call: ToolCall, step: Step) -> None:
+        """Keep a call that ended, and its step."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A request that fits the model's window, and what had to go for it."""
+
+    request: ModelRequest
+    tokens: int
+    """Estimated."""
+    tokens_max: int
+    stubbed_results: int = 0
+    dropped_turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """Where a turn pauses or stops."""
+
+    steps_max: int = 50
+    """Model calls after which the person is asked whether to go on."""
+    model_calls_max: int | None = None
+    """Model calls after which the run stops, nobody being asked."""
+    price_usd_max: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentParts:
+    """What the loop works with.
+
+    consent: what may happen without asking, by the mode and rules of this very moment.
+    fit: makes a request of the messages that uses at most this share of the window.
+    spent_usd: what the session cost before this turn.
+    has_queued: whether the person has typed something that should go in at the next boundary.
+    instructions_for: project instructions that apply to these paths and were not given yet.
+    """
+
+    provider: Provider
+    tools: Mapping[str, AnyTool]
+    context: ToolContext
+    consent: Callable[[AnyTool, JsonObject, Preview], Decision]
+    add_rules: Callable[[tuple[Rule, ...]], Awaitable[None]]
+    approve: Approve
+    record: Recorder
+    events: Events
+    fit: Callable[[Sequence[Message], float], Awaitable[Fitted]]
+    price: Callable[[Usage], float | None]
+    redact: Redactor
+    has_queued: Callable[[], bool]
+    instructions_for: Callable[[Sequence[Path]], str]
+    limits: TurnLimits
+    spent_usd: float | None = 0.0
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a turn has come to so far. It outlives a cancelled turn, so that nothing of it is lost."""
+
+    turn_id: str
+    messages: list[Message]
+    next_index: int = 0
+    steps: list[Step] = field(default_factory=list[Step])
+    """Steps of this run that ended, stored or not; the last may be partial."""
+    stored: set[int] = field(default_factory=set[int])
+    """Indexes of steps that are in the store."""
+    model_calls: int = 0
+
+    @property
+    def unstored(self) -> Step | None:
+        """The step that only `end` can store: the final answer, or what had arrived of one."""
+        return self.steps[-1] if self.steps and self.steps[-1].index not in self.stored else None
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What this run has cost, None when a price is unknown."""
+        return sum_costs(step.cost_usd for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the loop ended."""
+
+    status: TurnStatus
+    error: str = ""

@@ -1,0 +1,163 @@
+"""One answer of the model: asked for, shown as it comes, kept however it ends."""
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import assert_never
+
+from ragforge.agent.parts import AgentParts, Fitted, Progress
+from ragforge.domain.errors import AnswerUnusable, ContextTooLong
+from ragforge.domain.events import (
+    AnswerEnded,
+    CallSeen,
+    FinishReason,
+    Notice,
+    RetryWaiting,
+    StepStarted,
+    TextDelta,
+    ThoughtDelta,
+    UsageSeen,
+    UsageUpdated,
+)
+from ragforge.domain.messages import ModelMessage
+from ragforge.domain.turns import Step
+from ragforge.domain.usage import Usage
+
+REFITS_MAX = 3
+"""How often a request that the provider found too long is made shorter and sent again."""
+
+
+@dataclass(slots=True)
+class _Arriving:
+    """What has arrived of an answer."""
+
+    text: str = ""
+    thoughts: str = ""
+    usage: Usage | None = None
+    estimated: bool = False
+    ended: AnswerEnded | None = None
+
+
+async def ask_model(parts: AgentParts, progress: Progress) -> Step:
+    """The model's next step, appended to the progress; so is what arrived before an error.
+
+    Raises ModelError, AnswerUnusable among them where the answer is blocked, cut, empty or malformed.
+    """
+    share = 1.0
+    for _ in range(REFITS_MAX):
+        try:
+            return await _ask_once(parts, progress, share)
+        except ContextTooLong:
+            # Our count of tokens is an estimate; the provider's word is final.
+            share /= 2
+    return await _ask_once(parts, progress, share)
+
+
+async def _ask_once(parts: AgentParts, progress: Progress, share: float) -> Step:
+    fitted = await parts.fit(progress.messages, share)
+    await _tell_what_went(parts, fitted)
+    await parts.events.send(StepStarted(progress.next_index, parts.provider.model))
+    progress.model_calls += 1
+    arriving = _Arriving()
+    try:
+        await _receive(parts, fitted, arriving)
+    finally:
+        step = _keep(parts, progress, arriving)
+    await _tell_usage(parts, step, arriving, fitted)
+    if reason := _why_unusable(arriving):
+        raise AnswerUnusable(reason)
+    return step
+
+
+async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> None:
+    async with aclosing(parts.provider.stream(fitted.request)) as stream:
+        async for event in stream:
+            match event:
+                case TextDelta(text):
+                    arriving.text += text
+                    await parts.events.send(event)
+                case ThoughtDelta(text):
+                    arriving.thoughts += text
+                    await parts.events.send(event)
+                case UsageSeen(usage, estimated):
+                    arriving.usage, arriving.estimated = usage, estimated
+                case RetryWaiting():
+                    await parts.events.send(event)
+                case AnswerEnded():
+                    arriving.ended = event
+                case CallSeen():
+                    pass  # the ended message holds all calls, in order
+                case _:
+                    assert_never(event)
+
+
+def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving) -> Step:
+    """Append the step to the progress, partial or whole; an answer of which nothing came is not kept."""
+    ended, usage = arriving.ended, arriving.usage or Usage()
+    partial = ModelMessage(
+        parts.provider.name, parts.provider.model, arriving.text, thoughts=arriving.thoughts
+    )
+    step = Step(
+        progress.turn_id,
+        progress.next_index,
+        message=ended.message if ended else partial,
+        usage=usage,
+        cost_usd=parts.price(usage) if arriving.usage else 0.0,
+        interrupted=ended is None or _why_unusable(arriving) != "",
+    )
+    if ended or arriving.text or arriving.thoughts or arriving.usage:
+        progress.steps.append(step)
+        progress.next_index += 1
+    return step
+
+
+async def _tell_what_went(parts: AgentParts, fitted: Fitted) -> None:
+    if fitted.dropped_turns or fitted.stubbed_results:
+        await parts.events.send(
+            Notice(
+                f"To fit the model's window of {fitted.tokens_max:,} tokens, {fitted.stubbed_results} older "
+                f"tool results were shortened and {fitted.dropped_turns} oldest turns left out of this "
+                "request. They stay in the session and are found by search."
+            )
+        )
+
+
+async def _tell_usage(parts: AgentParts, step: Step, arriving: _Arriving, fitted: Fitted) -> None:
+    used = step.usage
+    await parts.events.send(
+        UsageUpdated(
+            used,
+            step.cost_usd,
+            context_tokens=used.total_tokens or fitted.tokens,
+            context_tokens_max=fitted.tokens_max,
+            estimated=arriving.estimated or arriving.usage is None,
+        )
+    )
+
+
+def _why_unusable(arriving: _Arriving) -> str:
+    """Why the answer cannot stand as the model's step, as a sentence; empty when it can."""
+    ended = arriving.ended
+    if ended is None:
+        return "The answer broke off. What had arrived is kept; /retry asks again."
+    detail = f" ({ended.detail})" if ended.detail else ""
+    match ended.finish:
+        case FinishReason.STOP | FinishReason.CALLS:
+            if ended.message.calls or ended.message.text.strip():
+                return ""
+            return f"The model gave an empty answer{detail}. /retry asks again; /model chooses another."
+        case FinishReason.LENGTH:
+            return (
+                f"The answer was cut at the model's output limit{detail}. "
+                "What arrived is kept; ask it to go on."
+            )
+        case FinishReason.BLOCKED:
+            return (
+                f"The provider blocked the answer{detail}. "
+                "Word the request differently, or try another /model."
+            )
+        case FinishReason.MALFORMED:
+            return f"The model wrote a tool call that cannot be read{detail}. /retry asks again."
+        case FinishReason.INCOMPLETE:
+            return f"The answer ended without saying that it was complete{detail}. /retry asks again."
+        case _:
+            assert_never(ended.finish)
