@@ -87,29 +87,29 @@ async def execute_calls(
     """The results of the step's calls, in their order, each stored as it ended.
 
     done: calls of this step that ended in an earlier run; they are not repeated. Calls that only read
-    run at the same time where they stand next to one another.
+    run at the same time; one that changes something waits for those before it and runs alone.
+    Raises StoreError when a result cannot be kept.
     """
     ended = {call.id: call for call in done}
-    together: list[tuple[_OpenCall, _Ready]] = []
-
-    async def run_waiting() -> None:
-        for call in await _run_together(together):
-            ended[call.id] = call
-        together.clear()
-
-    for position, request in enumerate(step.message.calls):
-        if request.id in ended:
-            continue
-        call = _OpenCall(parts, progress, step, request, position)
-        ready = await _prepare(call)
-        if isinstance(ready, _Refused):
-            ended[request.id] = await call.end(ToolResult(ready.text, failed=True), ready.status)
-        elif ready.tool.effect is Effect.READ:
-            together.append((call, ready))
-        else:
-            await run_waiting()
-            ended[request.id] = await _run(call, ready)
-    await run_waiting()
+    reading: list[asyncio.Task[ToolCall]] = []
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for position, request in enumerate(step.message.calls):
+                if request.id in ended:
+                    continue
+                call = _OpenCall(parts, progress, step, request, position)
+                ready = await _prepare(call)
+                if isinstance(ready, _Refused):
+                    ended[request.id] = await call.end(ToolResult(ready.text, failed=True), ready.status)
+                elif ready.tool.effect is Effect.READ:
+                    reading.append(tasks.create_task(_run(call, ready)))
+                else:
+                    if reading:
+                        await asyncio.wait(reading)
+                    ended[request.id] = await _run(call, ready)
+    except* StoreError as failures:
+        raise failures.exceptions[0] from None
+    ended.update((task.result().id, task.result()) for task in reading)
     return ToolMessage(tuple(_heard(ended[request.id]) for request in step.message.calls))
 
 
@@ -184,15 +184,6 @@ async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
         case Answer.NO:
             why = f" They said: {answer.reason}" if answer.reason else ""
             return _Refused(f"The person declined this call; nothing was done.{why}", CallStatus.DENIED)
-
-
-async def _run_together(calls: Sequence[tuple[_OpenCall, _Ready]]) -> list[ToolCall]:
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(_run(call, ready)) for call, ready in calls]
-    except* StoreError as failures:
-        raise failures.exceptions[0] from None
-    return [task.result() for task in running]
 
 
 async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:

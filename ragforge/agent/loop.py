@@ -10,7 +10,6 @@ from ragforge.domain.approvals import Answer, GoOnApproval
 from ragforge.domain.events import Notice
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.turns import Step, ToolCall, TurnStatus
-from ragforge.domain.usage import sum_costs
 
 STREAK_REMINDED_AT = (3, 5)
 STREAK_MAX = 8
@@ -55,7 +54,7 @@ async def _may_go_on(parts: AgentParts, progress: Progress) -> Outcome | None:
     if limits.model_calls_max is not None and calls >= limits.model_calls_max:
         return Outcome(TurnStatus.STOPPED, f"Stopped after {calls} model calls, as --max-turns says.")
     if limits.price_usd_max is not None:
-        spent = sum_costs((parts.spent_usd, progress.cost_usd))
+        spent = progress.cost_usd
         if spent is None:
             await parts.events.send(
                 Notice("The price of this model is unknown, so the price limit cannot be kept.")

@@ -25,10 +25,12 @@ class Events:
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[AgentEvent | None] = asyncio.Queue(EVENTS_WAITING_MAX)
+        self._receiver_gone = False
 
     async def send(self, event: AgentEvent) -> None:
         """Hand over an event that must arrive; waits while the receiver is behind."""
-        await self._queue.put(event)
+        if not self._receiver_gone:
+            await self._queue.put(event)
 
     def offer(self, event: ToolOutput) -> None:
         """Hand over live output. Dropped while the receiver is far behind: the result holds it anyway."""
@@ -37,7 +39,14 @@ class Events:
 
     async def end(self) -> None:
         """Say that nothing more will come."""
-        await self._queue.put(None)
+        if not self._receiver_gone:
+            await self._queue.put(None)
+
+    def leave(self) -> None:
+        """The receiver goes: whatever is sent from now on is dropped, and nobody waits for it."""
+        self._receiver_gone = True
+        while not self._queue.empty():
+            self._queue.get_nowait()
 
     async def next(self) -> AgentEvent | None:
         """The next event, or None at the end."""
@@ -85,7 +94,6 @@ class AgentParts:
 
     consent: what may happen without asking, by the mode and rules of this very moment.
     fit: makes a request of the messages that uses at most this share of the window.
-    spent_usd: what the session cost before this turn.
     has_queued: whether the person has typed something that should go in at the next boundary.
     instructions_for: project instructions that apply to these paths and were not given yet.
     """
@@ -104,7 +112,6 @@ class AgentParts:
     has_queued: Callable[[], bool]
     instructions_for: Callable[[Sequence[Path]], str]
     limits: TurnLimits
-    spent_usd: float | None = 0.0
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from ragforge.domain.errors import RagforgeError
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.turns import ToolCall, Turn
@@ -141,6 +142,8 @@ class TurnEnded:
     """The turn's end is stored; `turn.status` and `turn.error` say how it ended."""
 
     turn: Turn
+    failure: RagforgeError | None = None
+    """What made it fail, where something did."""
 
 
 AgentEvent: TypeAlias = (

@@ -40,9 +40,11 @@ class ConversationSession:
 
 
 class TurnStatus(StrEnum):
-    """How a turn stands. All but RUNNING are ends."""
+    """How a turn stands. All but RUNNING and WAITING are ends."""
 
     RUNNING = "running"
+    WAITING = "waiting"
+    """A call of its last step waits for the person's consent; resuming asks again."""
     FINISHED = "finished"
     CONTINUED = "continued"
     """A queued message went in at a tool boundary; the child turn begins with it."""

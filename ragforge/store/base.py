@@ -101,7 +101,8 @@ class Sessions(Protocol):
     async def claim(self, session_id: str) -> Claim:
         """Become its one writer. Raises SessionBusy while another process, or this one, is.
 
-        Turns that stand as running, left by a writer that died, become interrupted.
+        Turns that stand as running, left by a writer that died, become interrupted; those that wait
+        for consent go on waiting.
         """
         ...
 
@@ -114,11 +115,15 @@ class Turns(Protocol):
         ...
 
     async def save_step(self, step: Step) -> None:
-        """Keep a step before its calls have run, because one of them waits for consent."""
+        """Keep a step before its calls have run, because one of them waits for consent: so does its turn."""
         ...
 
     async def end(self, end: TurnEnd) -> None:
         """Keep how the turn ended, its last step and its text; its usage is the sum of its steps'."""
+        ...
+
+    async def reopen(self, turn_id: str) -> None:
+        """Let a turn that ended or waits run on, and move its session's head to it."""
         ...
 
     async def get(self, turn_id: str) -> Turn | None:
@@ -138,7 +143,10 @@ class ToolCalls(Protocol):
     """The tool calls."""
 
     async def add(self, call: ToolCall, step: Step) -> None:
-        """Keep a call that ended, in one transaction with its step where that is not stored yet."""
+        """Keep a call that ended, in one transaction with its step where that is not stored yet.
+
+        A turn that waited runs again.
+        """
         ...
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:
