@@ -1,0 +1,98 @@
+"""Checking one key or value, with errors that say what is allowed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ragforge.config.schema import ANY_NAME, KEYS, SECTIONS, EndpointName, Key, KeyPath
+from ragforge.domain.errors import UsageError
+from ragforge.domain.redact import hide_url_passwords
+
+# These name providers of our own; an endpoint of the same name could never be reached.
+RESERVED_NAMES = ("gemini", "local")
+_SHOWN_MAX = 80
+
+
+def find_key(path: KeyPath, *, where: str) -> Key:
+    """The key that the path names. Raises UsageError with the nearest one where there is none."""
+    if path[0] == "endpoints" and len(path) == 3:
+        _check_endpoint_name(path[1], where=where)
+        found = KEYS.get((path[0], ANY_NAME, path[2]))
+    else:
+        found = KEYS.get(path) if ANY_NAME not in path else None
+    if found:
+        return found
+    name = ".".join(path)
+    if path in SECTIONS or (path[0] == "endpoints" and len(path) == 2):
+        inside = ", ".join(str(key) for key in KEYS.values() if key.path[0] == path[0])
+        raise UsageError(f"{where}: {name!r} is a section, not a setting. In it are: {inside}.")
+    if any(word in name.lower() for word in ("key", "token", "secret", "password")) and "key_env" not in name:
+        # The value is not shown: it may well be what the name says.
+        hint = "Keys are not kept there: set the provider's variable, or paste the key when ragforge asks."
+    else:
+        hint = _nearest(name, [str(key) for key in KEYS.values()])
+    raise UsageError(f"{where}: there is no setting {name!r}. {hint}")
+
+
+def check_value(key: Key, path: KeyPath, raw: Any, *, where: str, from_text: bool) -> Any:
+    """The value in the key's type. `from_text` reads "true", "5" and the like as what they say.
+
+    Raises UsageError that names place, key, value and what is allowed.
+    """
+    try:
+        return msgspec.convert(raw, key.type, strict=not from_text)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        asked_for_all = path == ("mode",) and raw == "all"
+        extra = " That mode is given by --yolo or /mode all, for one run." if asked_for_all else ""
+        raise UsageError(
+            f"{where}: {'.'.join(path)} = {_shown(raw)} is not allowed; allowed: {key.about.allowed}.{extra}"
+        ) from error
+
+
+def misspelt_variables(names: Iterable[str], known: list[str]) -> list[str]:
+    """A notice for each variable that looks like a misspelt one of ours.
+
+    Others are left in peace: a variable may belong to a newer version or to a script of the user's.
+    """
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        return []
+    from difflib import get_close_matches  # only in the rare case: keeps the start light
+
+    found = [(name, get_close_matches(name, known, n=1, cutoff=0.85)) for name in unknown]
+    return [f"The variable {name} is not read. Do you mean {near[0]}?" for name, near in found if near]
+
+
+def _check_endpoint_name(name: str, *, where: str) -> None:
+    try:
+        msgspec.convert(name, EndpointName)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{where}: {_shown(name)} cannot name an endpoint; allowed are small letters, digits, - and _, "
+            "40 at most, a letter first."
+        ) from error
+    if name in RESERVED_NAMES:
+        raise UsageError(
+            f"{where}: {name} is a provider of its own and cannot name an endpoint. Choose another name."
+        )
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches  # only on the way to an error: keeps the start light
+
+    near = get_close_matches(name, known, n=1, cutoff=0.6) or [
+        key for key in known if key.rpartition(".")[2] == name.rpartition(".")[2]
+    ]
+    return f"The nearest is {near[0]!r}." if near else f"There are: {', '.join(known)}."
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case str():
+            text = repr(hide_url_passwords(value))
+        case bool():
+            text = str(value).lower()
+        case _:
+            text = str(value)
+    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"

@@ -1,0 +1,232 @@
+"""Loading the settings, each value with its source.
+
+Flags win over the environment, that over the project's file, that over the user's, that over the defaults.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from ragforge.config import paths
+from ragforge.config.check import check_value, find_key, misspelt_variables
+from ragforge.config.schema import (
+    BUILT_IN_ENDPOINTS,
+    KEYS,
+    Key,
+    KeyPath,
+    ProjectMay,
+    Settings,
+)
+from ragforge.config.tomlfile import read_toml
+from ragforge.domain.errors import UsageError
+from ragforge.domain.json import JsonValue
+from ragforge.domain.redact import hide_url_passwords
+
+__all__ = ["Loaded", "Row", "Settings", "Source", "SourceKind", "load_settings"]
+
+# Variables of ours that are no settings: they are read by `paths`.
+_FOLDER_VARIABLES = ("RAGFORGE_DATA_DIR", "RAGFORGE_CONFIG_DIR")
+
+
+class SourceKind(StrEnum):
+    """Where a value comes from; later ones win."""
+
+    DEFAULT = "default"
+    USER = "user file"
+    PROJECT = "project file"
+    ENVIRONMENT = "environment"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a value comes from: the kind, and the file or variable where there is one."""
+
+    kind: SourceKind
+    where: str = ""
+
+    def __str__(self) -> str:
+        return self.where or self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting as it is shown to a person: passwords in URLs are hidden."""
+
+    key: str
+    value: str
+    source: Source
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, where each comes from, and what the person should hear about them."""
+
+    settings: Settings
+    sources: Mapping[str, Source]
+    notices: tuple[str, ...] = ()
+
+    def rows(self) -> list[Row]:
+        """Every setting with its value and source, in the order of the documentation."""
+        return [
+            Row(
+                key := ".".join(path),
+                hide_url_passwords(_shown(value)),
+                self.sources.get(key, _DEFAULT),
+                find_key(path, where="").about.text,
+            )
+            for path, value in _flatten(msgspec.to_builtins(self.settings))
+        ]
+
+
+def load_settings(
+    *,
+    cwd: Path,
+    flags: Mapping[str, JsonValue],
+    environ: Mapping[str, str],
+    project_root: Path | None = None,
+) -> Loaded:
+    """The settings that hold in `cwd`. Flags are given by dotted key; None means "not given".
+
+    project_root: the project's folder; without it, the nearest folder upwards that git works in, else cwd.
+    Raises UsageError that names the file, the key, the value and what is allowed.
+    """
+    merged = _Merge()
+    store = paths.data_dir(environ) / "ragforge.db"
+    merged.values["store",] = f"sqlite:///{store}"
+    for name, endpoint in BUILT_IN_ENDPOINTS.items():
+        for field, value in msgspec.to_builtins(endpoint).items():
+            merged.values["endpoints", name, field] = value
+
+    user = paths.user_file(environ)
+    merged.add(_flatten(read_toml(user)), Source(SourceKind.USER, str(user)))
+    project = paths.project_file(project_root or nearest_root(cwd))
+    if not _same_file(user, project):
+        merged.add(_flatten(read_toml(project)), Source(SourceKind.PROJECT, str(project)))
+    _add_environment(merged, environ)
+    for name, value in flags.items():
+        if value is not None:
+            merged.add([(tuple(name.split(".")), value)], Source(SourceKind.FLAG, "command line"))
+    return merged.loaded()
+
+
+def nearest_root(cwd: Path) -> Path:
+    """The nearest folder upwards with a `.git` in it, else cwd itself; no process is started."""
+    here = cwd.resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+_DEFAULT = Source(SourceKind.DEFAULT)
+
+
+class _Merge:
+    """Values put on top of each other, layer by layer."""
+
+    def __init__(self) -> None:
+        self.values: dict[KeyPath, Any] = {}
+        self.sources: dict[str, Source] = {}
+        self.notices: list[str] = []
+
+    def add(self, layer: Iterator[tuple[KeyPath, Any]] | list[tuple[KeyPath, Any]], source: Source) -> None:
+        """Check the values of one layer and put them on top."""
+        written = source.kind in (SourceKind.ENVIRONMENT, SourceKind.FLAG)
+        for path, raw in layer:
+            key = find_key(path, where=str(source))
+            if source.kind is SourceKind.PROJECT and key.about.project is ProjectMay.NOT:
+                raise UsageError(_not_for_projects(source, path))
+            value = check_value(key, path, raw, where=str(source), from_text=written)
+            if source.kind is SourceKind.PROJECT and not self._project_may(key, value, source):
+                continue
+            self.values[path] = value
+            self.sources[".".join(path)] = source
+
+    def _project_may(self, key: Key, value: Any, source: Source) -> bool:
+        """Whether the project's value is taken. Raises UsageError where it would raise a limit."""
+        own = self.values.get(key.path, key.default)
+        if key.about.project is ProjectMay.LOWER and own is not None and value > own:
+            raise UsageError(
+                f"{source}: {key} = {value} is above your own limit of {own}; a project may only lower it. "
+                f"To raise it, run: ragforge config set {key} {value}"
+            )
+        if key.about.project is ProjectMay.SAME_PROVIDER and _provider(value) != _provider(own):
+            self.notices.append(
+                f"{source} asks for the model {value}. A project cannot choose the provider that your words "
+                f"are sent to; to use it, run: ragforge config set model {value}"
+            )
+            return False
+        return True
+
+    def loaded(self) -> Loaded:
+        """The whole as settings."""
+        tree: dict[str, Any] = {}
+        for path, value in self.values.items():
+            *sections, last = path
+            node = tree
+            for section in sections:
+                node = node.setdefault(section, {})
+            node[last] = value
+        for name, endpoint in tree["endpoints"].items():
+            if "base_url" not in endpoint:
+                where = next(at for key, at in self.sources.items() if key.startswith(f"endpoints.{name}."))
+                raise UsageError(
+                    f"{where}: the endpoint {name} has no base_url, such as http://localhost:8080/v1."
+                )
+        names = {".".join(path): _DEFAULT for path in (*self.values, *KEYS) if "<name>" not in path}
+        return Loaded(msgspec.convert(tree, Settings), names | self.sources, tuple(self.notices))
+
+
+def _add_environment(merged: _Merge, environ: Mapping[str, str]) -> None:
+    """Add what RAGFORGE_ variables say; an empty one counts as unset."""
+    variables = {key.env: key for key in KEYS.values() if key.env}
+    for name, key in variables.items():
+        if environ.get(name):
+            merged.add([(key.path, environ[name])], Source(SourceKind.ENVIRONMENT, name))
+    ours = [name for name in environ if name.startswith("RAGFORGE_")]
+    merged.notices.extend(misspelt_variables(ours, [*variables, *_FOLDER_VARIABLES]))
+
+
+def _flatten(tree: Mapping[str, Any], prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """Every leaf of a tree of tables with its path; an empty table is none."""
+    for name, value in tree.items():
+        path = (*prefix, name)
+        if isinstance(value, dict):
+            yield from _flatten(cast("dict[str, Any]", value), path)
+        else:
+            yield path, value
+
+
+def _not_for_projects(source: Source, path: KeyPath) -> str:
+    key = ".".join(path)
+    allowed = ", ".join(str(key) for key in KEYS.values() if key.about.project is not ProjectMay.NOT)
+    return (
+        f"{source}: a project may not set {key}: who clones it would get it unasked. Remove it there; "
+        f"for yourself, run: ragforge config set {key} VALUE. A project may set: {allowed}."
+    )
+
+
+def _provider(model: Any) -> str:
+    return str(model).partition(":")[0]
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:g}"
+        case _:
+            return str(value)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

@@ -1,0 +1,190 @@
+"""Taking secrets out of text before it reaches store, log, export or model.
+
+Two strengths, and the documentation says which is which. *Configured* secrets (the keys and passwords that
+this program uses) are found exactly, also URL-quoted, JSON-escaped and in base64. Anything else is best
+effort: patterns of well-known kinds of keys.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
+
+from ragforge.domain.json import JsonValue
+
+MARK = "[redacted]"
+SECRET_CHARS_MIN = 6
+"""Shorter ones are left alone: blotting out every "abc" would hide nothing and spoil the text."""
+
+_PASSES_MAX = 4
+_URL_PASSWORD = re.compile(r"(://[^\s/:@\"'<>]{0,200}:)[^\s/@\"'<>]{1,500}(?=@)")
+_PATTERNS = (
+    # The end may be missing, cut off by a limit on output; then it goes as far as it looks like a key.
+    re.compile(
+        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=:,.\s\\-]{40,}?"
+        r"(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|(?![A-Za-z0-9+/=:,.\s\\-]))"
+    ),
+    re.compile(r"AIza[0-9A-Za-z_-]{35}"),
+    re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}"),
+    re.compile(r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}"),
+    re.compile(r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
+    re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])"),
+    re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{10,}"),
+)
+
+
+class Redactor:
+    """Replaces secrets by `[redacted]`. Doing it twice changes nothing more."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {form for secret in secrets for form in _forms(secret.strip())}
+        # A part of the mark itself can be no secret: redacting it would never come to an end.
+        usable = (form for form in forms if form not in MARK)
+        self._forms = sorted(usable, key=lambda form: (-len(form), form))
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        # A second pass matters only where a mark, put beside what stood there, makes up a secret or a
+        # pattern again: a password with a bracket in it can do that.
+        for _ in range(_PASSES_MAX):
+            before = text
+            text = without_patterns(_replaced(text, self.spans(text)))
+            if text == before:
+                break
+        return text
+
+    def json(self, value: JsonValue) -> JsonValue:
+        """The value with every string in it redacted, names included."""
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.json(item) for item in value]
+            case dict():
+                return {self.text(name): self.json(item) for name, item in value.items()}
+            case _:
+                return value
+
+    def stream(self) -> "RedactedStream":
+        """For text that arrives in pieces: a configured secret is found across their borders."""
+        return RedactedStream(self)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where configured secrets stand, in order; those that overlap are one."""
+        found = sorted(span for form in self._forms for span in _occurrences(form, text))
+        merged: list[tuple[int, int]] = []
+        for start, end in found:
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        return merged
+
+    def unfinished_at(self, text: str) -> int:
+        """Where the longest ending of the text starts with which a configured secret could begin."""
+        if not self._forms:
+            return len(text)
+        for start in range(max(0, len(text) - len(self._forms[0]) + 1), len(text)):
+            ending = text[start:]
+            if any(len(form) > len(ending) and form.startswith(ending) for form in self._forms):
+                return start
+        return len(text)
+
+
+class RedactedStream:
+    """Redacts a text that arrives in pieces; what could be the beginning of a secret is held back.
+
+    The patterns of unknown keys are looked for in each piece only: store and model get the whole text,
+    redacted as one.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = ""
+        # So many characters at the start of `_held` belong to a secret whose mark is out already.
+        self._covered = 0
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now."""
+        text = self._held + piece
+        return self._take(text, self._redactor.unfinished_at(text))
+
+    def flush(self) -> str:
+        """What was held back, at the end of the stream."""
+        return self._take(self._held, len(self._held))
+
+    def _take(self, text: str, until: int) -> str:
+        """Give out `text[:until]` and hold back the rest."""
+        spans = self._redactor.spans(text)
+        out: list[str] = []
+        at = 0
+        if self._covered:
+            at = self._covered
+            while spans and spans[0][0] < at:
+                at = max(at, spans.pop(0)[1])
+        for start, end in spans:
+            if start >= until:
+                break
+            out += [text[at:start], MARK]
+            at = end
+        out.append(text[at:until])
+        self._held, self._covered = text[until:], max(0, at - until)
+        return without_patterns("".join(out))
+
+
+def hide_url_passwords(text: str) -> str:
+    """The text with the password of every URL (`scheme://user:password@host`) replaced."""
+    return _URL_PASSWORD.sub(rf"\g<1>{MARK}", text) if "://" in text else text
+
+
+def without_patterns(text: str) -> str:
+    """The text without what looks like a well-known kind of key: best effort."""
+    for pattern in _PATTERNS:
+        text = pattern.sub(MARK, text)
+    return hide_url_passwords(text)
+
+
+def _replaced(text: str, spans: list[tuple[int, int]]) -> str:
+    if not spans:
+        return text
+    out: list[str] = []
+    at = 0
+    for start, end in spans:
+        out += [text[at:start], MARK]
+        at = end
+    return "".join([*out, text[at:]])
+
+
+def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
+    """Every place where the form stands, overlapping ones too."""
+    at = text.find(form)
+    while at >= 0:
+        yield at, at + len(form)
+        at = text.find(form, at + 1)
+
+
+def _forms(secret: str) -> set[str]:
+    """How a secret may be written: as it is, quoted for a URL, escaped for JSON, in base64."""
+    if len(secret) < SECRET_CHARS_MIN:
+        return set()
+    raw = secret.encode("utf-8", "surrogatepass")
+    quoted = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
+    lower = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in quoted}
+    escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    return {secret} | quoted | lower | escaped | set(_base64_forms(raw))
+
+
+def _base64_forms(raw: bytes) -> Iterator[str]:
+    """The characters that base64 has for these bytes wherever they begin, e.g. after `user:`.
+
+    Base64 writes three bytes as four characters, so there are three ways, of which the outermost characters
+    also depend on the neighbours and are left out.
+    """
+    for offset in range(3):
+        encoded = base64.b64encode(bytes(offset) + raw)
+        first = (8 * offset + 5) // 6
+        last = 8 * (offset + len(raw)) // 6
+        core = encoded[first:last].decode("ascii")
+        yield core
+        yield core.replace("+", "-").replace("/", "_")
