@@ -1,0 +1,349 @@
+"""This machine's own state: prompt history, drafts, queues, consent rules, where projects lie.
+
+Nothing of a conversation is in it, so losing it loses no conversation. It never travels with a store.
+The texts are kept as they are given: whoever calls has taken the secrets out.
+"""
+
+import asyncio
+import fcntl
+import json
+import os
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from ragforge.domain.approvals import Rule
+from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from ragforge.domain.ids import now
+from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
+from ragforge.store.sqlite.connection import Database, connect, make_private_file, translated
+
+T = TypeVar("T")
+
+APPLICATION_ID = 0x7261676C
+"""`ragl`, in the file's header: tells this database from the conversations' and from other programs'."""
+
+# Keys and paths are bytes: a folder's name need not be UTF-8.
+_FIRST = """
+CREATE TABLE prompt (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    project TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX prompt_project ON prompt (project);
+
+CREATE TABLE draft (key BLOB PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE queue (session TEXT PRIMARY KEY, messages TEXT NOT NULL) STRICT;
+
+CREATE TABLE rule (
+    number INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    UNIQUE (project, tool, pattern)
+) STRICT;
+
+CREATE TABLE place (path BLOB PRIMARY KEY, project TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE INDEX place_project ON place (project);
+
+CREATE TABLE confirmed (path BLOB PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE chosen (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+"""
+_MIGRATIONS = (_FIRST,)
+
+
+async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":
+    """The state kept in `data_dir`, made where there is none.
+
+    Raises StoreUnavailable, StoreDamaged or StoreNewer.
+    """
+    path = data_dir / "local.db"
+    await asyncio.to_thread(_prepare, path)
+    return LocalState(path, history_max=history_max)
+
+
+class LocalState:
+    """What this machine remembers. Made by `open_local_state`.
+
+    Every write is durable when it returns. Several processes may have it open.
+    """
+
+    def __init__(self, path: Path, *, history_max: int) -> None:
+        self.path = path
+        self._history_max = history_max
+        self._database = Database(path)
+
+    async def add_prompt(self, text: str, *, project_id: str) -> None:
+        """Put a message at the end of the history, unless it repeats the project's last one."""
+        text = _clean(text)
+
+        def job(connection: apsw.Connection) -> None:
+            last = connection.execute(
+                "SELECT text FROM prompt WHERE project = ? ORDER BY number DESC LIMIT 1", (project_id,)
+            ).fetchone()
+            if last and last[0] == text:
+                return
+            connection.execute(
+                "INSERT INTO prompt (project, at, text) VALUES (?, ?, ?)", (project_id, _ms(), text)
+            )
+            connection.execute(
+                "DELETE FROM prompt WHERE number <= "
+                "(SELECT number FROM prompt ORDER BY number DESC LIMIT 1 OFFSET ?)",
+                (self._history_max,),
+            )
+
+        if text.strip():
+            await self._write(job)
+
+    async def prompts(
+        self, *, project_id: str | None = None, containing: str = "", limit: int = 1000
+    ) -> list[str]:
+        """The history, newest first, each text once; of one project, or of all."""
+        wanted = containing.casefold()
+
+        def job(connection: apsw.Connection) -> list[str]:
+            found: dict[str, None] = {}
+            rows = connection.execute(
+                "SELECT text FROM prompt WHERE ?1 IS NULL OR project = ?1 ORDER BY number DESC", (project_id,)
+            )
+            # In Python, because SQLite knows upper and lower case of ASCII alone.
+            for (text,) in rows:
+                if len(found) >= limit:
+                    break
+                if wanted in text.casefold():
+                    found.setdefault(text)
+            return list(found)
+
+        return await self._read(job)
+
+    async def set_draft(self, key: str, text: str) -> None:
+        """Keep what is typed but not sent, for a session's id or `cwd:<path>`; empty text removes it."""
+
+        def job(connection: apsw.Connection) -> None:
+            if text:
+                connection.execute(
+                    "INSERT OR REPLACE INTO draft VALUES (?, ?, ?)", (os.fsencode(key), _clean(text), _ms())
+                )
+            else:
+                connection.execute("DELETE FROM draft WHERE key = ?", (os.fsencode(key),))
+
+        await self._write(job)
+
+    async def draft(self, key: str) -> str:
+        """The draft, or nothing."""
+        return await self._value("SELECT text FROM draft WHERE key = ?", os.fsencode(key)) or ""
+
+    async def set_queue(self, session_id: str, messages: Sequence[Parts]) -> None:
+        """Keep the messages that wait for the running turn; an empty list removes them."""
+        text = json.dumps([parts_to_json(parts) for parts in messages])
+
+        def job(connection: apsw.Connection) -> None:
+            if messages:
+                connection.execute("INSERT OR REPLACE INTO queue VALUES (?, ?)", (session_id, text))
+            else:
+                connection.execute("DELETE FROM queue WHERE session = ?", (session_id,))
+
+        await self._write(job)
+
+    async def queue(self, session_id: str) -> list[Parts]:
+        """The messages that wait, in the order in which they were typed."""
+        text = await self._value("SELECT messages FROM queue WHERE session = ?", session_id)
+        try:
+            return [parts_from_json(parts) for parts in json.loads(text or "[]")]
+        except KeyError as error:
+            raise StoreNewer(
+                f"The queued messages in {self.path} hold a part of kind {error}, which this ragforge does "
+                "not know. Update ragforge."
+            ) from error
+
+    async def add_rules(self, project_id: str, rules: Iterable[Rule]) -> None:
+        """Remember consent for this project; what is there already is left."""
+        rows = [(project_id, rule.tool, _clean(rule.pattern), _ms()) for rule in rules]
+        await self._write(
+            lambda connection: connection.executemany(
+                "INSERT OR IGNORE INTO rule (project, tool, pattern, at) VALUES (?, ?, ?, ?)", rows
+            )
+        )
+
+    async def remove_rule(self, project_id: str, rule: Rule) -> bool:
+        """Take consent back; whether there was such a rule."""
+
+        def job(connection: apsw.Connection) -> bool:
+            connection.execute(
+                "DELETE FROM rule WHERE project = ? AND tool = ? AND pattern = ?",
+                (project_id, rule.tool, _clean(rule.pattern)),
+            )
+            return connection.changes() > 0
+
+        return await self._write(job)
+
+    async def rules(self, project_id: str) -> list[Rule]:
+        """The project's rules, oldest first."""
+        return await self._read(
+            lambda connection: [
+                Rule(tool, pattern)
+                for tool, pattern in connection.execute(
+                    "SELECT tool, pattern FROM rule WHERE project = ? ORDER BY number", (project_id,)
+                )
+            ]
+        )
+
+    async def set_project(self, path: Path, project_id: str) -> None:
+        """Remember which project lies at the path."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO place (path, project, at) VALUES (?, ?, ?)",
+                (os.fsencode(path), project_id, _ms()),
+            )
+        )
+
+    async def project_at(self, path: Path) -> str | None:
+        """The id of the project that lies at the path, or None."""
+        return await self._value("SELECT project FROM place WHERE path = ?", os.fsencode(path))
+
+    async def paths_of(self, project_id: str) -> list[Path]:
+        """Where the project lies or lay, the newest first."""
+        return await self._read(
+            lambda connection: [
+                Path(os.fsdecode(path))
+                for (path,) in connection.execute(
+                    "SELECT path FROM place WHERE project = ? ORDER BY at DESC, rowid DESC", (project_id,)
+                )
+            ]
+        )
+
+    async def confirm_folder(self, path: Path) -> None:
+        """Remember that the person wants this unlikely folder, such as the home, as a project."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO confirmed VALUES (?, ?)", (os.fsencode(path), _ms())
+            )
+        )
+
+    async def is_confirmed(self, path: Path) -> bool:
+        """Whether the person has said so."""
+        return await self._value("SELECT 'yes' FROM confirmed WHERE path = ?", os.fsencode(path)) is not None
+
+    async def set_last_model(self, model: str) -> None:
+        """Remember the model chosen last, as `provider:name`."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO chosen VALUES ('model', ?)", (model,)
+            )
+        )
+
+    async def last_model(self) -> str:
+        """The model chosen last, or nothing."""
+        return await self._value("SELECT value FROM chosen WHERE name = ?", "model") or ""
+
+    async def close(self) -> None:
+        """Release the database."""
+        await self._database.close()
+
+    async def _value(self, query: str, binding: str | bytes) -> str | None:
+        """The only column of the only row, or None."""
+
+        def job(connection: apsw.Connection) -> str | None:
+            row = connection.execute(query, (binding,)).fetchone()
+            return row[0] if row else None
+
+        return await self._read(job)
+
+    async def _read(self, job: Callable[[apsw.Connection], T]) -> T:
+        with _explained(self.path):
+            return await self._database.read(job)
+
+    async def _write(self, job: Callable[[apsw.Connection], T]) -> T:
+        with _explained(self.path):
+            return await self._database.write(job)
+
+
+def _prepare(path: Path) -> None:
+    """Make the file and bring it to this version's schema."""
+    with _explained(path):
+        make_private_file(path)
+        with translated(path):
+            if not _is_ready(path):
+                _migrate_alone(path)
+
+
+def _is_ready(path: Path) -> bool:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(10_000)
+        return _version(connection, path) == len(_MIGRATIONS) and connection.pragma("journal_mode") == "wal"
+    finally:
+        connection.close()
+
+
+def _migrate_alone(path: Path) -> None:
+    """Run the missing steps, one process at a time."""
+    # Switching to the write-ahead log does not wait for a second process that does the same.
+    try:
+        lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(f"{error.strerror}: {error.filename}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        connection = connect(path)
+        try:
+            with connection:
+                # Read again: another process may have been quicker.
+                for number in range(_version(connection, path) + 1, len(_MIGRATIONS) + 1):
+                    connection.execute(_MIGRATIONS[number - 1])
+                    connection.pragma("user_version", number)
+                connection.pragma("application_id", APPLICATION_ID)
+        finally:
+            connection.close()
+    finally:
+        os.close(lock)
+
+
+def _version(connection: apsw.Connection, path: Path) -> int:
+    version = int(connection.pragma("user_version"))
+    empty = connection.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").fetchone()
+    if empty != (1,) and connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreDamaged("it is a database of another kind")
+    if version > len(_MIGRATIONS):
+        raise StoreNewer(
+            f"{path} was written by a newer ragforge (schema {version}; this one knows {len(_MIGRATIONS)}). "
+            "Update ragforge, or choose another folder with RAGFORGE_DATA_DIR."
+        )
+    return version
+
+
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
+    """Says of this file what the database layer says of a store."""
+    try:
+        yield
+    except StoreNewer:
+        raise
+    except StoreDamaged as error:
+        raise StoreDamaged(
+            f"{path} cannot be used ({error.__cause__ or error}). It holds this machine's prompt history, "
+            "drafts and consent rules, nothing of the conversations. Move it away; a new one is made."
+        ) from error
+    except StoreUnavailable as error:
+        raise StoreUnavailable(
+            f"Cannot use {path} ({error.__cause__ or error}), which holds this machine's prompt history, drafts "
+            "and consent rules. Make its folder writable, or choose another with RAGFORGE_DATA_DIR."
+        ) from error
+    except UnicodeError as error:  # an identifier with half a character in it
+        raise StoreError(f"Cannot write to {path}: {error}.") from error
+
+
+def _clean(text: str) -> str:
+    """The text as SQLite can keep it: halves of characters, from broken input, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _ms() -> int:
+    return int(now().timestamp() * 1000)

@@ -1,0 +1,227 @@
+import asyncio
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+import pytest_asyncio
+
+from ragforge.domain.approvals import Rule
+from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from ragforge.domain.messages import ImagePart, TextPart
+from ragforge.store.local import LocalState, open_local_state
+
+
+@pytest_asyncio.fixture
+async def local(tmp_path: Path) -> AsyncIterator[LocalState]:
+    state = await open_local_state(tmp_path, history_max=5)
+    yield state
+    await state.close()
+
+
+async def reopened(state: LocalState) -> LocalState:
+    await state.close()
+    return await open_local_state(state.path.parent, history_max=5)
+
+
+async def test_history_is_newest_first_and_per_project(local: LocalState) -> None:
+    await local.add_prompt("one", project_id="a")
+    await local.add_prompt("two", project_id="b")
+    await local.add_prompt("three", project_id="a")
+    assert await local.prompts() == ["three", "two", "one"]
+    assert await local.prompts(project_id="a") == ["three", "one"]
+    assert await local.prompts(limit=1) == ["three"]
+
+
+async def test_a_repeated_prompt_is_kept_once(local: LocalState) -> None:
+    await local.add_prompt("one", project_id="a")
+    await local.add_prompt("other project", project_id="b")
+    await local.add_prompt("one", project_id="a")
+    assert await local.prompts() == ["other project", "one"]
+
+
+async def test_history_search_ignores_case_in_every_script(local: LocalState) -> None:
+    await local.add_prompt("Größe der TÜR", project_id="a")
+    await local.add_prompt("100%_done", project_id="a")
+    assert await local.prompts(containing="tür") == ["Größe der TÜR"]
+    assert await local.prompts(containing="%_") == ["100%_done"]
+    assert await local.prompts(containing="%x") == []
+
+
+async def test_history_forgets_the_oldest_beyond_its_limit(local: LocalState) -> None:
+    for number in range(8):
+        await local.add_prompt(str(number), project_id="a")
+    assert await local.prompts() == ["7", "6", "5", "4", "3"]
+
+
+async def test_a_history_of_none_keeps_none(tmp_path: Path) -> None:
+    state = await open_local_state(tmp_path, history_max=0)
+    await state.add_prompt("secret plan", project_id="a")
+    assert await state.prompts() == []
+    await state.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["half \ud83d a character", "a zero \0 byte", "line\nline\r\n\ttab", "🦊" * 5000]
+)
+async def test_any_text_is_kept(local: LocalState, text: str) -> None:
+    await local.add_prompt(text, project_id="a")
+    await local.set_draft("s", text)
+    kept = text.replace("\ud83d", "?")
+    assert await local.prompts() == [kept]
+    assert await local.draft("s") == kept
+
+
+async def test_blank_prompts_are_no_history(local: LocalState) -> None:
+    await local.add_prompt(" \n", project_id="a")
+    assert await local.prompts() == []
+
+
+async def test_drafts_survive_the_process_and_empty_text_clears_them(local: LocalState) -> None:
+    await local.set_draft("cwd:/tmp/caf\udce9", "half a thou")
+    again = await reopened(local)
+    assert await again.draft("cwd:/tmp/caf\udce9") == "half a thou"
+    assert await again.draft("cwd:/tmp") == ""
+    await again.set_draft("cwd:/tmp/caf\udce9", "")
+    assert await again.draft("cwd:/tmp/caf\udce9") == ""
+    await again.close()
+
+
+async def test_the_queue_comes_back_whole_and_in_order(local: LocalState) -> None:
+    messages = [(TextPart("first"),), (TextPart("see"), ImagePart("ab12", "image/png", "shot.png"))]
+    await local.set_queue("s", messages)
+    again = await reopened(local)
+    assert await again.queue("s") == messages
+    assert await again.queue("other") == []
+    await again.set_queue("s", [])
+    assert await again.queue("s") == []
+    await again.close()
+
+
+async def test_rules_belong_to_their_project(local: LocalState) -> None:
+    status, edits = Rule("shell", "git status"), Rule("edit", "src/**")
+    await local.add_rules("a", [status, edits])
+    await local.add_rules("a", [status])
+    await local.add_rules("b", [edits])
+    assert await local.rules("a") == [status, edits]
+    assert await local.remove_rule("a", status)
+    assert not await local.remove_rule("a", status)
+    assert await local.rules("a") == [edits]
+    assert await local.rules("b") == [edits]
+
+
+async def test_a_path_leads_to_its_project_and_back(local: LocalState) -> None:
+    old, new = Path("/src/old"), Path("/src/caf\udce9")
+    await local.set_project(old, "a")
+    await local.set_project(new, "a")
+    assert await local.project_at(new) == "a"
+    assert await local.paths_of("a") == [new, old]
+    await local.set_project(old, "b")
+    assert await local.paths_of("a") == [new]
+    assert await local.project_at(Path("/nowhere")) is None
+
+
+async def test_confirmed_folders_and_the_last_model_are_remembered(local: LocalState) -> None:
+    assert not await local.is_confirmed(Path("/home/x"))
+    assert await local.last_model() == ""
+    await local.confirm_folder(Path("/home/x"))
+    await local.set_last_model("gemini:a")
+    await local.set_last_model("ollama:b")
+    assert await local.is_confirmed(Path("/home/x"))
+    assert not await local.is_confirmed(Path("/home"))
+    assert await local.last_model() == "ollama:b"
+
+
+async def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    state = await open_local_state(tmp_path / "made" / "data")
+    await state.set_last_model("x:y")
+    assert stat.S_IMODE((tmp_path / "made" / "data").stat().st_mode) == 0o700
+    for file in state.path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+    await state.close()
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from ragforge.store.local import open_local_state
+
+async def main():
+    local = await open_local_state(Path(sys.argv[1]))
+    for number in range(20):
+        await local.add_prompt(f"{sys.argv[2]} {number}", project_id="a")
+    await local.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_several_processes_open_a_new_one_and_write_at_once(tmp_path: Path) -> None:
+    writers = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", WRITER, str(tmp_path), name, stderr=subprocess.PIPE
+        )
+        for name in ("x", "y", "z")
+    ]
+    for writer in writers:
+        _, errors = await writer.communicate()
+        assert writer.returncode == 0, errors.decode()
+    state = await open_local_state(tmp_path)
+    prompts = await state.prompts()
+    assert len(prompts) == 60
+    assert [text for text in prompts if text.startswith("y")] == [f"y {n}" for n in reversed(range(20))]
+    await state.close()
+
+
+async def test_a_newer_file_is_refused(local: LocalState) -> None:
+    await local.close()
+    connection = apsw.Connection(str(local.path))
+    connection.pragma("user_version", 99)
+    connection.close()
+    with pytest.raises(StoreNewer, match=r"local\.db was written by a newer ragforge"):
+        await open_local_state(local.path.parent)
+
+
+async def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "local.db").write_bytes(b"not a database, but somebody's words" * 100)
+    with pytest.raises(
+        StoreDamaged, match=r"local\.db cannot be used .*nothing of the conversations.*Move it away"
+    ):
+        await open_local_state(tmp_path)
+    assert (tmp_path / "local.db").read_bytes().startswith(b"not a database")
+
+
+async def test_damage_found_while_reading_is_told(local: LocalState) -> None:
+    for number in range(5):
+        await local.add_prompt(f"{number} " + "long text " * 2000, project_id="a")
+    await local.close()
+    content = bytearray(local.path.read_bytes())
+    content[8192:] = b"\xff" * (len(content) - 8192)
+    local.path.write_bytes(content)
+    state = await open_local_state(local.path.parent)
+    with pytest.raises(StoreDamaged, match="nothing of the conversations"):
+        await state.prompts()
+    await state.close()
+
+
+async def test_a_database_of_another_program_is_not_touched(tmp_path: Path) -> None:
+    other = apsw.Connection(str(tmp_path / "local.db"))
+    other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    with pytest.raises(StoreDamaged, match="another kind"):
+        await open_local_state(tmp_path)
+
+
+async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreUnavailable, match="RAGFORGE_DATA_DIR"):
+        await open_local_state(tmp_path / "file" / "data")
+
+
+async def test_use_after_close_is_an_error_for_people(local: LocalState) -> None:
+    await local.close()
+    with pytest.raises(StoreError, match=r"local\.db"):
+        await local.prompts()
