@@ -1,0 +1,112 @@
+"""Writing a file so that afterwards it is either the old one or the new one, whole."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+FOLDER_MODE = 0o777
+"""Before the umask, like `mkdir`."""
+
+
+class ChangedOnDisk(Exception):
+    """The file is not what it was when the new content was made."""
+
+
+def hash_of(content: bytes) -> str:
+    """The SHA-256 of the bytes in hex, as the blob store names them too."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def write_atomic(path: Path, content: bytes, *, expected: str | None) -> None:
+    """Put the content there: temporary file beside it, fsync, rename. Missing folders are made.
+
+    path: resolved; a symbolic link at its end would be replaced. Mode and owner stay (the owner where
+    we may set it); hard links do not: the other names keep the old content.
+    expected: hash of what is there now, None for nothing; ChangedOnDisk is raised where it is not so.
+    Raises OSError when it cannot be written; nothing is changed and nothing left behind then.
+    """
+    made = _make_folders(path.parent)
+    temporary = path.parent / f".{secrets.token_hex(8)}.ragforge-tmp"
+    try:
+        old = _stat_of(path)
+        _write_new(temporary, content, old)
+        if hash_of_file(path) != expected:
+            raise ChangedOnDisk(path)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+    for folder in {path.parent, *(folder.parent for folder in made)}:
+        _sync_folder(folder)
+
+
+def hash_of_file(path: Path) -> str | None:
+    """The hash of what lies at the path now, None where nothing does."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def _stat_of(path: Path) -> os.stat_result | None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise ChangedOnDisk(path)
+    # A rename would replace a file that its owner made read-only.
+    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return found
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    missing: list[Path] = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    made: list[Path] = []
+    try:
+        for each in reversed(missing):
+            each.mkdir(FOLDER_MODE, exist_ok=True)
+            made.append(each)
+    except OSError:
+        for each in reversed(made):
+            with contextlib.suppress(OSError):
+                each.rmdir()
+        raise
+    return made
+
+
+def _write_new(path: Path, content: bytes, old: os.stat_result | None) -> None:
+    # The mode of a new file is cut by the umask; that of an old one is set once the content is in.
+    mode = 0o666 if old is None else 0o600
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        if old is not None:
+            with contextlib.suppress(PermissionError):
+                os.fchown(descriptor, old.st_uid, old.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(old.st_mode))  # after chown, which clears setuid
+        os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    # The content is safe already; some network disks cannot sync a folder.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

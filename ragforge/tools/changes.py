@@ -1,0 +1,85 @@
+"""A planned change of one file: shown before it is made, checked again when it is made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragforge.domain.errors import UsageError
+from ragforge.tools.atomic import ChangedOnDisk, hash_of, write_atomic
+from ragforge.tools.base import Preview, ToolContext, ToolResult
+from ragforge.tools.files import size, why
+from ragforge.tools.paths import display, resolve
+from ragforge.tools.threads import in_thread
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file's new content, and what it rests on.
+
+    expected: hash of the content that it was made from, None where there was no file.
+    note: what is done, as the beginning of a sentence.
+    """
+
+    path: Path
+    content: bytes
+    expected: str | None
+    diff: str
+    note: str
+
+
+Planner = Callable[[Path], Change]
+"""Finds the change to a resolved path. Raises UsageError or OSError where there is none."""
+
+
+def check_was_read(path: Path, content: bytes, ctx: ToolContext) -> None:
+    """Raises UsageError unless the model has seen this very content in this session."""
+    shown = display(path, ctx)
+    seen = ctx.read_files.hashes.get(path)
+    if seen is None:
+        raise UsageError(f"{shown} exists and was not read in this session. Read it first.")
+    if seen != hash_of(content):
+        raise UsageError(f"{shown} has changed since it was read. Read it again, then repeat the change.")
+
+
+async def preview_change(plan: Planner, path_text: str, ctx: ToolContext) -> Preview:
+    """The diff of the change, or why it cannot be made."""
+    try:
+        path = resolve(path_text, ctx)
+    except UsageError as error:
+        return Preview(refused=str(error))
+    try:
+        change = await in_thread(lambda _: plan(path))
+    except UsageError as error:
+        return Preview(paths=(path,), refused=str(error))
+    except OSError as error:
+        return Preview(paths=(path,), refused=f"Cannot change {display(path, ctx)}: {why(error)}.")
+    return Preview(detail=change.diff, paths=(path,))
+
+
+async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolResult:
+    """Make the change that `plan` finds now, whatever a preview found before."""
+
+    def work(path: Path) -> Change:
+        change = plan(path)
+        if hash_of(change.content) != change.expected:
+            write_atomic(path, change.content, expected=change.expected)
+        return change
+
+    try:
+        path = resolve(path_text, ctx)
+    except UsageError as error:
+        return ToolResult(str(error), failed=True)
+    shown = display(path, ctx)
+    try:
+        change = await in_thread(lambda _: work(path))
+    except UsageError as error:
+        return ToolResult(f"{error} Nothing was changed.", failed=True)
+    except ChangedOnDisk:
+        return ToolResult(f"{shown} changed just now. Nothing was written; read it again.", failed=True)
+    except OSError as error:
+        return ToolResult(f"Cannot write {shown}: {why(error)}. Nothing was changed.", failed=True)
+    digest = hash_of(change.content)
+    ctx.read_files.hashes[path] = digest
+    if digest == change.expected:
+        return ToolResult(f"{shown} has exactly this content already.")
+    return ToolResult(f"{change.note} ({size(len(change.content))}).", diff=change.diff)

@@ -1,0 +1,92 @@
+"""The tool that replaces a piece of a file's text by another."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ragforge.domain.errors import UsageError
+from ragforge.tools.atomic import hash_of
+from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.changes import Change, check_was_read, make_change, preview_change
+from ragforge.tools.diffs import unified
+from ragforge.tools.files import read_whole
+from ragforge.tools.matching import Edited, NotEdited, replace
+from ragforge.tools.paths import display
+from ragforge.tools.text_files import decode, encode
+
+
+class EditArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What to replace, and by what."""
+
+    path: Annotated[str, msgspec.Meta(description="The file, relative to the working folder or absolute.")]
+    old: Annotated[
+        str,
+        msgspec.Meta(
+            description="The text to replace, exactly as in the file, indentation included, without the line "
+            "numbers of read. It must be there once, unless replace_all is set."
+        ),
+    ]
+    new: Annotated[str, msgspec.Meta(description="What to put in its place. Empty removes the old text.")]
+    replace_all: Annotated[bool, msgspec.Meta(description="Replace every place where old is.")] = False
+
+
+async def run(args: EditArgs, ctx: ToolContext) -> ToolResult:
+    """What was replaced, with the diff; or why nothing was changed."""
+    return await make_change(partial(_plan, args, ctx), args.path, ctx)
+
+
+async def preview(args: EditArgs, ctx: ToolContext) -> Preview:
+    """The diff, or why it cannot be done."""
+    return await preview_change(partial(_plan, args, ctx), args.path, ctx)
+
+
+def _plan(args: EditArgs, ctx: ToolContext, path: Path) -> Change:
+    shown = display(path, ctx)
+    if not args.old:
+        raise UsageError("`old` is empty. To create a file or replace all of it, use write.")
+    if args.old == args.new:
+        raise UsageError("`old` and `new` are the same, so there is nothing to change.")
+    before = read_whole(path)
+    check_was_read(path, before, ctx)
+    file = decode(before)
+    if file is None:
+        raise UsageError(f"{shown} is not text, so it cannot be edited.")
+    match replace(file.text, args.old, args.new, replace_all=args.replace_all):
+        case NotEdited(reason):
+            raise UsageError(reason)
+        case Edited() as edited:
+            content = encode(edited.text, file)
+    if content == before:
+        raise UsageError(
+            "`old` and `new` differ in line endings only, and those of the file are kept. "
+            "To convert them, use a shell command."
+        )
+    diff = unified(file.text, edited.text, shown)
+    return Change(path, content, hash_of(before), diff, _note(edited, shown))
+
+
+def _note(edited: Edited, shown: str) -> str:
+    count = len(edited.lines)
+    where = f"line {edited.lines[0]}" if count == 1 else f"{count} places"
+    if not edited.by_whitespace:
+        return f"Edited {shown} at {where}"
+    return (
+        f"Edited {shown} at {where}. `old` was there only with other indentation or trailing white space; "
+        "`new` was indented to fit, see that this is what you meant"
+    )
+
+
+TOOL = Tool(
+    name="edit",
+    description=(
+        "Replace text in a file. Read the file first; `old` must be exactly what is there, and there only "
+        "once: include enough lines around it. Encoding and line endings of the file are kept."
+    ),
+    effect=Effect.WRITE,
+    args_type=EditArgs,
+    run=run,
+    summarise=lambda args: args.path,
+    preview=preview,
+)

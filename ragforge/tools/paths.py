@@ -1,0 +1,71 @@
+"""Paths that a model writes: made absolute with links resolved, and judged by where they lie."""
+
+import errno
+import os
+import unicodedata
+from pathlib import Path
+
+from ragforge.domain.errors import UsageError
+from ragforge.tools.base import ToolContext
+
+PROTECTED_NAMES = frozenset({".git", ".ragforge", "git~1"})
+"""Folders in which a change runs code or grants consent later. `git~1` is `.git` on Windows disks."""
+
+
+def resolve(path_text: str, ctx: ToolContext) -> Path:
+    """The absolute path, links resolved, whether or not it exists. `~` and relative paths work.
+
+    Raises UsageError where no file can have such a path: empty, NUL, too long, a loop of links.
+    """
+    if not path_text.strip():
+        raise UsageError("The path is empty. Give the path of a file or folder.")
+    if "\0" in path_text:
+        raise UsageError("The path holds a NUL character, which no file name can. Remove it.")
+    shown = repr(path_text if len(path_text) <= 80 else path_text[:77] + "...")
+    try:
+        path = Path(os.path.realpath(ctx.cwd / Path(path_text).expanduser()))
+    except RuntimeError as error:
+        raise UsageError(f"Cannot tell whose home {shown} means. Write the path out.") from error
+    except UnicodeEncodeError as error:
+        raise UsageError(f"The path {shown} holds characters that no file name can.") from error
+    # Resolving passes over what it cannot follow; looking it up tells why.
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise UsageError(f"The path is too long for this system: {shown}") from error
+        if error.errno == errno.ELOOP:
+            raise UsageError(f"The path {shown} is a symbolic link that leads back to itself.") from error
+    return path
+
+
+def inside(path: Path, root: Path) -> bool:
+    """Whether the path is the root or below it. Both must be resolved, see `resolve`."""
+    return ".." not in path.parts and path.is_relative_to(root)
+
+
+def is_protected(path: Path, root: Path) -> bool:
+    """Whether the path lies in `.git` or `.ragforge`, where every write asks.
+
+    Names are compared as a file system does that ignores case and invisible characters.
+    """
+    parts = path.relative_to(root).parts if inside(path, root) else path.parts
+    return any(_plain(part) in PROTECTED_NAMES for part in parts)
+
+
+def _plain(name: str) -> str:
+    visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ")
+
+
+def display(path: Path, ctx: ToolContext) -> str:
+    """The path as the model and the person read it: relative to the folder where it lies in it."""
+    return printable(str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path))
+
+
+def printable(text: str) -> str:
+    """The text with what cannot be shown in one line escaped: control characters, broken encoding."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for char in text
+    )

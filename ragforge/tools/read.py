@@ -1,0 +1,191 @@
+"""The tool that reads a file: text with line numbers, or an image."""
+
+import codecs
+import difflib
+import io
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Annotated, BinaryIO
+
+import msgspec
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.messages import ImagePart
+from ragforge.tools.atomic import hash_of
+from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.files import NotAFile, image_type, kind_of, open_file, size, why
+from ragforge.tools.limits import (
+    IMAGE_BYTES_MAX,
+    LINE_CHARS_MAX,
+    READ_BYTES_MAX,
+    READ_LINES_MAX,
+    TEXT_BYTES_MAX,
+)
+from ragforge.tools.paths import display, printable, resolve
+from ragforge.tools.text_files import MARKS, decode, lines_of
+from ragforge.tools.threads import in_thread
+
+NEAR_NAMES_MAX = 3
+NAMES_COMPARED_MAX = 5_000
+
+
+class ReadArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What to read, and from where to where."""
+
+    path: Annotated[str, msgspec.Meta(description="The file, relative to the working folder or absolute.")]
+    offset: Annotated[int, msgspec.Meta(description="First line to read, counted from 1.", ge=1)] = 1
+    limit: Annotated[
+        int, msgspec.Meta(description="How many lines to read at most.", ge=1, le=READ_LINES_MAX)
+    ] = READ_LINES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What reading brought: the answer, the whole file's hash where it was read whole, an image."""
+
+    text: str
+    failed: bool = False
+    digest: str = ""
+    image: bytes = b""
+    mime: str = ""
+
+
+async def run(args: ReadArgs, ctx: ToolContext) -> ToolResult:
+    """The lines, numbered; or why they cannot be had."""
+    try:
+        path = resolve(args.path, ctx)
+    except UsageError as error:
+        return ToolResult(str(error), failed=True)
+    try:
+        found = await in_thread(lambda stop: _read(path, args, stop))
+    except NotAFile as error:
+        return ToolResult(f"{error} To see what is in a folder, use the tool list.", failed=True)
+    except UsageError as error:
+        return ToolResult(str(error), failed=True)
+    except OSError as error:
+        near = await in_thread(lambda _: _near_names(path)) if isinstance(error, FileNotFoundError) else ""
+        return ToolResult(f"Cannot read {display(path, ctx)}: {why(error)}.{near}", failed=True)
+    if found.digest:
+        ctx.read_files.hashes[path] = found.digest
+    if found.image:
+        image = ImagePart(await ctx.put_blob(found.image), found.mime, path.name)
+        return ToolResult(found.text, images=(image,))
+    return ToolResult(found.text, failed=found.failed)
+
+
+async def preview(args: ReadArgs, ctx: ToolContext) -> Preview:
+    """The file that would be read. Whether it exists is not told: the path may need consent first."""
+    try:
+        return Preview(paths=(resolve(args.path, ctx),))
+    except UsageError as error:
+        return Preview(refused=str(error))
+
+
+def _read(path: Path, args: ReadArgs, stop: Event) -> _Found:
+    with open_file(path) as file:
+        content = file.read(TEXT_BYTES_MAX + 1)
+        if len(content) > TEXT_BYTES_MAX:
+            file.seek(0)
+            return _read_huge(file, content[:1_000_000], args, stop)
+    digest = hash_of(content)
+    if mime := image_type(content):
+        if len(content) > IMAGE_BYTES_MAX:
+            limit = size(IMAGE_BYTES_MAX)
+            return _Found(f"{mime}, {size(len(content))}: too large to be shown, the limit is {limit}.", True)
+        return _Found(f"{mime}, {size(len(content))}", digest=digest, image=content, mime=mime)
+    if not content:
+        return _Found("[the file is empty]", digest=digest)
+    if (file_text := decode(content)) is None:
+        return _Found(f"Not text: {kind_of(content)}, {size(len(content))}.", failed=True, digest=digest)
+    lines = lines_of(file_text.text)
+    if args.offset > len(lines):
+        return _Found(
+            f"The file has {len(lines)} lines, there is no line {args.offset}.", failed=True, digest=digest
+        )
+    numbered, last = _numbered(iter(lines[args.offset - 1 :]), args)
+    notes = [f"[{file_text.how}]"] if file_text.how else []
+    if last < len(lines):
+        notes.append(f"[lines {args.offset}-{last} of {len(lines)}; go on with offset={last + 1}]")
+    elif not file_text.text.endswith("\n"):
+        notes.append("[no line ending after the last line]")
+    return _Found("\n".join([numbered, *notes]), digest=digest)
+
+
+def _read_huge(file: BinaryIO, sample: bytes, args: ReadArgs, stop: Event) -> _Found:
+    """Some lines of a file that is not held in memory; what it is comes from its beginning."""
+    encoding = next((name for mark, name in MARKS if sample.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\0" in sample:
+        return _Found(f"Not text: {kind_of(sample)}, larger than {size(TEXT_BYTES_MAX)}.", failed=True)
+    lines = _stream_lines(file, encoding, stop)
+    for _ in range(args.offset - 1):
+        if next(lines, None) is None:
+            return _Found(f"The file has no line {args.offset}.", failed=True)
+    numbered, last = _numbered(lines, args)
+    if not numbered:
+        return _Found(f"The file has no line {args.offset}.", failed=True)
+    note = f"[a file larger than {size(TEXT_BYTES_MAX)}, lines {args.offset}-{last}; it cannot be edited]"
+    return _Found(f"{numbered}\n{note}")
+
+
+def _stream_lines(file: BinaryIO, encoding: str, stop: Event) -> Iterator[str]:
+    """The lines one by one, each cut at its limit, so that a line without end fills no memory."""
+    reader = io.TextIOWrapper(file, encoding, errors="replace", newline="\n")
+    while not stop.is_set():
+        line = reader.readline(LINE_CHARS_MAX + 2)
+        if not line:
+            return
+        rest = line
+        while rest and not rest.endswith("\n") and not stop.is_set():
+            rest = reader.readline(1_000_000)
+        yield line.rstrip("\r\n").removeprefix(codecs.BOM_UTF8.decode())
+
+
+def _numbered(lines: Iterator[str], args: ReadArgs) -> tuple[str, int]:
+    """As many lines as the limits allow, and the number of the last one."""
+    shown: list[str] = []
+    room = READ_BYTES_MAX
+    for number, line in enumerate(lines, args.offset):
+        text = f"{number:>6}\t{_short(line)}"
+        room -= len(text.encode(errors="replace")) + 1
+        if room < 0 or len(shown) == args.limit:
+            break
+        shown.append(text)
+    return "\n".join(shown), args.offset + len(shown) - 1
+
+
+def _short(line: str) -> str:
+    if len(line) <= LINE_CHARS_MAX:
+        return line
+    return f"{line[:LINE_CHARS_MAX]} [... line cut after {LINE_CHARS_MAX:,} characters]"
+
+
+def _near_names(path: Path) -> str:
+    """What may have been meant, as a sentence to append."""
+    try:
+        names = [entry.name for entry in itertools.islice(path.parent.iterdir(), NAMES_COMPARED_MAX)]
+    except OSError:
+        return " The folder does not exist either."
+    lower = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(path.name.lower(), lower, NEAR_NAMES_MAX)
+    if not near:
+        return ""
+    return f" Did you mean {' or '.join(printable(lower[name]) for name in near)}?"
+
+
+TOOL = Tool(
+    name="read",
+    description=(
+        f"Read a file. Text comes with line numbers and a tab before each line (they are no part of the "
+        f"file), at most {READ_LINES_MAX} lines or {READ_BYTES_MAX // 1000} KB at once; go on with offset. "
+        "Images (PNG, JPEG, GIF, WebP) are shown to you. A file must be read before it is edited or "
+        "overwritten."
+    ),
+    effect=Effect.READ,
+    args_type=ReadArgs,
+    run=run,
+    summarise=lambda args: args.path if args.offset == 1 else f"{args.path} from line {args.offset}",
+    preview=preview,
+)

@@ -1,0 +1,64 @@
+"""The tool that creates a file or replaces its whole content."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ragforge.domain.errors import UsageError
+from ragforge.tools.atomic import hash_of
+from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.changes import Change, check_was_read, make_change, preview_change
+from ragforge.tools.diffs import unified
+from ragforge.tools.files import read_whole
+from ragforge.tools.paths import display
+from ragforge.tools.text_files import TextFile, decode, encode, to_newline
+
+
+class WriteArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What to write, and where."""
+
+    path: Annotated[str, msgspec.Meta(description="The file, relative to the working folder or absolute.")]
+    content: Annotated[str, msgspec.Meta(description="The whole new content of the file.")]
+
+
+async def run(args: WriteArgs, ctx: ToolContext) -> ToolResult:
+    """What was written, with the diff; or why nothing was changed."""
+    return await make_change(partial(_plan, args, ctx), args.path, ctx)
+
+
+async def preview(args: WriteArgs, ctx: ToolContext) -> Preview:
+    """The diff, or why it cannot be done."""
+    return await preview_change(partial(_plan, args, ctx), args.path, ctx)
+
+
+def _plan(args: WriteArgs, ctx: ToolContext, path: Path) -> Change:
+    shown = display(path, ctx)
+    try:
+        before = read_whole(path)
+    except FileNotFoundError:
+        content = encode(args.content, TextFile(""))
+        return Change(path, content, None, unified(None, args.content, shown), f"Created {shown}")
+    check_was_read(path, before, ctx)
+    file = decode(before)
+    if file is None:
+        raise UsageError(f"{shown} is not text. If it shall be replaced, delete it first.")
+    # The mark is written again by `encode`; a second one would be a stray character in the text.
+    text = to_newline(args.content.removeprefix("\ufeff") if file.mark else args.content, file.newline)
+    content = encode(text, file)
+    return Change(path, content, hash_of(before), unified(file.text, text, shown), f"Wrote {shown}")
+
+
+TOOL = Tool(
+    name="write",
+    description=(
+        "Create a file, with its folders, or replace a file's whole content. An existing file must have been "
+        "read in this session; its encoding and line endings are kept. To change a part, use edit."
+    ),
+    effect=Effect.WRITE,
+    args_type=WriteArgs,
+    run=run,
+    summarise=lambda args: args.path,
+    preview=preview,
+)
