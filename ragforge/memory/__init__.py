@@ -1,0 +1,1 @@
+"""What is remembered: recall over everything that was stored."""

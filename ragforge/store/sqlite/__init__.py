@@ -1,0 +1,58 @@
+"""The store in a file of SQLite: the default, with nothing to install or start."""
+
+import asyncio
+from pathlib import Path
+
+from ragforge.domain.errors import UsageError
+from ragforge.store.sqlite.calls import SqliteToolCalls
+from ragforge.store.sqlite.check import findings
+from ragforge.store.sqlite.connection import Database
+from ragforge.store.sqlite.migrations import STORE
+from ragforge.store.sqlite.prepare import prepare
+from ragforge.store.sqlite.projects import SqliteProjects
+from ragforge.store.sqlite.search import SqliteSearch
+from ragforge.store.sqlite.sessions import SqliteSessions
+from ragforge.store.sqlite.turns import SqliteTurns
+from ragforge.store.sqlite.usage import SqliteUsageLog
+
+
+class SqliteStore:
+    """Implements `Store` on one file, shared by any number of processes."""
+
+    def __init__(self, url: str, path: Path, lock_dir: Path) -> None:
+        self.url = url
+        self._database = Database(path)
+        self._sessions = SqliteSessions(self._database, lock_dir)
+        self.projects = SqliteProjects(self._database)
+        self.sessions = self._sessions
+        self.turns = SqliteTurns(self._database)
+        self.calls = SqliteToolCalls(self._database)
+        self.usage = SqliteUsageLog(self._database)
+        self.search = SqliteSearch(self._database)
+
+    async def check(self) -> list[str]:
+        """What is wrong with the database, in sentences; empty when it is sound."""
+        return await self._database.read(findings)
+
+    async def close(self) -> None:
+        """Release everything. Claims end with it."""
+        await self._sessions.release_all()
+        await self._database.close()
+
+
+async def open_store(url: str, *, lock_dir: Path) -> SqliteStore:
+    """The store of the file that `sqlite:///ABSOLUTE/PATH` names, made where it is missing.
+
+    Raises UsageError for a URL without an absolute path, StoreUnavailable, StoreDamaged, StoreNewer.
+    """
+    path = path_of(url)
+    await asyncio.to_thread(prepare, path, STORE, lock_dir=lock_dir)
+    return SqliteStore(url, path, lock_dir)
+
+
+def path_of(url: str) -> Path:
+    """The file that the URL names. Raises UsageError."""
+    path = Path(url.removeprefix("sqlite://"))
+    if not url.startswith("sqlite://") or not path.is_absolute() or "\0" in url:
+        raise UsageError(f"Not a store's address: {url!r}. Write it like sqlite:///home/me/ragforge.db.")
+    return path

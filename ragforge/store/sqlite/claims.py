@@ -1,0 +1,94 @@
+"""The right to write a session: a lock of the operating system, which ends with the process."""
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from ragforge.domain.errors import SessionBusy, StoreUnavailable
+from ragforge.domain.ids import now, short_id
+
+HOLDER_BYTES_MAX = 1000
+
+
+class FileClaim:
+    """Implements `Claim` by a locked file that says who holds it."""
+
+    def __init__(self, path: Path, descriptor: int, on_release: Callable[[], object]) -> None:
+        self._path = path
+        self._descriptor: int | None = descriptor
+        self._on_release = on_release
+
+    @classmethod
+    def take(
+        cls, lock_dir: Path, session_id: str, *, on_release: Callable[[], object] = lambda: None
+    ) -> "FileClaim":
+        """The claim. Raises SessionBusy while another process, or this one, holds it."""
+        # An id comes from outside where a person types it; it must not lead out of the folder.
+        path = lock_dir / f"{session_id.replace(os.sep, '_')}.lock"
+        try:
+            lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return cls(path, _locked(path, session_id), on_release)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"Cannot lock the session: {path}: {error.strerror}. Make the folder writable and try again."
+            ) from error
+
+    async def release(self) -> None:
+        """Give it up; doing so twice is harmless."""
+        if self._descriptor is None:
+            return
+        # Removed while still locked, so that nobody can have locked what is removed.
+        with suppress(OSError):
+            self._path.unlink()
+        os.close(self._descriptor)
+        self._descriptor = None
+        self._on_release()
+
+
+def _locked(path: Path, session_id: str) -> int:
+    while True:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_still(path, descriptor):
+                _write_holder(descriptor)
+                return descriptor
+        except BlockingIOError as error:
+            holder = _holder(descriptor)
+            os.close(descriptor)
+            raise SessionBusy(
+                f"Session {short_id(session_id)} is being written by {holder}. Close it there, or fork it.",
+                holder=holder,
+            ) from error
+        except BaseException:
+            os.close(descriptor)
+            raise
+        # Its last holder removed it between our opening and our locking: there is a new one.
+        os.close(descriptor)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(there, os.fstat(descriptor))
+
+
+def _write_holder(descriptor: int) -> None:
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now().isoformat(timespec="seconds")}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
+        return f"process {found['pid']} on {found['host']} since {found['since']}"
+    except (ValueError, KeyError, TypeError):
+        # Locked an instant ago and not signed yet, or the file was tampered with.
+        return "another process"

@@ -1,0 +1,238 @@
+"""The database of one file: a connection that writes, one that reads, each on a thread of its own."""
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
+
+import apsw
+
+from ragforge.domain.errors import Conflict, RagforgeError, StoreDamaged, StoreUnavailable
+
+T = TypeVar("T")
+Row: TypeAlias = tuple[Any, ...]
+Bindings: TypeAlias = Sequence[object] | Mapping[str, object]
+
+BUSY_TIMEOUT_MS = 10_000
+
+
+class Connection(Protocol):
+    """What we use of `apsw.Connection`, whose own types need a newer Python than ours to be read."""
+
+    in_transaction: bool
+
+    def execute(self, statements: str, bindings: Bindings = (), /) -> Iterator[Row]:
+        """The rows, as they are asked for."""
+        ...
+
+    def executemany(self, statements: str, bindings: Iterable[Bindings], /) -> Iterator[Row]:
+        """The same with each of many values."""
+        ...
+
+    def pragma(self, name: str, value: str | int | None = None, /) -> Any:
+        """The pragma's value, after setting it where one is given."""
+        ...
+
+    def changes(self) -> int:
+        """Rows that the last statement wrote."""
+        ...
+
+    def last_insert_rowid(self) -> int:
+        """Number of the row inserted last."""
+        ...
+
+    def interrupt(self) -> None:
+        """End what runs, from another thread."""
+        ...
+
+    def fts5_tokenizer(self, name: str, args: list[str], /) -> Callable[..., list[tuple[int, int, str]]]:
+        """A function that cuts UTF-8 into (start, end, stem), places in bytes."""
+        ...
+
+    def close(self) -> None:
+        """Release the file."""
+        ...
+
+
+PRAGMAS: tuple[tuple[str, str | int], ...] = (
+    ("busy_timeout", BUSY_TIMEOUT_MS),
+    ("journal_mode", "wal"),
+    ("synchronous", 2),  # full: a commit that was answered survives a loss of power
+    ("cache_size", -16384),
+    ("foreign_keys", 1),
+    # Elsewhere fsync reaches the disk by itself; macOS needs to be asked.
+    *((("fullfsync", 1),) if sys.platform == "darwin" else ()),
+)
+
+
+class Database:
+    """One file. A long search never delays a commit, because each has its own connection."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._writer = _Lane(path, query_only=False)
+        self._reader = _Lane(path, query_only=True)
+
+    async def read(self, job: Callable[[Connection], T]) -> T:
+        """What the job returns. It sees one state of the database; cancelling interrupts it."""
+        return await self._reader.run_interruptibly(lambda connection: _in_transaction(connection, job))
+
+    async def write(self, job: Callable[[Connection], T]) -> T:
+        """What the job returns, once everything it wrote is durable; nothing of it if it raises."""
+        # Shielded: the end of a cancelled turn must reach the disk although its task is cancelled.
+        return await asyncio.shield(
+            self._writer.run(lambda connection: _in_transaction(connection, job, begin="BEGIN IMMEDIATE"))
+        )
+
+    async def close(self) -> None:
+        """Finish what is queued and release the file."""
+        await self._reader.close()
+        await self._writer.close()
+
+
+class _Lane:
+    """One connection on one thread, opened at the first job."""
+
+    def __init__(self, path: Path, *, query_only: bool) -> None:
+        self._path = path
+        self._query_only = query_only
+        self._connection: Connection | None = None
+        self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragforge-store")
+        self._running: object = None
+        self._switching = threading.Lock()
+        self._closed = False
+
+    async def run(self, job: Callable[[Connection], T], *, ticket: object = None) -> T:
+        if self._closed:
+            raise StoreUnavailable(f"The store {self._path} was closed. Start ragforge again.")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._do, job, ticket)
+
+    async def run_interruptibly(self, job: Callable[[Connection], T]) -> T:
+        ticket = object()
+        try:
+            return await self.run(job, ticket=ticket)
+        except asyncio.CancelledError:
+            # Under the lock, so that the job after this one is never the one interrupted.
+            with self._switching:
+                if self._running is ticket and self._connection is not None:
+                    self._connection.interrupt()
+            raise
+
+    def _do(self, job: Callable[[Connection], T], ticket: object) -> T:
+        with translated(self._path):
+            if self._connection is None:
+                self._connection = connect(self._path, query_only=self._query_only)
+            with self._switching:
+                self._running = ticket
+            try:
+                return job(self._connection)
+            finally:
+                with self._switching:
+                    self._running = None
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._disconnect)
+        self._threads.shutdown(wait=False)
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        # Closing checkpoints; what that cannot write stays in the log, which the next opener reads.
+        with suppress(apsw.Error):
+            if connection is not None:
+                connection.close()
+
+
+def raw_connection(path: Path) -> Connection:
+    """A connection to a file that exists, without pragmas. Raises apsw.Error."""
+    return cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
+
+
+def connect(path: Path, *, query_only: bool = False) -> Connection:
+    """A connection with every pragma set. Raises apsw.Error, or StoreUnavailable for a refused pragma."""
+    connection = raw_connection(path)
+    for name, value in (*PRAGMAS, ("query_only", int(query_only))):
+        # One at a time, and read back: a list of statements stops at the first that returns a row.
+        connection.pragma(name, value)
+        if (found := connection.pragma(name)) != value:
+            connection.close()
+            raise StoreUnavailable(
+                f"Cannot use {path}: SQLite answers {name}={found} where {value} is needed. "
+                "Keep the store on a local disk."
+            )
+    return connection
+
+
+def make_private_file(path: Path) -> None:
+    """Create the file, readable by its owner alone, with the folders above it. Raises StoreUnavailable."""
+    try:
+        for folder in reversed(path.parents):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
+        # SQLite gives the files it makes beside this one the same permissions.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"Cannot open the store {path}: {error.strerror}. "
+            "Make it writable, or choose another place with RAGFORGE_STORE=sqlite:///PATH."
+        ) from error
+
+
+@contextmanager
+def translated(path: Path) -> Generator[None, None, None]:
+    """Turns what SQLite raises into errors for people. The one place that knows its errors."""
+    try:
+        yield
+    except RagforgeError:
+        raise
+    except apsw.Error as error:
+        raise _explained(error, path) from error
+
+
+def _explained(error: apsw.Error, path: Path) -> RagforgeError:
+    match error:
+        case apsw.NotADBError():
+            return StoreDamaged(
+                f"{path} is not a database. Move it away, or choose another with RAGFORGE_STORE=sqlite:///PATH."
+            )
+        case apsw.CorruptError() | apsw.FormatError() | apsw.SQLError():
+            return StoreDamaged(
+                f"The store {path} is damaged ({error}). Make a copy of it, then restore a backup or recover "
+                "it with the sqlite3 command's .recover."
+            )
+        case apsw.ConstraintError():
+            return Conflict(f"The store {path} refused to write: what it refers to is not stored ({error}).")
+        case apsw.FullError():
+            return StoreUnavailable(f"Cannot write {path}: the disk is full. Free some space and try again.")
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreUnavailable(
+                f"Cannot use {path}: another process has kept it locked for {BUSY_TIMEOUT_MS // 1000} s. "
+                "End that process and try again."
+            )
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
+            return StoreUnavailable(
+                f"Cannot write {path} ({error}). Make the file and its folder writable, or choose another "
+                "place with RAGFORGE_STORE=sqlite:///PATH."
+            )
+        case _:
+            return StoreUnavailable(f"Cannot use the store {path} ({error}). Check its disk and try again.")
+
+
+def _in_transaction(connection: Connection, job: Callable[[Connection], T], *, begin: str = "BEGIN") -> T:
+    connection.execute(begin)
+    try:
+        found = job(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk may have rolled back already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return found

@@ -1,0 +1,106 @@
+"""The schema of the store, as numbered steps. A released step never changes; a change is a new step.
+
+`key` is an integer of this file's own, small enough for joins and for the index of words; `id` is the
+identifier that everything outside the store uses. Times are milliseconds since 1970 in UTC. What is
+short stands before what is long, so that reading the former never touches the latter.
+
+The rows of `words` are numbered `key * 8 + kind` (see `index.py`). It keeps no copy of the text.
+"""
+
+from ragforge.store.sqlite.prepare import Schema
+
+FIRST = """
+CREATE TABLE project (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    git_remote TEXT NOT NULL,
+    first_commit TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE session (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project INTEGER NOT NULL REFERENCES project,
+    head INTEGER, -- a turn's key; no reference, which would cost an index written with every turn
+    cwd TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    last_activity_at INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    model TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    forked_from TEXT,
+    user TEXT NOT NULL,
+    host TEXT NOT NULL
+) STRICT;
+CREATE INDEX session_project ON session (project);
+
+CREATE TABLE turn (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session INTEGER NOT NULL REFERENCES session,
+    parent INTEGER REFERENCES turn DEFERRABLE INITIALLY DEFERRED,
+    depth INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    status TEXT NOT NULL,
+    model TEXT NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    thought_tokens INTEGER NOT NULL,
+    cost_usd REAL,
+    first_words TEXT NOT NULL,
+    error TEXT NOT NULL,
+    user TEXT NOT NULL,
+    assistant TEXT NOT NULL
+) STRICT;
+CREATE INDEX turn_session ON turn (session);
+CREATE INDEX turn_parent ON turn (parent);
+CREATE INDEX turn_running ON turn (session) WHERE status = 'running';
+
+CREATE TABLE step (
+    turn INTEGER NOT NULL REFERENCES turn,
+    number INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    thought_tokens INTEGER NOT NULL,
+    cost_usd REAL,
+    interrupted INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    PRIMARY KEY (turn, number)
+) STRICT;
+
+CREATE TABLE tool_call (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    turn INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL,
+    result_chars INTEGER NOT NULL,
+    result_blob TEXT,
+    provider_id TEXT NOT NULL,
+    images TEXT NOT NULL,
+    args TEXT NOT NULL,
+    result TEXT NOT NULL,
+    diff TEXT NOT NULL,
+    FOREIGN KEY (turn, step) REFERENCES step
+) STRICT;
+CREATE INDEX tool_call_place ON tool_call (turn, step, position);
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    scope, user, reply, near, tools, date,
+    content = '', contentless_delete = 1,
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+"""
+
+STORE = Schema(application_id=0x72616766, steps=(FIRST,))  # `ragf`

@@ -1,0 +1,180 @@
+"""The sessions in SQLite, with their heads."""
+
+from pathlib import Path
+
+from ragforge.domain.turns import ConversationSession
+from ragforge.store.base import Deleted, SessionRow
+from ragforge.store.sqlite.claims import FileClaim
+from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.deletion import delete_session
+from ragforge.store.sqlite.recovery import interrupt_running_turns
+from ragforge.store.sqlite.rows import from_ms, key_of, one, storable, to_ms
+
+SELECT = """
+SELECT session.id, project.id, session.cwd, session.started_at, session.last_activity_at, session.title,
+    session.model, session.mode, head.id, session.forked_from, session.user, session.host,
+    head.depth, head.first_words
+FROM session JOIN project ON project.key = session.project LEFT JOIN turn AS head ON head.key = session.head
+"""
+
+
+class SqliteSessions:
+    """Implements `Sessions`."""
+
+    def __init__(self, database: Database, lock_dir: Path) -> None:
+        self._database = database
+        self._lock_dir = lock_dir
+        self._claims: dict[str, FileClaim] = {}
+
+    async def add(self, session: ConversationSession) -> None:
+        """Keep a new session (a fork too: it comes with a head on shared turns)."""
+
+        def write(connection: Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO session (id, project, head, cwd, started_at, last_activity_at, title, "
+                "model, mode, forked_from, user, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    session.id,
+                    key_of(connection, "project", session.project_id),
+                    None if session.head is None else key_of(connection, "turn", session.head),
+                    storable(session.cwd),
+                    to_ms(session.started_at),
+                    to_ms(session.last_activity_at),
+                    storable(session.title),
+                    session.model,
+                    session.mode,
+                    session.forked_from,
+                    storable(session.user),
+                    storable(session.host),
+                ),
+            )
+
+        await self._database.write(write)
+
+    async def get(self, session_id: str) -> ConversationSession | None:
+        """The session, or None."""
+
+        def read(connection: Connection) -> ConversationSession | None:
+            row = one(connection, f"{SELECT} WHERE session.id = ?", (session_id,))
+            return None if row is None else _session(row)
+
+        return await self._database.read(read)
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give it a title. Raises Conflict where there is no such session."""
+        await self._set(session_id, "title", storable(title))
+
+    async def set_model(self, session_id: str, model: str) -> None:
+        """Remember the model it talks to. Raises Conflict where there is no such session."""
+        await self._set(session_id, "model", storable(model))
+
+    async def set_mode(self, session_id: str, mode: str) -> None:
+        """Remember its consent mode. Raises Conflict where there is no such session."""
+        await self._set(session_id, "mode", str(mode))
+
+    async def set_head(self, session_id: str, turn_id: str | None) -> None:
+        """Move the head. Raises Conflict where there is no such session or turn."""
+
+        def write(connection: Connection) -> None:
+            head = None if turn_id is None else key_of(connection, "turn", turn_id)
+            session = key_of(connection, "session", session_id)
+            connection.execute("UPDATE session SET head = ? WHERE key = ?", (head, session))
+
+        await self._database.write(write)
+
+    async def recent(
+        self, *, project_id: str | None = None, with_id_part: str = "", limit: int = 1000
+    ) -> list[SessionRow]:
+        """Sessions, the last active first. Of each, its own row and its head's are read."""
+
+        def read(connection: Connection) -> list[SessionRow]:
+            rows = connection.execute(
+                f"{SELECT} WHERE (:project IS NULL OR project.id = :project) AND (:part = '' "
+                "OR substr(session.id, 1, length(:part)) = :part "
+                "OR substr(session.id, -length(:part)) = :part) "
+                "ORDER BY session.last_activity_at DESC, session.key DESC LIMIT max(0, :limit)",
+                {"project": project_id, "part": storable(with_id_part).lower(), "limit": limit},
+            )
+            return [_session_row(row) for row in rows]
+
+        return await self._database.read(read)
+
+    async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
+        """Remove it with its turns and calls, but for turns that another session rests on.
+
+        Those go to the oldest session that rests on them. Deleting what is not there removes nothing.
+        Raises SessionBusy while another process writes it.
+        """
+        if dry_run:
+            return await self._database.read(
+                lambda connection: delete_session(connection, session_id, dry_run=True)
+            )
+        guard = None if session_id in self._claims else FileClaim.take(self._lock_dir, session_id)
+        try:
+            return await self._database.write(lambda connection: delete_session(connection, session_id))
+        finally:
+            if guard is not None:
+                await guard.release()
+
+    async def claim(self, session_id: str) -> FileClaim:
+        """Become its one writer; turns that a dead writer left running become interrupted."""
+        claim = FileClaim.take(
+            self._lock_dir, session_id, on_release=lambda: self._claims.pop(session_id, None)
+        )
+        self._claims[session_id] = claim
+        try:
+            await self._database.write(lambda connection: interrupt_running_turns(connection, session_id))
+        except BaseException:
+            await claim.release()
+            raise
+        return claim
+
+    async def release_all(self) -> None:
+        """Give up every claim."""
+        for claim in list(self._claims.values()):
+            await claim.release()
+
+    async def _set(self, session_id: str, column: str, value: str) -> None:
+        def write(connection: Connection) -> None:
+            connection.execute(
+                f"UPDATE session SET {column} = ? WHERE key = ?",
+                (value, key_of(connection, "session", session_id)),
+            )
+
+        await self._database.write(write)
+
+
+def _session(row: Row) -> ConversationSession:
+    (
+        identifier,
+        project,
+        cwd,
+        started_at,
+        last_activity_at,
+        title,
+        model,
+        mode,
+        head,
+        forked_from,
+        user,
+        host,
+    ) = row[:12]
+    return ConversationSession(
+        id=identifier,
+        project_id=project,
+        cwd=cwd,
+        started_at=from_ms(started_at),
+        last_activity_at=from_ms(last_activity_at),
+        title=title,
+        model=model,
+        mode=mode,
+        head=head,
+        forked_from=forked_from,
+        user=user,
+        host=host,
+    )
+
+
+def _session_row(row: Row) -> SessionRow:
+    depth, first_words = row[12:]
+    return SessionRow(_session(row), turns=0 if depth is None else depth + 1, last_message=first_words or "")

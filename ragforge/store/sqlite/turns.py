@@ -1,0 +1,208 @@
+"""The turns in SQLite, with their steps."""
+
+import json
+from collections.abc import Sequence
+
+from ragforge.domain.errors import Conflict
+from ragforge.domain.messages import text_of
+from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
+from ragforge.domain.usage import Usage
+from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.index import index_turn
+from ragforge.store.sqlite.recovery import SUM_OF_STEPS
+from ragforge.store.sqlite.rows import (
+    from_ms,
+    key_of,
+    message_from_json,
+    message_to_json,
+    one,
+    storable,
+    to_ms,
+    usage_values,
+    user_from_json,
+    user_to_json,
+)
+
+FIRST_WORDS_CHARS = 200
+
+SELECT = """
+SELECT turn.id, session.id, parent.id, turn.depth, turn.user, turn.started_at, turn.status, turn.assistant,
+    turn.model, turn.ended_at, turn.error, turn.input_tokens, turn.cached_tokens, turn.output_tokens,
+    turn.thought_tokens, turn.cost_usd
+FROM turn JOIN session ON session.key = turn.session LEFT JOIN turn AS parent ON parent.key = turn.parent
+"""
+
+PATH = f"""
+WITH RECURSIVE up (key, parent) AS (
+    SELECT key, parent FROM turn WHERE id = :head
+    UNION ALL
+    SELECT turn.key, turn.parent FROM up JOIN turn ON turn.key = up.parent
+    LIMIT :limit
+)
+{SELECT} WHERE turn.key IN (SELECT key FROM up) ORDER BY turn.depth
+"""
+
+
+class SqliteTurns:
+    """Implements `Turns`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def start(self, turn: Turn) -> None:
+        """Keep the person's words and move the session's head to them.
+
+        Raises Conflict where the session or the parent is not stored, or the index is not the parent's + 1.
+        """
+        await self._database.write(lambda connection: _start(connection, turn))
+
+    async def save_step(self, step: Step) -> None:
+        """Keep a step; one that is stored stays as it is. Raises Conflict where its turn is not stored."""
+        await self._database.write(lambda connection: insert_step(connection, step))
+
+    async def end(self, end: TurnEnd) -> None:
+        """Keep how the turn ended, its last step and its text. Raises Conflict where it is not stored."""
+        await self._database.write(lambda connection: _end(connection, end))
+
+    async def get(self, turn_id: str) -> Turn | None:
+        """The turn, or None."""
+
+        def read(connection: Connection) -> Turn | None:
+            row = one(connection, f"{SELECT} WHERE turn.id = ?", (turn_id,))
+            return None if row is None else _turn(row)
+
+        return await self._database.read(read)
+
+    async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
+        """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
+
+        def read(connection: Connection) -> list[Turn]:
+            # To SQLite a negative limit is none.
+            rows = connection.execute(PATH, {"head": head, "limit": -1 if limit is None else max(0, limit)})
+            return [_turn(row) for row in rows]
+
+        return [] if head is None else await self._database.read(read)
+
+    async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
+        """Their steps, ordered as the ids were given and by index."""
+
+        def read(connection: Connection) -> list[Step]:
+            rows = connection.execute(
+                "SELECT turn.id, number, provider, step.model, step.input_tokens, step.cached_tokens, "
+                "step.output_tokens, step.thought_tokens, step.cost_usd, interrupted, message "
+                "FROM json_each(?) AS wanted JOIN turn ON turn.id = wanted.value "
+                "JOIN step ON step.turn = turn.key ORDER BY wanted.key, number",
+                (json.dumps(list(turn_ids)),),
+            )
+            return [_step(row) for row in rows]
+
+        return await self._database.read(read)
+
+
+def insert_step(connection: Connection, step: Step) -> int:
+    """The key of the step's turn, the step being stored if it was not yet."""
+    turn = key_of(connection, "turn", step.turn_id)
+    message = step.message
+    connection.execute(
+        "INSERT OR IGNORE INTO step VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            turn,
+            step.index,
+            storable(message.provider),
+            storable(message.model),
+            *usage_values(step.usage),
+            step.cost_usd,
+            step.interrupted,
+            message_to_json(message),
+        ),
+    )
+    return turn
+
+
+def _start(connection: Connection, turn: Turn) -> None:
+    if one(connection, "SELECT 1 FROM turn WHERE id = ?", (turn.id,)) is not None:
+        return
+    session = key_of(connection, "session", turn.session_id)
+    parent = None if turn.parent is None else key_of(connection, "turn", turn.parent)
+    depth = one(connection, "SELECT depth + 1 FROM turn WHERE key = ?", (parent,)) or (0,)
+    if depth != (turn.index,):
+        raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {depth[0]}.")
+    connection.execute(
+        "INSERT INTO turn (id, session, parent, depth, started_at, ended_at, status, model, input_tokens, "
+        "cached_tokens, output_tokens, thought_tokens, cost_usd, first_words, error, user, assistant) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            turn.id,
+            session,
+            parent,
+            turn.index,
+            to_ms(turn.started_at),
+            None if turn.ended_at is None else to_ms(turn.ended_at),
+            turn.status,
+            storable(turn.model),
+            *usage_values(turn.usage),
+            turn.cost_usd,
+            storable(text_of(turn.user))[:FIRST_WORDS_CHARS],
+            storable(turn.error),
+            user_to_json(turn.user),
+            storable(turn.assistant),
+        ),
+    )
+    key = connection.last_insert_rowid()
+    connection.execute(
+        "UPDATE session SET head = ?, last_activity_at = max(last_activity_at, ?) WHERE key = ?",
+        (key, to_ms(turn.started_at), session),
+    )
+    index_turn(connection, key)
+    if parent is not None:
+        # The parent is found by its child's words too.
+        index_turn(connection, parent)
+
+
+def _end(connection: Connection, end: TurnEnd) -> None:
+    turn = key_of(connection, "turn", end.turn_id)
+    if end.last_step is not None:
+        insert_step(connection, end.last_step)
+    connection.execute(
+        "UPDATE turn SET status = ?, assistant = ?, ended_at = ?, error = ? WHERE key = ?",
+        (end.status, storable(end.assistant), to_ms(end.ended_at), storable(end.error), turn),
+    )
+    connection.execute(SUM_OF_STEPS, (turn,))
+    connection.execute(
+        "UPDATE session SET last_activity_at = max(last_activity_at, ?) "
+        "WHERE key = (SELECT session FROM turn WHERE key = ?)",
+        (to_ms(end.ended_at), turn),
+    )
+    index_turn(connection, turn)
+
+
+def _turn(row: Row) -> Turn:
+    identifier, session, parent, depth, user, started_at, status, assistant, model, ended_at, error = row[:11]
+    return Turn(
+        id=identifier,
+        session_id=session,
+        parent=parent,
+        index=depth,
+        user=user_from_json(user),
+        started_at=from_ms(started_at),
+        status=TurnStatus(status),
+        assistant=assistant,
+        model=model,
+        ended_at=None if ended_at is None else from_ms(ended_at),
+        error=error,
+        usage=Usage(*row[11:15]),
+        cost_usd=row[15],
+    )
+
+
+def _step(row: Row) -> Step:
+    turn, number, provider, model = row[:4]
+    cost_usd, interrupted, message = row[8:]
+    return Step(
+        turn_id=turn,
+        index=number,
+        message=message_from_json(message, provider=provider, model=model),
+        usage=Usage(*row[4:8]),
+        cost_usd=cost_usd,
+        interrupted=bool(interrupted),
+    )
