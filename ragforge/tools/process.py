@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 
 from ragforge.tools.process_output import OutputCleaner
@@ -160,7 +160,7 @@ async def _read_output(read_end: int, on_output: Callable[[str], None]) -> None:
             on_output(text)
 
 
-async def _finish_despite_cancel(work: "asyncio._CoroutineLike[int]") -> int:
+async def _finish_despite_cancel(work: Coroutine[None, None, int]) -> int:
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,0 +1,224 @@
+"""Consent: whether a tool call may happen, must be asked for, or is refused. Decides only, changes nothing."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, assert_never
+
+from ragforge.agent.shell_rules import matches, propose
+from ragforge.domain.approvals import Mode, Rule
+from ragforge.domain.json import JsonObject
+from ragforge.tools.base import AnyTool, Effect, Preview
+from ragforge.tools.paths import inside, is_protected
+from ragforge.tools.readonly_commands import find_reads
+from ragforge.tools.shell_grammar import Parsed, SimpleCommand, parse_command
+
+RULES_MAX = 4
+"""More rules than this at once are not read by anybody, so they are not offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """It happens without asking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The person decides. `rules` is what "always" would add; empty where there is no "always"."""
+
+    reason: str
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """It does not happen, and the model hears why."""
+
+    reason: str
+
+
+Decision: TypeAlias = Allow | Ask | Refuse
+
+
+def decide(
+    tool: AnyTool,
+    args: JsonObject,
+    preview: Preview,
+    *,
+    mode: Mode,
+    rules: Sequence[Rule],
+    root: Path,
+    cwd: Path,
+) -> Decision:
+    """Whether the call may happen.
+
+    preview: what the tool says that it would do, its paths resolved. root and cwd: links resolved.
+    """
+    if preview.refused:
+        return Refuse(preview.refused)
+    if mode is Mode.ALL:
+        return Allow()
+    match tool.effect:
+        case Effect.READ:
+            return _decide_read(preview, root)
+        case Effect.WRITE:
+            if mode is Mode.PLAN:
+                return Refuse(_in_plan_mode(tool.name))
+            return _decide_write(tool.name, preview, mode=mode, rules=rules, root=root)
+        case Effect.SHELL:
+            command = str(args.get("command", ""))
+            if mode is not Mode.PLAN:
+                return _decide_shell(command, rules=rules, root=root, cwd=cwd)
+            decision = _decide_shell(command, rules=(), root=root, cwd=cwd)
+            return decision if _only_reads(command) else Refuse(_in_plan_mode(tool.name))
+        case _:
+            assert_never(tool.effect)
+
+
+def _in_plan_mode(tool: str) -> str:
+    return (
+        f"Plan mode is on: nothing may be changed, so `{tool}` was not run. Read, search and say what you "
+        "would do; the person decides when to leave plan mode."
+    )
+
+
+def _decide_read(preview: Preview, root: Path) -> Decision:
+    outside = [path for path in preview.paths if not inside(path, root)]
+    return Ask(f"reads outside the project: {outside[0]}") if outside else Allow()
+
+
+def _decide_write(tool: str, preview: Preview, *, mode: Mode, rules: Sequence[Rule], root: Path) -> Decision:
+    if not preview.paths:
+        return Ask("changes something outside the known files")
+    for path in preview.paths:
+        if not inside(path, root):
+            return Ask(f"writes outside the project: {path}")
+        if is_protected(path, root):
+            return Ask(f"writes to a protected folder: {path.relative_to(root)}")
+    names = [path.relative_to(root).as_posix() for path in preview.paths]
+    patterns = [rule.pattern for rule in rules if rule.tool == tool]
+    if mode is Mode.ACCEPT_EDITS or all(_matches_any(name, patterns) for name in names):
+        return Allow()
+    wanted = tuple(dict.fromkeys(_propose_path(name) for name in names))
+    offered = len(wanted) <= RULES_MAX and all(pattern.isprintable() for pattern in wanted)
+    return Ask("changes a file", tuple(Rule(tool, pattern) for pattern in wanted) if offered else ())
+
+
+def _matches_any(name: str, patterns: Sequence[str]) -> bool:
+    # Imported here: a search or --version never asks for consent.
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+    from pathspec.patterns.gitignore.base import GitIgnorePatternError  # noqa: PLC0415
+
+    for pattern in patterns:
+        try:
+            # One at a time: a rule that begins with "!" must not undo another one.
+            if GitIgnoreSpec.from_lines([pattern]).match_file(name):
+                return True
+        except GitIgnorePatternError:  # written by hand, and no pattern
+            continue
+    return False
+
+
+def _propose_path(name: str) -> str:
+    """Everything in the file's folder, or the file alone where that would be the whole project."""
+    folder, _, file = name.rpartition("/")
+    wanted = f"/{folder}" if folder else f"/{file}"
+    escaped = "".join(f"\\{char}" if char in "\\*?[] " else char for char in wanted)
+    return f"{escaped}/**" if folder else escaped
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """Why a simple command is asked about, and the rule that would end the asking."""
+
+    reason: str
+    rule: Rule | None
+
+
+def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path) -> Decision:
+    parsed = parse_command(command)
+    if parsed is None:
+        return Ask("runs a command that cannot be understood for certain")
+    if parsed.strange:
+        return Ask(f"runs a command that holds {parsed.strange[0]}")
+    for redirection in parsed.redirections:
+        if not redirection.harmless:
+            target = redirection.target.text if redirection.target else "text"
+            return Ask(f"runs a command with a redirection: {redirection.operator} {target}")
+    if not parsed.commands:
+        return Ask("runs a command that is empty")
+    folders = _folders(parsed, cwd)
+    if not all(inside(folder, root) for folder in folders):
+        return Ask("runs a command outside the project")
+    doubts = [
+        doubt
+        for each in parsed.commands
+        if (doubt := _doubt(each, rules=rules, root=root, cwd=cwd, folders=folders)) is not None
+    ]
+    if not doubts:
+        return Allow()
+    wanted = tuple(dict.fromkeys(doubt.rule for doubt in doubts if doubt.rule is not None))
+    offered = all(doubt.rule is not None for doubt in doubts) and len(wanted) <= RULES_MAX
+    return Ask(doubts[0].reason, wanted if offered else ())
+
+
+def _doubt(
+    command: SimpleCommand, *, rules: Sequence[Rule], root: Path, cwd: Path, folders: frozenset[Path]
+) -> _Doubt | None:
+    if _is_cd(command):
+        return None  # where it leads has been looked at
+    elsewhere = folders != {cwd}
+    if any(matches(rule, command, elsewhere=elsewhere) for rule in rules):
+        return None
+    rule = propose(command, elsewhere=elsewhere)
+    shown = " ".join(command.texts)
+    if command.assigns or not command.words:
+        return _Doubt("runs a command with an assignment", None)
+    reads = find_reads(command.texts) if command.literal else None
+    if not command.literal and find_reads(command.texts) is not None:
+        return _Doubt(f"runs a command with words that the shell replaces: {shown}", rule)
+    if reads is None:
+        return _Doubt(f"runs a command that may change something: {shown}", rule)
+    if elsewhere and command.texts[0] == "git":
+        # A folder may hold a repository whose settings run programs.
+        return _Doubt(f"runs git in another folder: {shown}", rule)
+    exact = propose(command, elsewhere=elsewhere, exact=True)
+    for path in reads.paths:
+        resolved = [Path(os.path.realpath(folder / path)) for folder in folders]
+        if path != os.devnull and not all(inside(each, root) for each in resolved):
+            return _Doubt(f"reads outside the project: {path}", exact)
+        if reads.files_only and any(each.is_dir() for each in resolved):
+            return _Doubt(f"follows links in a folder: {path}", exact)
+    return None
+
+
+def _is_cd(command: SimpleCommand) -> bool:
+    return (
+        command.literal
+        and not command.assigns
+        and len(command.words) == 2
+        and command.texts[0] == "cd"
+        and not command.texts[1].startswith("-")
+        and command.texts[1] != ""
+    )
+
+
+def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path]:
+    """Every folder in which a part of the command may run, whichever `cd` of it succeeds."""
+    folders = {cwd}
+    for command in parsed.commands:
+        if _is_cd(command):
+            folders |= {Path(os.path.realpath(folder / command.texts[1])) for folder in folders}
+    return frozenset(folders)
+
+
+def _only_reads(command: str) -> bool:
+    """Whether the command changes nothing, wherever it reads."""
+    parsed = parse_command(command)
+    if parsed is None or parsed.strange or not parsed.commands:
+        return False
+    return all(each.harmless for each in parsed.redirections) and all(
+        _is_cd(each) or (each.literal and not each.assigns and find_reads(each.texts) is not None)
+        for each in parsed.commands
+    )
