@@ -62,7 +62,9 @@ async def retried(
         except Retryable as failure:
             attempts_max = min(policy.attempts_max, failure.attempts_max or policy.attempts_max)
             delay_s = _delay_s(failure, policy, number)
-            if begun or number >= attempts_max or delay_s > policy.delay_s_max:
+            if begun:
+                raise failure.error from failure
+            if number >= attempts_max or delay_s > policy.delay_s_max:
                 raise _given_up(failure, number) from failure
             waiting = RetryWaiting(failure.reason, delay_s, number + 1, attempts_max)
         yield waiting

@@ -289,8 +289,8 @@ class GeminiStandIn:
     def _count(self, request: Recorded) -> Json:
         self._check_model(request)
         whole = request.body.get("generateContentRequest")
-        if whole is not None and "contents" in request.body:
-            raise Refused(invalid("contents and generate_content_request are mutually exclusive."))
+        if whole is None and not request.body.get("contents"):
+            raise Refused(invalid("contents is not specified"))
         if whole is not None and whole.get("model") not in {f"models/{request.model}", request.model}:
             raise Refused(invalid("generate_content_request.model: must match the request's model"))
         return {"totalTokens": count_tokens(request.body if whole is None else whole)}

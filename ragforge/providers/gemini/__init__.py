@@ -1,0 +1,149 @@
+"""Gemini through google-genai. No test of ours talks to Google: what may differ there is in here."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from ragforge.domain.errors import ModelError, ModelRefusedKey, ModelUnknown
+from ragforge.domain.events import ModelEvent, UsageSeen
+from ragforge.domain.json import JsonObject
+from ragforge.domain.usage import Usage
+from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest
+from ragforge.providers.gemini.client import GeminiClient
+from ragforge.providers.gemini.convert import to_body, to_thinking
+from ragforge.providers.gemini.errors import KEY_PAGE, Endpoint, explain
+from ragforge.providers.gemini.stream import CHARS_PER_TOKEN, Answer
+from ragforge.providers.pump import StreamSilent, pump
+from ragforge.providers.retry import Retryable, RetryPolicy, retried
+
+BASE_URL = "https://generativelanguage.googleapis.com"
+LIMITS_UNKNOWN = ModelLimits(context_tokens_max=1_048_576, output_tokens_max=65_536)
+"""Where the service does not tell, which proxies may not."""
+COUNT_TIMEOUT_S = 5.0
+"""How long the end of an answer may wait for its tokens to be counted."""
+
+
+class GeminiProvider:
+    """A Gemini model. See `Provider` for the contract."""
+
+    name = "gemini"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str,
+        key_source: str,
+        load_blob: LoadBlob,
+        base_url: str | None = None,
+        thinking_level: str | None = None,
+        show_thoughts: bool = True,
+        attempts_max: int = 5,
+        delay_s_max: float = 60.0,
+        idle_timeout_s: float = 120.0,
+    ) -> None:
+        self.model = model.removeprefix("models/")
+        self._endpoint = Endpoint(self.model, (base_url or BASE_URL).rstrip("/"), key_source, api_key.strip())
+        self._load_blob = load_blob
+        self._thinking_level = thinking_level
+        self._show_thoughts = show_thoughts
+        self._policy = RetryPolicy(attempts_max=attempts_max, delay_s_max=delay_s_max)
+        self._idle_timeout_s = idle_timeout_s
+        self._client = GeminiClient(self._endpoint)
+        self._limits: ModelLimits | None = None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """The answer as it arrives; the last event is `AnswerEnded`. Raises ModelError."""
+        self._need_key()
+        body = await to_body(
+            request,
+            provider=self.name,
+            model=self.model,
+            load_blob=self._load_blob,
+            thinking=to_thinking(self._thinking_level, show_thoughts=self._show_thoughts),
+        )
+        async with aclosing(retried(lambda: self._attempt(body), self._policy)) as events:
+            async for event in events:
+                yield event
+
+    async def limits(self) -> ModelLimits:
+        """The model's limits, asked once. Raises ModelError."""
+        if self._limits is None:
+            self._need_key()
+            model = await self._client.model()
+            self._limits = ModelLimits(
+                model.input_token_limit or LIMITS_UNKNOWN.context_tokens_max,
+                model.output_token_limit or LIMITS_UNKNOWN.output_tokens_max,
+            )
+        return self._limits
+
+    async def verify(self) -> None:
+        """Prove by one call, which costs nothing, that key, endpoint and model work. Raises ModelError."""
+        self._need_key()
+        model = await self._client.model()
+        if model.supported_actions and "generateContent" not in model.supported_actions:
+            raise ModelUnknown(f"{self.model} cannot chat. Choose another model with /model.")
+
+    async def models(self) -> list[str]:
+        """Names of the models that can chat. Raises ModelError."""
+        self._need_key()
+        return [
+            model.name.removeprefix("models/")
+            for model in await self._client.models()
+            if model.name and (not model.supported_actions or "generateContent" in model.supported_actions)
+        ]
+
+    async def close(self) -> None:
+        """Release connections."""
+        await self._client.close()
+
+    async def _attempt(self, body: JsonObject) -> AsyncGenerator[ModelEvent, None]:
+        """One try. The usage comes before the end, and before an error that cuts an answer."""
+        answer = Answer(self.name, self.model)
+        source = self._client.chunks(body)
+        try:
+            async with aclosing(pump(source, idle_timeout_s=self._idle_timeout_s)) as chunks:
+                async for chunk in chunks:
+                    for event in answer.take(chunk):
+                        yield event
+        except (ModelError, Retryable, StreamSilent) as error:
+            if answer.begun and _is_uncounted(answer):
+                yield await self._counted(answer, body)
+            raise explain(error, self._endpoint) from error
+        if _is_uncounted(answer):
+            yield await self._counted(answer, body)
+        yield answer.ended()
+
+    async def _counted(self, answer: Answer, body: JsonObject) -> UsageSeen:
+        """The usage where the stream brought none, or stopped before it was whole: never a silent 0."""
+        told = answer.usage.usage if answer.usage is not None else Usage()
+        written = answer.written()
+        try:
+            async with asyncio.timeout(COUNT_TIMEOUT_S):
+                read_tokens = told.input_tokens or await self._client.count(body)
+                written_tokens = await self._client.count(_as_body(written)) if written else 0
+        except (ModelError, TimeoutError):
+            read_tokens = told.input_tokens or _rough_tokens(json.dumps(body["contents"]))
+            written_tokens = _rough_tokens(written)
+        usage = replace(told, input_tokens=read_tokens, output_tokens=written_tokens)
+        return UsageSeen(usage, estimated=True)
+
+    def _need_key(self) -> None:
+        if not self._endpoint.api_key:
+            raise ModelRefusedKey(
+                f"There is no key for Gemini. Set GEMINI_API_KEY, or make one at {KEY_PAGE}."
+            )
+
+
+def _is_uncounted(answer: Answer) -> bool:
+    return answer.usage is None or answer.usage.estimated
+
+
+def _as_body(text: str) -> JsonObject:
+    return {"contents": [{"role": "user", "parts": [{"text": text}]}]}
+
+
+def _rough_tokens(text: str) -> int:
+    return -(-len(text) // CHARS_PER_TOKEN)

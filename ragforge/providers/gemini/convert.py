@@ -1,0 +1,192 @@
+"""The conversation as Gemini wants it: contents as plain JSON, user and model in turn.
+
+A model's own content goes back verbatim to the same model; for any other one it is made anew from text
+and calls. What the service refuses is never sent: two contents of one role in a row, calls without
+answers, answers without calls, empty parts.
+"""
+
+import base64
+from dataclasses import dataclass
+from typing import cast
+
+from ragforge.domain.errors import StoreError
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.messages import (
+    CallResult,
+    ImagePart,
+    Message,
+    ModelMessage,
+    Parts,
+    TextPart,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from ragforge.providers.base import LoadBlob, ModelRequest
+
+SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
+"""Stands for the signature that a call made by another model, or by nobody, cannot have."""
+NOT_ANSWERED = "There is no result: the call was interrupted before it ran to its end."
+GO_ON = "Go on."
+EARLIER = "[Earlier messages were left out.]"
+EMPTY = "[empty message]"
+
+
+async def to_body(
+    request: ModelRequest, *, provider: str, model: str, load_blob: LoadBlob, thinking: JsonObject
+) -> JsonObject:
+    """The body of generateContent, in the REST shape."""
+    contents = await to_contents(request.messages, provider=provider, model=model, load_blob=load_blob)
+    body: JsonObject = {"contents": cast(JsonValue, contents)}
+    if request.system:
+        body["systemInstruction"] = {"parts": [{"text": clean(request.system)}]}
+    if request.tools:
+        body["tools"] = [{"functionDeclarations": [_declaration(spec) for spec in request.tools]}]
+    if thinking:
+        body["generationConfig"] = {"thinkingConfig": thinking}
+    return body
+
+
+def to_thinking(level: str | None, *, show_thoughts: bool) -> JsonObject:
+    """How much to think, and whether to tell; empty for the model's own choice, untold."""
+    thinking: JsonObject = {"includeThoughts": True} if show_thoughts else {}
+    if level:
+        thinking["thinkingLevel"] = level.upper()
+    return thinking
+
+
+async def to_contents(
+    messages: tuple[Message, ...], *, provider: str, model: str, load_blob: LoadBlob
+) -> list[JsonObject]:
+    """The contents of a request, beginning and ending with the user's side."""
+    building = _Contents(provider, model, load_blob)
+    for message in messages:
+        match message:
+            case UserMessage(parts):
+                building.close_calls()
+                await building.add_user(parts)
+            case ModelMessage():
+                building.close_calls()
+                building.add_model(message)
+            case ToolMessage(results):
+                await building.add_results(results)
+    return building.finished()
+
+
+def _declaration(spec: ToolSpec) -> JsonObject:
+    return {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.parameters}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call that was sent and waits for its answer; `sent_id` is empty where the service gave none."""
+
+    name: str
+    sent_id: str
+
+
+class _Contents:
+    """Builds the list; `_open` are the calls of the newest model content, by our ids, in order."""
+
+    def __init__(self, provider: str, model: str, load_blob: LoadBlob) -> None:
+        self._provider = provider
+        self._model = model
+        self._load_blob = load_blob
+        self._list: list[tuple[str, list[JsonObject]]] = []
+        self._open: dict[str, _Asked] = {}
+
+    def finished(self) -> list[JsonObject]:
+        self.close_calls()
+        if not self._list or self._list[-1][0] != "user":
+            self._add("user", [{"text": GO_ON}])
+        return [{"role": role, "parts": cast(list[JsonValue], parts)} for role, parts in self._list]
+
+    async def add_user(self, parts: Parts) -> None:
+        made = [await self._part(part) for part in parts if part != TextPart("")]
+        self._add("user", made or [{"text": EMPTY}])
+
+    def add_model(self, message: ModelMessage) -> None:
+        native = _native_parts(message, self._provider, self._model)
+        parts = native or _made_parts(message)
+        if not parts:
+            return
+        if not self._list:
+            self._add("user", [{"text": EARLIER}])
+        self._add("model", parts)
+        sent = [cast(JsonObject, part["functionCall"]) for part in parts if "functionCall" in part]
+        for call, asked in zip(message.calls, sent, strict=False):
+            self._open[call.id] = _Asked(call.name, str(asked.get("id", "")))
+
+    async def add_results(self, results: tuple[CallResult, ...]) -> None:
+        by_id = {result.call_id: result for result in results}
+        answers = [_answer(asked, by_id.pop(call_id, None)) for call_id, asked in self._open.items()]
+        self._open = {}
+        self._add("user", answers)
+        for result in by_id.values():
+            self._add(
+                "user", [{"text": clean(f"Result of an earlier call of {result.name}:\n{result.text}")}]
+            )
+        for result in results:
+            for image in result.images:
+                self._add("user", [{"text": f"Image from {result.name}:"}, await self._part(image)])
+
+    def close_calls(self) -> None:
+        """Answer what nobody answered: a call without its answer is refused."""
+        answers = [_answer(asked, None) for asked in self._open.values()]
+        self._open = {}
+        self._add("user", answers)
+
+    def _add(self, role: str, parts: list[JsonObject]) -> None:
+        if not parts:
+            return
+        if self._list and self._list[-1][0] == role:
+            self._list[-1][1].extend(parts)
+        else:
+            self._list.append((role, list(parts)))
+
+    async def _part(self, part: TextPart | ImagePart) -> JsonObject:
+        if isinstance(part, TextPart):
+            return {"text": clean(part.text)}
+        try:
+            blob = await self._load_blob(part.blob)
+        except StoreError:
+            # One lost image must not make the whole conversation unusable.
+            return {"text": f"[image {clean(part.name) or part.blob[:12]}: no longer stored]"}
+        return {"inlineData": {"mimeType": part.mime, "data": base64.b64encode(blob).decode()}}
+
+
+def _native_parts(message: ModelMessage, provider: str, model: str) -> list[JsonObject]:
+    """The parts as this model sent them; empty where another one did, or none are kept."""
+    if message.native is None or (message.provider, message.model) != (provider, model):
+        return []
+    parts = message.native.get("parts")
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def _made_parts(message: ModelMessage) -> list[JsonObject]:
+    """The parts anew. Only the first of parallel calls carries a signature."""
+    parts: list[JsonObject] = [{"text": clean(message.text)}] if message.text else []
+    for index, call in enumerate(message.calls):
+        part: JsonObject = {
+            "functionCall": {"id": call.provider_id or call.id, "name": call.name, "args": call.args}
+        }
+        if index == 0:
+            part["thoughtSignature"] = SKIP_SIGNATURE
+        parts.append(part)
+    return parts
+
+
+def _answer(asked: _Asked, result: CallResult | None) -> JsonObject:
+    if result is None:
+        response: JsonObject = {"error": NOT_ANSWERED}
+    else:
+        response = {"error" if result.failed else "output": clean(result.text)}
+    answer: JsonObject = {"name": asked.name, "response": response}
+    if asked.sent_id:
+        answer["id"] = asked.sent_id
+    return {"functionResponse": answer}
+
+
+def clean(text: str) -> str:
+    """The text as valid Unicode: half a surrogate, from a terminal or a file name, becomes `?`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

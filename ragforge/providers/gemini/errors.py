@@ -1,0 +1,228 @@
+"""What went wrong with Gemini, as the domain's errors: what was tried, what happened, what to do."""
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from ragforge.domain.errors import (
+    AnswerUnusable,
+    ContextTooLong,
+    ModelError,
+    ModelOverloaded,
+    ModelRefusedKey,
+    ModelUnknown,
+    ModelUnreachable,
+)
+from ragforge.providers.pump import StreamSilent
+from ragforge.providers.retry import Retryable
+
+CONNECT_TIMEOUT_S = 15.0
+NETWORK_ATTEMPTS_MAX = 3
+"""A network that fails twice more is most often one that is not there; the person should hear soon."""
+SERVER_TEXT_CHARS_MAX = 300
+CAUSES_MAX = 20
+KEY_PAGE = "https://aistudio.google.com/apikey"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What the sentences speak of. The key is known only to be left out of them."""
+
+    model: str
+    url: str
+    key_source: str
+    api_key: str
+
+
+def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
+    """The error as the person hears it, wrapped in Retryable where trying again may help."""
+    from google.genai import errors  # heavy; it is loaded already where such an error was raised
+    from httpx2 import HTTPError, InvalidURL, StreamError
+
+    match error:
+        case ModelError() | Retryable():
+            return error
+        case errors.APIError():
+            return _of_service(_Refusal.read(error, endpoint), endpoint)
+        case StreamSilent():
+            return ModelUnreachable(
+                f"Gemini at {endpoint.url} sent nothing for {error.idle_timeout_s:g} s. "
+                "/retry asks again; a slow network may need a longer idle_timeout_s."
+            )
+        case HTTPError() | InvalidURL() | StreamError() | OSError():
+            return _of_network(error, endpoint)
+        case _:
+            # The library raises whatever its parsing meets: ValueError, AttributeError, KeyError, ...
+            first_line = str(error).split("\n", 1)[0]
+            said = _one_line(f"{type(error).__name__}: {first_line}", endpoint)
+            return AnswerUnusable(
+                f"What came from {endpoint.url} is not an answer that can be read ({said}). "
+                "Check that the address is Gemini's; /retry asks again."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """An HTTP error of the service, or of something before it."""
+
+    code: int
+    status: str
+    message: str
+    reasons: frozenset[str]
+    quota_ids: tuple[str, ...]
+    retry_delay_s: float | None
+
+    @classmethod
+    def read(cls, error: Exception, endpoint: Endpoint) -> "_Refusal":
+        """From the library's error; whatever is not as documented is left out."""
+        details = _mapping(getattr(error, "details", None))
+        body = _mapping(details.get("error")) or details
+        infos = [_mapping(info) for info in _list(body.get("details"))]
+        violations = [_mapping(one) for info in infos for one in _list(info.get("violations"))]
+        code = getattr(error, "code", 0)
+        return cls(
+            code=code if isinstance(code, int) else 0,
+            status=_one_line(str(body.get("status") or ""), endpoint),
+            message=_one_line(str(body.get("message") or ""), endpoint),
+            reasons=frozenset(str(info.get("reason")) for info in infos if "reason" in info),
+            quota_ids=tuple(str(one["quotaId"]) for one in violations if "quotaId" in one),
+            retry_delay_s=next(
+                (d for d in (_delay_s(i.get("retryDelay")) for i in infos) if d is not None), None
+            ),
+        )
+
+    @property
+    def what(self) -> str:
+        """Code and words, e.g. `503 UNAVAILABLE: The model is overloaded.`"""
+        head = " ".join(str(part) for part in (self.code or "", self.status) if part)
+        return f"{head}: {self.message}" if self.message else head
+
+
+def _of_service(refusal: _Refusal, endpoint: Endpoint) -> ModelError | Retryable:
+    said = refusal.what.rstrip(".")
+    match refusal.code:
+        case 400 if "API_KEY_INVALID" in refusal.reasons or "api key not valid" in refusal.message.lower():
+            return _refused_key(said, endpoint)
+        case 401 | 403:
+            return _refused_key(said, endpoint)
+        case 400 if re.search(r"token count.*exceed", refusal.message, re.IGNORECASE):
+            return ContextTooLong(f"The request does not fit the window of {endpoint.model} ({said}).")
+        case 413:
+            return ContextTooLong(f"The request is larger than Gemini takes ({said}).")
+        case 404:
+            return ModelUnknown(
+                f"Gemini at {endpoint.url} has no model {endpoint.model!r} ({said}). "
+                "Choose another one with /model."
+            )
+        case 429:
+            return _over_quota(refusal, said, endpoint)
+        case code if code == 408 or code >= 500:
+            busy = ModelOverloaded(
+                f"Gemini at {endpoint.url} could not answer for {endpoint.model} ({said}). "
+                "/retry asks again; /model chooses another model."
+            )
+            return Retryable(busy, reason=str(code), delay_s=refusal.retry_delay_s)
+        case _:
+            return ModelError(
+                f"Gemini refused the request for {endpoint.model} ({said}). "
+                "/retry asks again; where it stays so, /new starts without the history that may be the cause."
+            )
+
+
+def _refused_key(said: str, endpoint: Endpoint) -> ModelRefusedKey:
+    source = f" from {endpoint.key_source}" if endpoint.key_source else ""
+    return ModelRefusedKey(
+        f"Gemini refused the key{source} ({said}). Check it, or make a new one at {KEY_PAGE}."
+    )
+
+
+def _over_quota(refusal: _Refusal, said: str, endpoint: Endpoint) -> ModelError | Retryable:
+    """Waiting helps, but for a quota of the day."""
+    daily = [quota_id for quota_id in refusal.quota_ids if "PerDay" in quota_id]
+    if daily:
+        return ModelOverloaded(
+            f"Today's quota of {endpoint.model} is used up ({said}; {daily[0]}). "
+            "Choose another model with /model, or go on tomorrow."
+        )
+    asks = f", asking to wait {refusal.retry_delay_s:g} s" if refusal.retry_delay_s else ""
+    over = ModelOverloaded(
+        f"{endpoint.model} is over its quota ({said}{asks}). "
+        "Wait a little and /retry, or choose another model with /model."
+    )
+    return Retryable(over, reason="429", delay_s=refusal.retry_delay_s)
+
+
+def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
+    from httpx2 import ConnectTimeout, InvalidURL, ProxyError, UnsupportedProtocol
+
+    causes = tuple(_causes(error))
+    said = _one_line(next((str(cause) for cause in causes if str(cause)), type(error).__name__), endpoint)
+    if isinstance(error, UnsupportedProtocol | InvalidURL):
+        return ModelUnreachable(
+            f"{endpoint.url!r} is no address of a server ({said}). It should begin with https://."
+        )
+    if isinstance(error, ConnectTimeout):
+        timed_out = ModelUnreachable(
+            f"No connection to {endpoint.url} within {CONNECT_TIMEOUT_S:g} s. Check the network, then /retry."
+        )
+        return Retryable(timed_out, reason="no connection", attempts_max=NETWORK_ATTEMPTS_MAX)
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return ModelUnreachable(
+            f"No secure connection to {endpoint.url} ({said}). "
+            "Behind a proxy with its own certificate, set SSL_CERT_FILE to it."
+        )
+    if isinstance(error, ProxyError):
+        return ModelUnreachable(
+            f"The proxy on the way to {endpoint.url} failed ({said}). Check HTTPS_PROXY and NO_PROXY."
+        )
+    reason, what = "connection lost", f"The connection to Gemini at {endpoint.url} broke ({said})."
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        reason, what = "no network", f"The name in {endpoint.url} cannot be found ({said})."
+    elif any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        reason, what = "no connection", f"Nothing answers at {endpoint.url} (connection refused)."
+    unreachable = ModelUnreachable(f"{what} Check the network, then /retry.")
+    return Retryable(unreachable, reason=reason, attempts_max=NETWORK_ATTEMPTS_MAX)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what led to it, the members of groups too."""
+    waiting: list[BaseException | None] = [error]
+    for _ in range(CAUSES_MAX):
+        if not waiting:
+            return
+        found = waiting.pop(0)
+        if found is None:
+            continue
+        yield found
+        waiting += [found.__cause__, found.__context__]
+        if isinstance(found, BaseExceptionGroup):
+            waiting += cast(Sequence[BaseException], found.exceptions)
+
+
+def _one_line(text: str, endpoint: Endpoint) -> str:
+    """What a server said, fit for a sentence: short, no page of HTML, without the key."""
+    if "<html" in text.lower() or text.lstrip().startswith("<"):
+        return "a page of HTML, so probably something between here and Gemini answered"
+    if endpoint.api_key:
+        text = text.replace(endpoint.api_key, "[key]")
+    text = " ".join(text.split())
+    return text if len(text) <= SERVER_TEXT_CHARS_MAX else text[: SERVER_TEXT_CHARS_MAX - 1] + "…"
+
+
+def _delay_s(value: object) -> float | None:
+    """Seconds of a duration as JSON has it: "8s", "0.5s"."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)s", value) if isinstance(value, str) else None
+    return float(found[1]) if found else None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    if isinstance(value, list) and value:
+        return _mapping(cast(list[object], value)[0])
+    return cast(Mapping[str, object], value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []

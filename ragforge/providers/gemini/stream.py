@@ -1,0 +1,188 @@
+"""An answer as it arrives: chunks of Gemini become events, and the message that is sent back later."""
+
+import base64
+import json
+from typing import TYPE_CHECKING, cast
+
+from ragforge.domain.events import (
+    AnswerEnded,
+    CallSeen,
+    FinishReason,
+    ModelEvent,
+    TextDelta,
+    ThoughtDelta,
+    UsageSeen,
+)
+from ragforge.domain.ids import new_id
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.messages import CallRequest, ModelMessage
+from ragforge.domain.usage import Usage
+
+if TYPE_CHECKING:  # google.genai takes 0.4 s to import
+    from google.genai import types
+
+CHARS_PER_TOKEN = 4
+"""A rough measure, used where neither the stream nor the service tells."""
+
+FINISHES = {
+    "STOP": FinishReason.STOP,
+    "MAX_TOKENS": FinishReason.LENGTH,
+    "SAFETY": FinishReason.BLOCKED,
+    "RECITATION": FinishReason.BLOCKED,
+    "LANGUAGE": FinishReason.BLOCKED,
+    "BLOCKLIST": FinishReason.BLOCKED,
+    "PROHIBITED_CONTENT": FinishReason.BLOCKED,
+    "SPII": FinishReason.BLOCKED,
+    "IMAGE_SAFETY": FinishReason.BLOCKED,
+    "IMAGE_PROHIBITED_CONTENT": FinishReason.BLOCKED,
+    "IMAGE_RECITATION": FinishReason.BLOCKED,
+    "MODEL_ARMOR": FinishReason.BLOCKED,
+    "MALFORMED_FUNCTION_CALL": FinishReason.MALFORMED,
+    "MALFORMED_RESPONSE": FinishReason.MALFORMED,
+    "UNEXPECTED_TOOL_CALL": FinishReason.MALFORMED,
+    "TOO_MANY_TOOL_CALLS": FinishReason.MALFORMED,
+    "MISSING_THOUGHT_SIGNATURE": FinishReason.MALFORMED,
+}
+"""Whatever is not here, CONTINUATION and OTHER among it, is an answer that is not known to be whole."""
+
+
+class Answer:
+    """What has arrived so far. Text is joined; parts that carry a signature stay as they came."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        self._provider = provider
+        self._model = model
+        self._text: list[str] = []
+        self._thoughts: list[str] = []
+        self._calls: list[CallRequest] = []
+        self._parts: list[JsonObject] = []
+        self._joined: list[str] | None = None
+        self._finish = ""
+        self._finish_detail = ""
+        self._blocked = ""
+        self._usage: UsageSeen | None = None
+
+    @property
+    def usage(self) -> UsageSeen | None:
+        """The last usage told; estimated where the stream has not counted what it wrote."""
+        return self._usage
+
+    @property
+    def begun(self) -> bool:
+        """Something of the answer itself has arrived."""
+        return bool(self._parts or self._usage)
+
+    def take(self, chunk: "types.GenerateContentResponse") -> list[ModelEvent]:
+        """The events of one chunk."""
+        events: list[ModelEvent] = []
+        feedback = chunk.prompt_feedback
+        if feedback is not None and feedback.block_reason is not None:
+            said = feedback.block_reason_message
+            self._blocked = feedback.block_reason.value + (f": {said}" if said else "")
+        for candidate in (chunk.candidates or [])[:1]:
+            content = candidate.content
+            for part in (content.parts if content is not None else None) or []:
+                events += self._take_part(part)
+            if candidate.finish_reason is not None:
+                self._finish = candidate.finish_reason.value
+                self._finish_detail = candidate.finish_message or ""
+        if chunk.usage_metadata is not None:
+            events += self._take_usage(chunk.usage_metadata)
+        return events
+
+    def ended(self) -> AnswerEnded:
+        """The end, after the last chunk."""
+        finish, detail = self._reason()
+        return AnswerEnded(self._message(), finish, detail)
+
+    def written(self) -> str:
+        """What the model wrote, for counting: its text and calls, without thoughts."""
+        calls = [f"{call.name}{json.dumps(call.args, ensure_ascii=False)}" for call in self._calls]
+        return "".join((*self._text, *calls))
+
+    def _take_part(self, part: "types.Part") -> list[ModelEvent]:
+        self._keep(part)
+        if part.function_call is not None:
+            asked = part.function_call
+            call = CallRequest(
+                new_id(),
+                asked.name or "",
+                cast(JsonObject, dict(asked.args or {})),
+                provider_id=asked.id or "",
+                malformed="" if asked.name else "the call has no name",
+            )
+            self._calls.append(call)
+            return [CallSeen(call)]
+        if not part.text:
+            return []
+        if part.thought:
+            self._thoughts.append(part.text)
+            return [ThoughtDelta(part.text)]
+        self._text.append(part.text)
+        return [TextDelta(part.text)]
+
+    def _keep(self, part: "types.Part") -> None:
+        """Remember the part for sending it back. Plain text is joined with the plain text before it."""
+        native = cast(JsonObject, part.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if part.thought_signature is not None:
+            # The library writes the URL-safe alphabet, the service the usual one.
+            native["thoughtSignature"] = base64.b64encode(part.thought_signature).decode()
+        is_plain = set(native) <= {"text", "thought"}
+        if not is_plain:
+            self._close_text()
+            self._parts.append(native)
+        elif part.text:
+            before = self._parts[-1] if self._parts and self._joined is not None else None
+            if before is None or before.get("thought") != native.get("thought"):
+                self._close_text()
+                self._parts.append(native)
+                self._joined = []
+            if self._joined is not None:
+                self._joined.append(part.text)
+
+    def _close_text(self) -> None:
+        if self._joined is not None:
+            self._parts[-1]["text"] = "".join(self._joined)
+            self._joined = None
+
+    def _native_parts(self) -> list[JsonValue]:
+        self._close_text()
+        return list(self._parts)
+
+    def _message(self) -> ModelMessage:
+        parts = self._native_parts()
+        return ModelMessage(
+            self._provider,
+            self._model,
+            "".join(self._text),
+            tuple(self._calls),
+            native={"role": "model", "parts": parts} if parts else None,
+            thoughts="".join(self._thoughts),
+        )
+
+    def _reason(self) -> tuple[FinishReason, str]:
+        if self._blocked and not self._finish:
+            return FinishReason.BLOCKED, f"the prompt, {self._blocked}"
+        if not self._finish:
+            return FinishReason.INCOMPLETE, "no finish reason"
+        finish = FINISHES.get(self._finish, FinishReason.INCOMPLETE)
+        if finish is FinishReason.STOP:
+            return (FinishReason.CALLS if self._calls else FinishReason.STOP), ""
+        said = f": {self._finish_detail}" if self._finish_detail else ""
+        return finish, f"{self._finish}{said}"
+
+    def _take_usage(self, told: "types.GenerateContentResponseUsageMetadata") -> list[ModelEvent]:
+        """The numbers are cumulative. Early chunks do not count what was written: it is estimated."""
+        counted = told.candidates_token_count
+        estimate = -(-len(self.written()) // CHARS_PER_TOKEN)
+        usage = Usage(
+            input_tokens=(told.prompt_token_count or 0) + (told.tool_use_prompt_token_count or 0),
+            cached_tokens=told.cached_content_token_count or 0,
+            output_tokens=estimate if counted is None else counted,
+            thought_tokens=told.thoughts_token_count or 0,
+        )
+        seen = UsageSeen(usage, estimated=counted is None and estimate > 0)
+        if seen == self._usage:
+            return []
+        self._usage = seen
+        return [seen]
