@@ -64,7 +64,7 @@ class _OpenCall:
             step_index=self.step.index,
             position=self.position,
             name=self.request.name,
-            args=redact.json(self.request.args),
+            args=redact.fields(self.request.args),
             status=status,
             result=cut_result(text, reference=blob).text if blob else text,
             started_at=self.started_at,
@@ -125,7 +125,7 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
     args = _read_args(request, tool)
     summary = tool.summarise(args) if tool and not isinstance(args, _Refused) else ""
     await parts.events.send(
-        ToolStarted(request.id, request.name, parts.redact.json(request.args), parts.redact.text(summary))
+        ToolStarted(request.id, request.name, parts.redact.fields(request.args), parts.redact.text(summary))
     )
     if tool is None:
         known = ", ".join(sorted(parts.tools))
@@ -168,7 +168,7 @@ async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
         ToolApproval(
             call_id=call.request.id,
             tool=ready.tool.name,
-            args=parts.redact.json(call.request.args),
+            args=parts.redact.fields(call.request.args),
             summary=parts.redact.text(ready.tool.summarise(ready.args)),
             detail=parts.redact.text(ready.preview.detail),
             reason=decision.reason,
@@ -189,8 +189,10 @@ async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
 async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
     parts = call.parts
 
+    shown = parts.redact.stream()
+
     def emit(text: str) -> None:
-        parts.events.offer(ToolOutput(call.request.id, parts.redact.text(text)))
+        parts.events.offer(ToolOutput(call.request.id, shown.feed(text)))
 
     try:
         result = await ready.tool.run(ready.args, replace(parts.context, emit=emit))

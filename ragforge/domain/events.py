@@ -144,6 +144,8 @@ class TurnEnded:
     turn: Turn
     failure: RagforgeError | None = None
     """What made it fail, where something did."""
+    came_to_nothing: bool = False
+    """The model had not said or done anything yet: the words go back to the prompt."""
 
 
 AgentEvent: TypeAlias = (

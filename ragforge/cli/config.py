@@ -1,0 +1,76 @@
+"""`ragforge config`: every setting with its value and where that comes from."""
+
+import json
+import os
+from typing import Annotated
+
+import typer
+
+from ragforge.cli.options import Options, run_to_exit_code
+
+app = typer.Typer(help="Show or change settings.", invoke_without_command=True)
+
+
+@app.callback()
+def config(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """Show every setting, its value and where it comes from."""
+    if context.invoked_subcommand:
+        return
+    options: Options = context.obj
+
+    async def work() -> int:
+        from ragforge.config.paths import data_dir, user_file
+        from ragforge.config.project import find_project
+        from ragforge.config.settings import load_settings
+
+        root = find_project(options.cwd).root
+        loaded = load_settings(cwd=options.cwd, flags=options.flags, environ=os.environ, project_root=root)
+        rows = loaded.rows()
+        if as_json:
+            typer.echo(json.dumps([{"key": r.key, "value": r.value, "source": str(r.source)} for r in rows]))
+            return 0
+        for row in rows:
+            typer.echo(f"{row.key:<32} {row.value or '(unset)':<40} {row.source}")
+        typer.echo(f"\nYour file: {user_file(os.environ)}\nData: {data_dir(os.environ)}", err=True)
+        for notice in loaded.notices:
+            typer.echo(notice, err=True)
+        return 0
+
+    raise typer.Exit(run_to_exit_code(work))
+
+
+@app.command("set")
+def set_(
+    key: Annotated[str, typer.Argument(metavar="KEY")],
+    value: Annotated[str, typer.Argument(metavar="VALUE")],
+) -> None:
+    """Set a value in your own file."""
+
+    async def work() -> int:
+        from ragforge.config.edit import set_value
+        from ragforge.config.paths import user_file
+
+        file = user_file(os.environ)
+        set_value(file, key, value)
+        typer.echo(f"{key} = {value} in {file}")
+        return 0
+
+    raise typer.Exit(run_to_exit_code(work))
+
+
+@app.command()
+def unset(key: Annotated[str, typer.Argument(metavar="KEY")]) -> None:
+    """Remove a value from your own file; the default holds again."""
+
+    async def work() -> int:
+        from ragforge.config import edit
+        from ragforge.config.paths import user_file
+
+        edit.unset(user_file(os.environ), key)
+        typer.echo(f"{key} is no longer set in {user_file(os.environ)}")
+        return 0
+
+    raise typer.Exit(run_to_exit_code(work))

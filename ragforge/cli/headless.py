@@ -1,0 +1,231 @@
+"""`ragforge -p`: one turn without the interface."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from ragforge.agent.parts import TurnLimits
+from ragforge.cli.opening import open_for_run, open_session
+from ragforge.cli.options import INTERRUPTED, Options, OutputFormat
+from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, ToolApproval
+from ragforge.domain.errors import RagforgeError, UsageError
+from ragforge.domain.events import (
+    AgentEvent,
+    Notice,
+    RetryWaiting,
+    StepStarted,
+    TextDelta,
+    ToolEnded,
+    TurnEnded,
+    UsageUpdated,
+)
+from ragforge.domain.messages import Parts, TextPart
+from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
+from ragforge.domain.usage import Usage, sum_costs
+from ragforge.session.open import close_session, close_workspace
+from ragforge.session.state import Session
+from ragforge.session.turn import interrupt, submit
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PIPED_BYTES_MAX = 10_000_000
+
+
+@dataclass(slots=True)
+class _Answered:
+    """What a run has come to."""
+
+    session_id: str | None = None
+    model: str = ""
+    text: str = ""
+    turn: Turn | None = None
+    failure: RagforgeError | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `--output-format json` prints."""
+        error = str(self.failure) if self.failure else (self.turn.error if self.turn else "")
+        return {
+            "session": self.session_id,
+            "turn": self.turn.id if self.turn else None,
+            "status": self.turn.status if self.turn else TurnStatus.FAILED,
+            "text": self.text,
+            "model": self.model,
+            "usage": msgspec.to_builtins(self.usage),
+            "cost_usd": self.cost_usd,
+            "tools": [
+                {
+                    "name": call.name,
+                    "args": call.args,
+                    "ok": call.status is CallStatus.OK,
+                    "duration_ms": call.duration_ms,
+                }
+                for call in self.calls
+            ],
+            "error": error or None,
+        }
+
+    def exit_code(self) -> int:
+        """0 when the turn finished, else what stands in the documentation."""
+        if self.turn is None or self.turn.status is TurnStatus.FAILED:
+            return self.failure.exit_code if self.failure else 1
+        match self.turn.status:
+            case TurnStatus.FINISHED:
+                return 0
+            case TurnStatus.INTERRUPTED:
+                return INTERRUPTED
+            case _:
+                return 1
+
+
+def run_headless(options: Options) -> int:
+    """Run the prompt to its exit code; the answer goes to standard output, all else to standard error."""
+    return asyncio.run(_run(options))
+
+
+async def _run(options: Options) -> int:
+    answered = _Answered()
+    try:
+        options.check()
+        parts = _parts(options)
+        await _answer(options, parts, answered)
+    except RagforgeError as error:
+        answered.failure = error
+    if options.output_format is OutputFormat.TEXT:
+        if answered.text:
+            _print(answered.text.strip())
+    elif options.output_format is OutputFormat.JSON:
+        _print(_encoded(answered.as_json()))
+    else:
+        _print(_encoded({"type": "result", **answered.as_json()}))
+    if error := answered.as_json()["error"]:
+        _tell(error)
+    return answered.exit_code()
+
+
+async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
+    async with AsyncExitStack() as opened:
+        workspace = await open_for_run(options)
+        opened.push_async_callback(close_workspace, workspace)
+        session = await open_session(workspace, options, tell=_tell)
+        opened.push_async_callback(close_session, session)
+        answered.session_id = session.id
+        answered.model = session.live.record.model or "local"
+        limits = TurnLimits(
+            steps_max=workspace.settings.turn.steps_max,
+            model_calls_max=options.model_calls_max,
+            price_usd_max=workspace.settings.turn.price_usd_max,
+        )
+        with _Signals(session):
+            async with aclosing(submit(session, parts, _approve, limits=limits)) as events:
+                await _follow(events, answered, stream=options.output_format is OutputFormat.STREAM_JSON)
+
+
+async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered, *, stream: bool) -> None:
+    async for event in events:
+        if stream:
+            _print(_encoded({"type": _type_name(event), **_fields(event)}))
+        match event:
+            case StepStarted():
+                answered.text = ""
+            case TextDelta(text):
+                answered.text += text
+            case ToolEnded(call):
+                answered.calls.append(call)
+            case UsageUpdated(usage, cost_usd):
+                answered.usage += usage
+                answered.cost_usd = sum_costs((answered.cost_usd, cost_usd))
+            case RetryWaiting(reason, delay_s, attempt, attempts_max):
+                _tell(f"{reason}, again in {delay_s:.0f} s, {attempt} of {attempts_max}")
+            case Notice(text):
+                _tell(text)
+            case TurnEnded(turn, failure):
+                answered.turn, answered.failure = turn, failure
+            case _:
+                pass
+
+
+async def _approve(request: ApprovalRequest) -> ApprovalAnswer:
+    if not isinstance(request, ToolApproval):
+        return ApprovalAnswer(Answer.NO)
+    wanted = f"{request.tool}: {request.summary}"
+    rule = f" Allow it with --allow '{request.rules[0]}'." if request.rules else ""
+    _tell(f"refused for want of consent: {wanted}.{rule}")
+    return ApprovalAnswer(
+        Answer.NO, "This run has no person to ask; only what was allowed beforehand can be done."
+    )
+
+
+class _Signals:
+    """While it holds, the signals that end a program interrupt the turn, so that its end is kept."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._stopping: set[asyncio.Task[None]] = set()
+
+    def __enter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS:
+            loop.add_signal_handler(number, self._stop)
+
+    def __exit__(self, *_: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+    def _stop(self) -> None:
+        self._stopping.add(asyncio.ensure_future(interrupt(self._session)))
+
+
+def _parts(options: Options) -> Parts:
+    """The message: the prompt, then what was piped in."""
+    piped = "" if sys.stdin.isatty() else _read_piped()
+    text = "\n\n".join(part for part in (options.prompt or "", piped) if part.strip())
+    if not text:
+        raise UsageError('There is nothing to send. Give a prompt, as in: ragforge -p "What does this do?"')
+    return (TextPart(text),)
+
+
+def _read_piped() -> str:
+    data = sys.stdin.buffer.read(PIPED_BYTES_MAX + 1)
+    if len(data) > PIPED_BYTES_MAX:
+        raise UsageError(f"More than {PIPED_BYTES_MAX:,} bytes were piped in. Send less, or name the file.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"What was piped in is not UTF-8 text (byte {error.start}). Convert it first, as in: "
+            "iconv -f latin1 -t utf-8 FILE | ragforge -p ..."
+        ) from error
+
+
+def _type_name(event: AgentEvent) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
+
+
+def _fields(event: AgentEvent) -> dict[str, Any]:
+    if isinstance(event, TurnEnded):
+        return {"turn": msgspec.to_builtins(event.turn)}
+    return msgspec.to_builtins(event)
+
+
+def _encoded(value: Any) -> str:
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"ragforge: {text}\n")

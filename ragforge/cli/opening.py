@@ -1,0 +1,59 @@
+"""Opening what a command works with, as its flags say."""
+
+import os
+from collections.abc import Callable
+
+from ragforge.cli.options import Options
+from ragforge.domain.approvals import Mode, parse_rule
+from ragforge.domain.errors import ModelError, UsageError
+from ragforge.session.library import find_session, newest_session, turn_at
+from ragforge.session.model import choose_model
+from ragforge.session.open import (
+    fork_session,
+    new_session,
+    open_workspace,
+    resume_session,
+)
+from ragforge.session.state import Session, Workspace
+
+
+async def open_for_run(options: Options) -> Workspace:
+    """The workspace of the current folder. Raises RagforgeError."""
+    return await open_workspace(cwd=options.cwd, flags=options.flags, environ=os.environ)
+
+
+async def open_session(workspace: Workspace, options: Options, *, tell: Callable[[str], None]) -> Session:
+    """The session that the flags ask for, with their model and consent. Raises RagforgeError."""
+    for notice in workspace.loaded.notices:
+        tell(notice)
+    session = await _chosen(workspace, options, tell)
+    live = session.live
+    live.rules = (*live.rules, *(parse_rule(text) for text in options.allow))
+    if options.yolo:
+        live.mode = Mode.ALL
+    if options.model and live.record.model != options.model:
+        try:
+            await choose_model(session, options.model)
+        except ModelError:
+            # Said again, with the turn kept, when the model is asked.
+            session.change(model=options.model)
+    return session
+
+
+async def _chosen(workspace: Workspace, options: Options, tell: Callable[[str], None]) -> Session:
+    if not (options.resume or options.continue_newest):
+        return await new_session(workspace)
+    store = workspace.store
+    if options.resume:
+        record = await find_session(store, options.resume)
+    else:
+        record = await newest_session(store, project_id=workspace.project.id, cwd=workspace.place.cwd)
+    turn = await turn_at(store, record, options.at) if options.at else None
+    if options.fork:
+        return await fork_session(workspace, record, at=turn)
+    if turn and options.prompt is not None:
+        raise UsageError("--at shows a turn. To go on from there in a new session, add --fork.")
+    resumed = await resume_session(workspace, record)
+    for notice in resumed.notices:
+        tell(notice)
+    return resumed.session

@@ -1,0 +1,121 @@
+"""`ragforge sessions`: list, rename and delete sessions."""
+
+import json
+import os
+from typing import Annotated
+
+import typer
+
+from ragforge.cli.options import Options, run_to_exit_code
+from ragforge.store.base import SessionRow
+
+app = typer.Typer(help="List, rename or delete sessions.", invoke_without_command=True)
+
+
+@app.callback()
+def sessions(
+    context: typer.Context,
+    all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """List the sessions of this project, the last active first."""
+    if context.invoked_subcommand:
+        return
+    options: Options = context.obj
+
+    async def work() -> int:
+        from ragforge.session.library import close_library, open_library
+
+        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
+        try:
+            project_id = None if all_projects else library.project_id
+            rows = await library.store.sessions.recent(project_id=project_id, limit=limit)
+        finally:
+            await close_library(library)
+        if as_json:
+            typer.echo(json.dumps([_as_json(row) for row in rows], ensure_ascii=False))
+        else:
+            _print_rows(rows)
+        return 0
+
+    raise typer.Exit(run_to_exit_code(work))
+
+
+@app.command()
+def rename(
+    context: typer.Context,
+    session_id: Annotated[str, typer.Argument(metavar="ID")],
+    title: Annotated[list[str], typer.Argument(metavar="TITLE")],
+) -> None:
+    """Give a session a title."""
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.domain.redact import Redactor
+        from ragforge.session.library import close_library, find_session, open_library
+
+        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
+        try:
+            record = await find_session(library.store, session_id)
+            await library.store.sessions.rename(record.id, Redactor().text(" ".join(title)))
+        finally:
+            await close_library(library)
+        typer.echo(f"{record.id} is now called {' '.join(title)!r}.")
+        return 0
+
+    raise typer.Exit(run_to_exit_code(work))
+
+
+@app.command()
+def delete(
+    context: typer.Context,
+    session_id: Annotated[str, typer.Argument(metavar="ID")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete a session for good; asks, and says what goes."""
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.session.library import close_library, delete_session, find_session, open_library
+
+        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
+        try:
+            record = await find_session(library.store, session_id)
+            would = await library.store.sessions.delete(record.id, dry_run=True)
+            typer.echo(
+                f"{record.title!r}: {would.turns} turns and {would.tool_calls} tool calls would go; "
+                f"{would.kept_turns} turns stay because another session shares them."
+            )
+            if not yes and not typer.confirm("Delete it for good?"):
+                return 1
+            await delete_session(library.store, library.local, record.id)
+        finally:
+            await close_library(library)
+        typer.echo("Deleted.")
+        return 0
+
+    raise typer.Exit(run_to_exit_code(work))
+
+
+def _as_json(row: SessionRow) -> dict[str, object]:
+    return {
+        "id": row.session.id,
+        "title": row.session.title,
+        "cwd": row.session.cwd,
+        "started": row.session.started_at.isoformat(),
+        "last_activity": row.session.last_activity_at.isoformat(),
+        "turns": row.turns,
+        "last_message": row.last_message,
+        "model": row.session.model,
+    }
+
+
+def _print_rows(rows: list[SessionRow]) -> None:
+    if not rows:
+        typer.echo("No sessions in this project yet (--all lists those of every project).", err=True)
+    for row in rows:
+        record = row.session
+        when = f"{record.last_activity_at.astimezone():%Y-%m-%d %H:%M}"
+        typer.echo(f"{record.id}  {when}  {row.turns:>4} turns  {record.title or '(no title)'}")
+        typer.echo(f"    {record.cwd}  {record.model or 'no model'}")

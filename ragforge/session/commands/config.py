@@ -1,0 +1,29 @@
+"""`/config`: the settings, where each comes from, and how to change one."""
+
+from ragforge.config.edit import set_value
+from ragforge.config.paths import user_file
+from ragforge.session.commands.base import Command, Outcome, Tell
+from ragforge.session.state import Session
+
+
+async def _run(session: Session, args: str) -> Outcome:
+    key, _, value = args.partition(" ")
+    if not key:
+        return Tell(_table(session))
+    file = user_file(session.workspace.environ)
+    if not value.strip():
+        rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(key)]
+        return Tell("\n".join(f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows))
+    set_value(file, key, value.strip())
+    return Tell(f"`{key}` is set in {file}. It holds from the next start on.")
+
+
+def _table(session: Session) -> str:
+    rows = [
+        f"| {row.key} | {row.value.replace('|', '/')} | {row.source} |"
+        for row in session.workspace.loaded.rows()
+    ]
+    return "\n".join(["| setting | value | from |", "|---|---|---|", *rows])
+
+
+COMMAND = Command("config", "Show the settings, or change one in your file.", _run, usage="[KEY [VALUE]]")

@@ -1,0 +1,56 @@
+"""`/permissions`: the rules that let things happen without asking in this project."""
+
+from ragforge.domain.approvals import Rule, parse_rule
+from ragforge.domain.errors import UsageError
+from ragforge.session.commands.base import Command, Outcome, Tell
+from ragforge.session.state import Session
+
+
+async def _run(session: Session, args: str) -> Outcome:
+    verb, _, rest = args.partition(" ")
+    workspace = session.workspace
+    match verb:
+        case "":
+            return Tell(_listed(session.live.rules))
+        case "add":
+            rule = parse_rule(rest)
+            await workspace.local.add_rules(workspace.project.id, (rule,))
+        case "remove":
+            rule = _chosen(session.live.rules, rest.strip())
+            await workspace.local.remove_rule(workspace.project.id, rule)
+        case _:
+            raise UsageError("Write /permissions, /permissions add RULE or /permissions remove NUMBER.")
+    session.live.rules = tuple(await workspace.local.rules(workspace.project.id))
+    return Tell(_listed(session.live.rules))
+
+
+def _listed(rules: tuple[Rule, ...]) -> str:
+    if not rules:
+        return "No rules in this project: whatever changes something asks first. /mode says what else holds."
+    lines = [f"{number}. `{rule}`" for number, rule in enumerate(rules, 1)]
+    return "\n".join(
+        [
+            "In this project these need no asking:",
+            "",
+            *lines,
+            "",
+            "`/permissions remove NUMBER` takes one away.",
+        ]
+    )
+
+
+def _chosen(rules: tuple[Rule, ...], text: str) -> Rule:
+    if text.isdigit() and 1 <= int(text) <= len(rules):
+        return rules[int(text) - 1]
+    for rule in rules:
+        if str(rule) == text:
+            return rule
+    raise UsageError(f"There is no rule {text!r}. /permissions lists them with their numbers.")
+
+
+COMMAND = Command(
+    "permissions",
+    "List, add or remove the rules that let things happen without asking.",
+    _run,
+    usage="[add RULE | remove NUMBER]",
+)

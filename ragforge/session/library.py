@@ -1,0 +1,105 @@
+"""What is kept, opened without what it takes to run a turn: for lists, search and clean-up."""
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragforge.config.paths import data_dir, make_private
+from ragforge.config.project import Place, find_project
+from ragforge.config.settings import Loaded, load_settings
+from ragforge.domain.errors import UsageError
+from ragforge.domain.json import JsonValue
+from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.session.project import Identified, identify_project
+from ragforge.store.base import Deleted, Store
+from ragforge.store.local import LocalState, open_local_state
+from ragforge.store.open import open_store
+
+ID_PART_CHARS_MIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The store and this machine's state, and the project of the folder."""
+
+    loaded: Loaded
+    environ: Mapping[str, str]
+    folder: Path
+    """Where this machine keeps its data."""
+    place: Place
+    identified: Identified
+    store: Store
+    local: LocalState
+
+    @property
+    def project_id(self) -> str:
+        """The id of the folder's project."""
+        return self.identified.project.id
+
+
+async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]) -> Library:
+    """What is kept, for this folder. Raises UsageError (a wrong setting) or StoreError."""
+    place = find_project(cwd, identify=False)
+    loaded = load_settings(cwd=cwd, flags=flags, environ=environ, project_root=place.root)
+    folder = make_private(data_dir(environ))
+    async with AsyncExitStack() as opened:
+        store = await open_store(loaded.settings.store, lock_dir=folder / "locks")
+        opened.push_async_callback(store.close)
+        local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
+        opened.push_async_callback(local.close)
+        known = await local.project_at(place.root)
+        if known is None:
+            place = find_project(cwd)  # asks git, which takes as long as all the rest
+        identified = await identify_project(store, local, place)
+        opened.pop_all()  # all went well: `close_library` closes them
+    return Library(loaded, environ, folder, place, identified, store, local)
+
+
+async def close_library(library: Library) -> None:
+    """Release what is open."""
+    await library.local.close()
+    await library.store.close()
+
+
+async def find_session(store: Store, id_part: str) -> ConversationSession:
+    """The session with this id, or whose id begins or ends so. Raises UsageError for none or several."""
+    exact = await store.sessions.get(id_part)
+    if exact:
+        return exact
+    long_enough = len(id_part) >= ID_PART_CHARS_MIN
+    rows = await store.sessions.recent(with_id_part=id_part, limit=5) if long_enough else []
+    if len(rows) == 1:
+        return rows[0].session
+    if rows:
+        ids = ", ".join(row.session.id for row in rows)
+        raise UsageError(f"Several sessions fit {id_part!r}: {ids}. Give more of the id.")
+    raise UsageError(f"There is no session {id_part!r}. `ragforge sessions` lists them.")
+
+
+async def newest_session(store: Store, *, project_id: str, cwd: Path) -> ConversationSession:
+    """The session of this folder that was active last. Raises UsageError where there is none."""
+    for row in await store.sessions.recent(project_id=project_id):
+        if row.session.cwd == str(cwd):
+            return row.session
+    raise UsageError(f"No session was started in {cwd} yet. Run `ragforge` to start one.")
+
+
+async def turn_at(store: Store, record: ConversationSession, number: int) -> Turn:
+    """The turn at this place of the session's path, counted from 1. Raises UsageError."""
+    path = await store.turns.path(record.head)
+    if not 1 <= number <= len(path):
+        raise UsageError(f"The session has {len(path)} turns; there is no turn {number}.")
+    return path[number - 1]
+
+
+async def delete_session(store: Store, local: LocalState, session_id: str) -> Deleted:
+    """What went with the session. Raises SessionBusy while it is open somewhere."""
+    claim = await store.sessions.claim(session_id)
+    try:
+        deleted = await store.sessions.delete(session_id)
+    finally:
+        await claim.release()
+    await local.set_draft(session_id, "")
+    await local.set_queue(session_id, [])
+    return deleted

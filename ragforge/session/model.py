@@ -1,0 +1,122 @@
+"""The model of a session: opened when it is first needed, changed at will, and what it costs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ragforge.config.paths import config_dir
+from ragforge.config.secrets import find_key
+from ragforge.domain.errors import ModelError
+from ragforge.domain.ids import now
+from ragforge.domain.search import Hit, Query
+from ragforge.domain.usage import Price, Usage, cost_usd
+from ragforge.memory import recall
+from ragforge.providers.base import ModelLimits, Provider
+from ragforge.providers.prices import price_of
+from ragforge.providers.registry import ModelName, ProviderParts, open_provider, parse_model
+from ragforge.session.state import Session, Workspace
+
+LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)
+"""Careful values for a model that does not tell: a request that is too short still gets its answer."""
+
+NO_MODEL = "local"
+
+
+def model_of(session: Session) -> ModelName:
+    """The model that the session talks to; `local` where none was chosen."""
+    return parse_model(session.live.record.model or NO_MODEL)
+
+
+async def provider_of(session: Session) -> Provider:
+    """The session's provider, opened at first use. Raises ModelError or UsageError that says what to do."""
+    live = session.live
+    if live.provider is None:
+        live.provider = connect(session.workspace, model_of(session))
+    return live.provider
+
+
+async def limits_of(session: Session) -> ModelLimits:
+    """What the session's model takes, capped by the settings; careful values where it cannot be asked."""
+    live = session.live
+    if live.limits is None:
+        try:
+            live.limits = await (await provider_of(session)).limits()
+        except ModelError:
+            return LIMITS_UNKNOWN  # not kept: the next turn asks again
+    cap = session.workspace.settings.context.tokens_max
+    told = live.limits
+    return ModelLimits(min(told.context_tokens_max, cap or told.context_tokens_max), told.output_tokens_max)
+
+
+def connect(workspace: Workspace, name: ModelName, *, key: str | None = None) -> Provider:
+    """A provider for the model; `key` instead of the one that is kept. Raises ModelError, UsageError."""
+    settings = workspace.settings
+
+    def known_key(provider: str) -> tuple[str, str] | None:
+        if key is not None:
+            return key, "the key just given"
+        found = find_key(provider, workspace.environ, endpoints=settings.endpoints)
+        return (found.value, found.source) if found else None
+
+    async def search(text: str, limit: int) -> list[Hit]:
+        return await recall.search(workspace.store, Query(text, project_id=workspace.project.id, limit=limit))
+
+    return open_provider(
+        name,
+        parts=ProviderParts(
+            find_key=known_key,
+            load_blob=workspace.blobs.get,
+            search=search,
+            endpoints=settings.endpoints,
+            environ=workspace.environ,
+            thinking_level=settings.gemini.thinking_level,
+            show_thoughts=settings.gemini.show_thoughts,
+            attempts_max=settings.retry.attempts_max,
+            delay_s_max=settings.retry.delay_s_max,
+            idle_timeout_s=settings.stream.idle_timeout_s,
+        ),
+    )
+
+
+async def choose_model(session: Session, text: str) -> ModelName:
+    """Let the session talk to another model from the next message on. Raises UsageError, ModelError."""
+    name = parse_model(text)
+    provider = connect(session.workspace, name)
+    await leave_model(session)
+    session.live.provider = provider
+    session.change(model=str(name))
+    if session.live.stored:
+        await session.workspace.store.sessions.set_model(session.id, str(name))
+    await session.workspace.local.set_last_model(str(name))
+    return name
+
+
+async def leave_model(session: Session) -> None:
+    """Close the provider's connections; the next turn opens it anew, with the key as it is then."""
+    live = session.live
+    provider, live.provider, live.limits = live.provider, None, None
+    if provider:
+        await provider.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """What a model costs at a moment."""
+
+    workspace: Workspace
+    name: ModelName
+    at: datetime
+
+    def cost(self, usage: Usage) -> float | None:
+        """What the usage costs, None where the price is unknown."""
+        if self.name.provider == NO_MODEL:
+            return 0.0
+        return cost_usd(usage, self._price(usage))
+
+    def _price(self, usage: Usage) -> Price | None:
+        overrides = config_dir(self.workspace.environ) / "prices.toml"
+        return price_of(self.name.model, self.at, overrides=overrides, input_tokens=usage.input_tokens)
+
+
+def pricing_of(session: Session) -> Pricing:
+    """The prices of the session's model today."""
+    return Pricing(session.workspace, model_of(session), now())

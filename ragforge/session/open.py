@@ -1,0 +1,185 @@
+"""Opening: the workspace of a folder, then a session in it, new, resumed or forked."""
+
+import asyncio
+import getpass
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragforge.config.secrets import all_secrets, child_env
+from ragforge.domain.approvals import Mode
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.json import JsonValue
+from ragforge.domain.messages import Parts, text_of
+from ragforge.domain.redact import Redactor
+from ragforge.domain.turns import ConversationSession, Project, Turn
+from ragforge.domain.usage import Usage, sum_costs
+from ragforge.session.history import came_to_nothing, read_messages
+from ragforge.session.library import open_library
+from ragforge.session.model import leave_model
+from ragforge.session.project import keep_project
+from ragforge.session.state import Live, Session, Workspace
+from ragforge.store.blobs import SqliteBlobs
+from ragforge.tools.jobs import Jobs
+from ragforge.tools.registry import find_tools
+
+TITLE_CHARS_MAX = 60
+
+
+async def open_workspace(
+    *, cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]
+) -> Workspace:
+    """All that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError."""
+    library = await open_library(cwd=cwd, flags=flags, environ=environ)
+    endpoints = library.loaded.settings.endpoints
+    # The keyring may take seconds.
+    secrets = await asyncio.to_thread(
+        all_secrets, environ, endpoints=endpoints, store_url=library.loaded.settings.store
+    )
+    return Workspace(
+        loaded=library.loaded,
+        environ=environ,
+        child_env=child_env(environ, endpoints=endpoints, secrets=secrets),
+        place=library.place,
+        project=library.identified.project,
+        alike=library.identified.alike,
+        store=library.store,
+        blobs=SqliteBlobs(library.folder / "blobs.db"),
+        local=library.local,
+        redactor=Redactor(secrets),
+        tools=find_tools(),
+        jobs=Jobs(),
+    )
+
+
+async def join_project(workspace: Workspace, project: Project) -> Workspace:
+    """The workspace as a copy of a project that is known from elsewhere, from now on."""
+    await workspace.local.set_project(workspace.place.root, project.id)
+    return replace(workspace, project=project, alike=())
+
+
+async def close_workspace(workspace: Workspace) -> None:
+    """End the background jobs and release everything."""
+    await workspace.jobs.stop_all()
+    await workspace.blobs.close()
+    await workspace.local.close()
+    await workspace.store.close()
+
+
+async def new_session(workspace: Workspace) -> Session:
+    """A session in the workspace's folder; nothing is stored before its first message."""
+    settings = workspace.settings
+    moment = now()
+    record = ConversationSession(
+        id=new_id(),
+        project_id=workspace.project.id,
+        cwd=str(workspace.place.cwd),
+        started_at=moment,
+        last_activity_at=moment,
+        model=settings.model or await workspace.local.last_model(),
+        mode=settings.mode,
+        user=_user(),
+        host=socket.gethostname(),
+    )
+    rules = tuple(await workspace.local.rules(workspace.project.id))
+    return Session(workspace, Live(record, stored=False, mode=Mode(settings.mode), rules=rules))
+
+
+async def store_session(session: Session, *, first_words: Parts) -> None:
+    """Keep a new session, titled by its first words; harmless for one that is stored."""
+    live = session.live
+    if live.stored:
+        return
+    words = " ".join(text_of(first_words).split())
+    title = words if len(words) <= TITLE_CHARS_MAX else words[: TITLE_CHARS_MAX - 1] + "…"
+    session.change(title=live.record.title or session.workspace.redactor.text(title))
+    workspace = session.workspace
+    if await workspace.local.project_at(workspace.place.root) != workspace.project.id:
+        await keep_project(workspace.store, workspace.local, workspace.place, workspace.project)
+    await workspace.store.sessions.add(live.record)
+    live.claim = await workspace.store.sessions.claim(session.id)
+    live.stored = True
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A session that is open again, and what the person should hear of it."""
+
+    session: Session
+    notices: tuple[str, ...] = ()
+    draft: str = ""
+
+
+async def resume_session(
+    workspace: Workspace, record: ConversationSession, *, read_only: bool = False
+) -> Resumed:
+    """The session, open for writing unless `read_only`. Raises SessionBusy when another process has it."""
+    claim = None if read_only else await workspace.store.sessions.claim(record.id)
+    # The claim may have marked turns as interrupted: read after it.
+    record = await workspace.store.sessions.get(record.id) or record
+    mode = Mode(record.mode) if record.mode != Mode.ALL else Mode.ASK
+    usage = await workspace.store.usage.by_model(session_id=record.id)
+    live = Live(
+        record=record,
+        stored=True,
+        mode=mode,
+        claim=claim,
+        read_only=read_only,
+        rules=tuple(await workspace.local.rules(workspace.project.id)),
+        queue=await workspace.local.queue(record.id),
+        messages=await read_messages(workspace.store, record.head),
+    )
+    live.usage = sum((row.usage for row in usage), Usage())
+    live.cost_usd = sum_costs(row.cost_usd for row in usage)
+    session = Session(workspace, live)
+    notices: list[str] = []
+    if not Path(record.cwd).is_dir():
+        session.change(cwd=str(workspace.place.cwd))
+        notices.append(
+            f"The folder of this session, {record.cwd}, is gone. It goes on in {workspace.place.cwd}."
+        )
+    head = await workspace.store.turns.get(record.head) if record.head else None
+    return Resumed(session, tuple(notices), await _draft(session, head))
+
+
+async def fork_session(
+    workspace: Workspace, record: ConversationSession, *, at: Turn | None = None
+) -> Session:
+    """A new session with a head of its own on the turns of another, up to `at` or its head."""
+    moment = now()
+    fork = replace(
+        record,
+        id=new_id(),
+        started_at=moment,
+        last_activity_at=moment,
+        title=f"{record.title} (fork)",
+        head=at.id if at else record.head,
+        forked_from=record.id,
+        mode=record.mode if record.mode != Mode.ALL else Mode.ASK,
+    )
+    await workspace.store.sessions.add(fork)
+    return (await resume_session(workspace, fork)).session
+
+
+async def close_session(session: Session) -> None:
+    """Give up the session: its provider's connections and the right to write it."""
+    await leave_model(session)
+    if session.live.claim:
+        await session.live.claim.release()
+        session.live.claim = None
+
+
+async def _draft(session: Session, head: Turn | None) -> str:
+    """The draft that was left, else the words of a newest turn that came to nothing."""
+    draft = await session.workspace.local.draft(session.id)
+    if draft or head is None or not await came_to_nothing(session, head):
+        return draft
+    return text_of(head.user)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""  # a container's user without a name

@@ -1,0 +1,50 @@
+"""Which project a folder is: known by its path, or by what its repository has in common with a known one."""
+
+from dataclasses import dataclass
+
+from ragforge.config.project import Place
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.turns import Project
+from ragforge.store.base import Store
+from ragforge.store.local import LocalState
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """The folder's project. `alike`: known projects that an unknown folder may be a copy of."""
+
+    project: Project
+    alike: tuple[Project, ...] = ()
+
+
+async def identify_project(store: Store, local: LocalState, place: Place) -> Identified:
+    """The project of the folder. A new one is kept with its first session, not before.
+
+    A repository that moved (same first commit or remote, and none of the folders where it was known is
+    there any more) is the same project. Any other copy is a project of its own until the person says
+    otherwise: `alike` is what to ask about.
+    """
+    known = await local.project_at(place.root)
+    project = await store.projects.get(known) if known else None
+    if project:
+        return Identified(project)
+    alike = await store.projects.find(git_remote=place.git_remote, first_commit=place.first_commit)
+    for other in alike:
+        paths = await local.paths_of(other.id)
+        if paths and not any(path.is_dir() for path in paths):
+            await local.set_project(place.root, other.id)
+            return Identified(other)
+    fresh = Project(
+        id=known or new_id(),
+        name=place.root.name or str(place.root),
+        created_at=now(),
+        git_remote=place.git_remote,
+        first_commit=place.first_commit,
+    )
+    return Identified(fresh, tuple(alike))
+
+
+async def keep_project(store: Store, local: LocalState, place: Place, project: Project) -> None:
+    """Remember the project and that it lies here."""
+    await store.projects.add(project)
+    await local.set_project(place.root, project.id)

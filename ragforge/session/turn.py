@@ -1,0 +1,275 @@
+"""The order of one turn: keep the words, ask the model, keep how it ended, go on with what is queued."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from ragforge.agent.loop import run_turn
+from ragforge.agent.parts import Events, Outcome, Progress, TurnLimits
+from ragforge.domain.approvals import Approve
+from ragforge.domain.errors import RagforgeError, StoreError, UsageError
+from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.messages import Message, Parts, TextPart, UserMessage
+from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
+from ragforge.domain.usage import sum_costs
+from ragforge.memory.context import history_messages, step_messages
+from ragforge.session import queue
+from ragforge.session.history import came_to_nothing, read_messages, read_turns
+from ragforge.session.open import store_session
+from ragforge.session.state import Session
+from ragforge.session.wiring import agent_parts
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
+"""After these ends, what is queued is sent."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """A turn that is about to run: where it starts, and what is left of an earlier run."""
+
+    turn: Turn
+    progress: Progress
+    before: list[Message]
+    """The messages in front of the turn's own."""
+    earlier_steps: tuple[Step, ...] = ()
+    pending: Step | None = None
+    done: tuple[ToolCall, ...] = ()
+    failure: RagforgeError | None = field(default=None)
+
+
+async def submit(
+    session: Session, parts: Parts, approve: Approve, *, limits: TurnLimits | None = None
+) -> AsyncGenerator[AgentEvent, None]:
+    """The events of the turn that the message begins, and of those that queued messages begin after it.
+
+    The words are durable before the first event. Whatever happens then, each turn that started ends
+    with `TurnEnded`. Closing the generator interrupts the turn and waits until its end is stored.
+    Raises StoreError when the words, or the end, could not be kept; UsageError for a session that
+    another process writes.
+    """
+    if session.live.read_only:
+        raise UsageError("This session is open elsewhere and only shown here. /new starts another one.")
+    if session.busy:
+        raise UsageError("A turn is running. Wait for it, or press Esc to interrupt it.")
+    async for event in _events_of(session, _begin(session, parts), approve, limits):
+        yield event
+
+
+async def retry(
+    session: Session, approve: Approve, *, limits: TurnLimits | None = None
+) -> AsyncGenerator[AgentEvent, None]:
+    """The events of the newest turn going on from its last finished step; its tools are not repeated.
+
+    Raises UsageError when there is nothing to go on with.
+    """
+    if session.busy:
+        raise UsageError("A turn is running. Wait for it, or press Esc to interrupt it.")
+    begin = await _reopen(session)
+    async for event in _events_of(session, begin, approve, limits):
+        yield event
+
+
+async def interrupt(session: Session) -> None:
+    """End the running turn, if there is one: what had arrived is kept, and its `TurnEnded` comes."""
+    running = session.live.running
+    if running is not None and not running.done():
+        running.cancel()
+        await asyncio.wait({running})
+
+
+async def _events_of(
+    session: Session, begin: Coroutine[Any, Any, _Run], approve: Approve, limits: TurnLimits | None
+) -> AsyncGenerator[AgentEvent, None]:
+    events = Events()
+    settings = session.workspace.settings.turn
+    limits = limits or TurnLimits(steps_max=settings.steps_max, price_usd_max=settings.price_usd_max)
+    task = asyncio.create_task(_run_all(session, begin, approve, events, limits))
+    session.live.running = task
+    try:
+        while (event := await events.next()) is not None:
+            yield event
+        await task
+    finally:
+        events.leave()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+        session.live.running = None
+
+
+async def _run_all(
+    session: Session,
+    begin: Coroutine[Any, Any, _Run],
+    approve: Approve,
+    events: Events,
+    limits: TurnLimits,
+) -> None:
+    """Run the turn, then those that queued messages begin."""
+    try:
+        status = await _run_one(session, begin, approve, events, limits)
+        while status in GOES_ON and session.live.queue:
+            waiting = await queue.take_all(session)
+            status = await _run_one(session, _begin(session, waiting), approve, events, limits)
+    finally:
+        await events.end()
+
+
+async def _run_one(
+    session: Session,
+    begin: Coroutine[Any, Any, _Run],
+    approve: Approve,
+    events: Events,
+    limits: TurnLimits,
+) -> TurnStatus:
+    run = await _despite_cancel(begin, cancel_after=True)
+    try:
+        await events.send(TurnStarted(run.turn))
+        parts = await agent_parts(session, approve=approve, events=events, limits=limits)
+        outcome = await run_turn(parts, run.progress, pending=run.pending, done=run.done)
+    except asyncio.CancelledError:
+        outcome = Outcome(TurnStatus.INTERRUPTED)
+    except RagforgeError as error:
+        run.failure = error
+        outcome = Outcome(TurnStatus.FAILED, str(error))
+    except Exception as error:
+        log.exception("The turn %s failed unexpectedly", run.turn.id)
+        outcome = Outcome(TurnStatus.FAILED, f"Unexpected failure: {type(error).__name__}: {error}")
+    ended = await _despite_cancel(_end(session, run, outcome))
+    await events.send(TurnEnded(ended, run.failure, came_to_nothing=await came_to_nothing(session, ended)))
+    return ended.status
+
+
+async def _begin(session: Session, parts: Parts) -> _Run:
+    """Keep the words, as a child of the head, before anything else happens."""
+    workspace, live = session.workspace, session.live
+    await store_session(session, first_words=parts)
+    parent, messages = await _parent(session)
+    kept = tuple(
+        TextPart(workspace.redactor.text(part.text)) if isinstance(part, TextPart) else part for part in parts
+    )
+    turn = Turn(
+        id=new_id(),
+        session_id=session.id,
+        parent=parent.id if parent else None,
+        index=parent.index + 1 if parent else 0,
+        user=kept,
+        started_at=now(),
+        model=live.record.model or "local",
+    )
+    await workspace.store.turns.start(turn)
+    session.change(head=turn.id, last_activity_at=turn.started_at)
+    live.messages = messages
+    own = [*messages, UserMessage(kept)]
+    return _Run(turn, Progress(turn.id, own), before=messages)
+
+
+async def _parent(session: Session) -> tuple[Turn | None, list[Message]]:
+    """The turn to go on from, and the messages up to it.
+
+    A turn that came to nothing is passed over: its words went back to the prompt, and sending them
+    along with their second version would say everything twice.
+    """
+    store, live = session.workspace.store, session.live
+    head = await store.turns.get(live.record.head) if live.record.head else None
+    moved = False
+    while head and await came_to_nothing(session, head):
+        moved = True
+        head = await store.turns.get(head.parent) if head.parent else None
+    if moved:
+        return head, await read_messages(store, head.id if head else None)
+    return head, live.messages
+
+
+async def _reopen(session: Session) -> Coroutine[Any, Any, _Run]:
+    """What goes on with the newest turn. Raises UsageError when there is nothing to go on with."""
+    store, head = session.workspace.store, session.live.record.head
+    turn = await store.turns.get(head) if head else None
+    if turn is None:
+        raise UsageError("There is no turn to go on with yet.")
+    if turn.status in (TurnStatus.FINISHED, TurnStatus.CONTINUED):
+        raise UsageError("The last turn finished. Send a message to go on.")
+    steps = await store.turns.steps([turn.id])
+    if not steps:
+        return _begin(session, turn.user)
+    calls = await store.calls.of_turns([turn.id])
+    return _continue(session, turn, tuple(steps), tuple(calls))
+
+
+async def _continue(
+    session: Session, turn: Turn, steps: tuple[Step, ...], calls: tuple[ToolCall, ...]
+) -> _Run:
+    store = session.workspace.store
+    await store.turns.reopen(turn.id)
+    before = await read_messages(store, turn.parent)
+    whole = [step for step in steps if not step.interrupted]
+    ended = {call.id: call for call in calls}
+    last = whole[-1] if whole else None
+    pending = last if last and any(call.id not in ended for call in last.message.calls) else None
+    own = step_messages([step for step in whole if step is not pending], ended)
+    if pending:
+        own.append(pending.message)
+    progress = Progress(turn.id, [*before, UserMessage(turn.user), *own], next_index=steps[-1].index + 1)
+    progress.stored.update(step.index for step in steps)
+    done = tuple(call for call in calls if pending and call.step_index == pending.index)
+    return _Run(replace(turn, status=TurnStatus.RUNNING), progress, before, steps, pending, done)
+
+
+async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
+    """Keep how the turn ended, and make the session ready for the next."""
+    store, live = session.workspace.store, session.live
+    stored = await store.turns.get(run.turn.id)
+    waits = stored is not None and stored.status is TurnStatus.WAITING
+    if not (live.closing and waits):
+        end = TurnEnd(
+            turn_id=run.turn.id,
+            status=outcome.status,
+            assistant=_text((*run.earlier_steps, *run.progress.steps)),
+            ended_at=now(),
+            error=session.workspace.redactor.text(outcome.error),
+            last_step=run.progress.unstored,
+        )
+        await store.turns.end(end)
+    ended = await store.turns.get(run.turn.id)
+    if ended is None:
+        raise StoreError(f"The turn {run.turn.id} is no longer in the store.")
+    own = await read_turns(store, [ended])
+    live.messages = [*run.before, *history_messages(own.turns, own.steps, own.calls)]
+    for step in run.progress.steps:
+        live.usage += step.usage
+    live.cost_usd = sum_costs((live.cost_usd, run.progress.cost_usd))
+    session.change(last_activity_at=ended.ended_at or ended.started_at)
+    return ended
+
+
+def _text(steps: Sequence[Step]) -> str:
+    """The model's text of all steps; of answers that broke off only the newest."""
+    last = steps[-1] if steps else None
+    texts = (step.message.text.strip() for step in steps if not step.interrupted or step is last)
+    return "\n\n".join(text for text in texts if text)
+
+
+async def _despite_cancel(work: Coroutine[Any, Any, Result], *, cancel_after: bool = False) -> Result:
+    """The result, also when the task is cancelled meanwhile: what must be kept is kept first.
+
+    cancel_after: be cancelled then, at the next await. Without it the wish to cancel came too late and
+    is dropped: Esc in the very moment of a turn's end changes nothing.
+    """
+    inner = asyncio.ensure_future(work)
+    task = asyncio.current_task()
+    cancelled = False
+    while not inner.done():
+        try:
+            await asyncio.wait({inner})
+        except asyncio.CancelledError:
+            cancelled = True
+            if task is not None:
+                task.uncancel()
+    if cancelled and cancel_after and task is not None:
+        task.cancel()
+    return inner.result()

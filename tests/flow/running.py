@@ -1,0 +1,89 @@
+"""Whole turns in tests: a workspace on real files, a real store, the real client against the stand-in."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragforge.agent.parts import TurnLimits
+from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.events import AgentEvent, TurnEnded
+from ragforge.domain.messages import TextPart
+from ragforge.domain.turns import Turn
+from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+from ragforge.session.state import Session
+from ragforge.session.turn import retry, submit
+from tests.standins.gemini import GeminiStandIn
+
+MODEL = "gemini:gemini-3.8-flash"
+
+
+def environ(tmp_path: Path, server: GeminiStandIn | None = None, **more: str) -> dict[str, str]:
+    """An environment of its own: nothing of the person who runs the tests is seen or touched."""
+    found = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(tmp_path / "home"),
+        "RAGFORGE_DATA_DIR": str(tmp_path / "data"),
+        "RAGFORGE_CONFIG_DIR": str(tmp_path / "config"),
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+    }
+    if server:
+        found |= {"GEMINI_API_KEY": server.key, "GOOGLE_GEMINI_BASE_URL": server.url, "RAGFORGE_MODEL": MODEL}
+    return found | more
+
+
+@dataclass
+class Person:
+    """Answers approvals, and remembers what was asked."""
+
+    answers: Callable[[ApprovalRequest], ApprovalAnswer] = lambda _: ApprovalAnswer(Answer.ONCE)
+    asked: list[ApprovalRequest] = field(default_factory=list)
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        self.asked.append(request)
+        return self.answers(request)
+
+
+def says_no(reason: str = "") -> Person:
+    return Person(lambda _: ApprovalAnswer(Answer.NO, reason))
+
+
+@asynccontextmanager
+async def opened(
+    tmp_path: Path, env: dict[str, str], *, flags: dict[str, object] | None = None
+) -> AsyncIterator[Session]:
+    """A new session in a project folder."""
+    project = tmp_path / "project"
+    project.mkdir(exist_ok=True)
+    workspace = await open_workspace(cwd=project, flags=flags or {}, environ=env)
+    session = await new_session(workspace)
+    try:
+        yield session
+    finally:
+        await close_session(session)
+        await close_workspace(workspace)
+
+
+async def say(
+    session: Session, text: str, person: Person | None = None, *, limits: TurnLimits | None = None
+) -> list[AgentEvent]:
+    """All events of the turn that the text begins."""
+    approve = (person or Person()).approve
+    async with aclosing(submit(session, (TextPart(text),), approve, limits=limits)) as events:
+        return [event async for event in events]
+
+
+async def say_retry(session: Session, person: Person | None = None) -> list[AgentEvent]:
+    async with aclosing(retry(session, (person or Person()).approve)) as events:
+        return [event async for event in events]
+
+
+def ended(events: Sequence[AgentEvent]) -> Turn:
+    """The turn as it ended last."""
+    last = events[-1]
+    assert isinstance(last, TurnEnded)
+    return last.turn
+
+
+def of_type(events: Sequence[AgentEvent], kind: type) -> list:
+    return [event for event in events if isinstance(event, kind)]

@@ -1,0 +1,389 @@
+"""Whole turns against the stand-in: what is stored, in which order, and how turns end."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+from ragforge.agent.parts import TurnLimits
+from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode, ToolApproval
+from ragforge.domain.errors import ModelRefusedKey
+from ragforge.domain.events import (
+    StepStarted,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+    UsageUpdated,
+)
+from ragforge.domain.messages import TextPart
+from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.session import queue
+from ragforge.session.open import close_session, resume_session
+from ragforge.session.state import Session
+from ragforge.session.turn import interrupt, submit
+from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry, says_no
+from tests.standins.gemini import (
+    Blocked,
+    Call,
+    Calls,
+    Finish,
+    GeminiStandIn,
+    Hang,
+    ServerError,
+    Text,
+    Tokens,
+)
+
+
+async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiStandIn) -> None:
+    gemini.script((Text("Hel", "lo."), Finish(usage=Tokens(prompt=100, candidates=10))))
+    events = await say(session, "hi")
+    assert [type(event) for event in events] == [
+        TurnStarted,
+        StepStarted,
+        TextDelta,
+        TextDelta,
+        UsageUpdated,
+        TurnEnded,
+    ]
+    turn = ended(events)
+    assert (turn.status, turn.assistant) == (TurnStatus.FINISHED, "Hello.")
+    assert turn.usage.input_tokens == 100
+    assert turn.cost_usd is not None
+    assert turn.cost_usd > 0
+    stored = await session.workspace.store.turns.get(turn.id)
+    assert stored == turn
+
+
+async def test_the_words_are_stored_before_the_model_is_asked(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Hang())
+    async with aclosing(submit(session, (TextPart("keep me"),), Person().approve)) as events:
+        first = await anext(events)
+        assert isinstance(first, TurnStarted)
+        await gemini.wait_for_requests(1, action="streamGenerateContent")
+        stored = await session.workspace.store.turns.get(first.turn.id)
+        assert stored is not None
+        assert stored.user == (TextPart("keep me"),)
+
+
+async def test_tools_run_with_consent_and_the_model_hears_their_results(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "a.txt").write_text("one\n")
+    gemini.script(
+        Calls(Call("read", {"path": "a.txt"})),
+        Calls(Call("edit", {"path": "a.txt", "old": "one", "new": "two"})),
+        Text("Done."),
+    )
+    person = Person()
+    events = await say(session, "change it", person)
+    assert (session.cwd / "a.txt").read_text() == "two\n"
+    [asked] = person.asked
+    assert isinstance(asked, ToolApproval)
+    assert "+two" in asked.detail
+    assert [event.call.status for event in of_type(events, ToolEnded)] == [CallStatus.OK, CallStatus.OK]
+    assert "+two" in of_type(events, ToolEnded)[1].call.diff
+    assert ended(events).assistant == "Done."
+
+
+async def test_a_declined_call_leaves_the_disk_alone_and_the_model_hears_why(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Calls(Call("write", {"path": "x.txt", "content": "x"})), Text("All right."))
+    events = await say(session, "write", says_no("not this name"))
+    assert not (session.cwd / "x.txt").exists()
+    [call] = [event.call for event in of_type(events, ToolEnded)]
+    assert call.status is CallStatus.DENIED
+    last = gemini.asked("streamGenerateContent")[-1].body["contents"][-1]
+    assert "not this name" in str(last)
+
+
+async def test_always_adds_the_rule_for_the_project_and_it_is_not_asked_again(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    call = Calls(Call("shell", {"command": "touch made.txt"}))
+    gemini.script(call, call, Text("Done."))
+    person = Person(lambda _: ApprovalAnswer(Answer.ALWAYS))
+    await say(session, "go", person)
+    assert len(person.asked) == 1
+    kept = await session.workspace.local.rules(session.workspace.project.id)
+    assert [str(rule) for rule in kept] == [str(rule) for rule in person.asked[0].rules]
+
+
+async def test_reads_of_one_step_run_at_the_same_time_and_answer_in_order(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    for name in "abc":
+        (session.cwd / name).write_text(name * 3)
+    gemini.script(Calls(*(Call("read", {"path": name}) for name in "abc")), Text("ok"))
+    await say(session, "read all")
+    answers = gemini.asked("streamGenerateContent")[-1].body["contents"][-1]["parts"]
+    assert ["aaa" in str(answers[0]), "bbb" in str(answers[1]), "ccc" in str(answers[2])] == [True] * 3
+
+
+async def test_arguments_that_do_not_fit_are_told_to_the_model(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Calls(Call("read", {"file": 3}), Call("nonsense", {})), Text("sorry"))
+    events = await say(session, "go")
+    calls = [event.call for event in of_type(events, ToolEnded)]
+    assert [call.status for call in calls] == [CallStatus.FAILED] * 2
+    assert "file" in calls[0].result
+    assert "nonsense" in calls[1].result
+    assert ended(events).status is TurnStatus.FINISHED
+
+
+async def test_interrupting_keeps_what_arrived_and_ends_the_request(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script((Text("half an ans"), Hang()))
+    seen = []
+    async with aclosing(submit(session, (TextPart("long"),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, TextDelta):
+                stopping = asyncio.create_task(interrupt(session))
+    await stopping
+    turn = ended(seen)
+    assert (turn.status, turn.assistant) == (TurnStatus.INTERRUPTED, "half an ans")
+    await gemini.asked("streamGenerateContent")[0].hung_up.wait()
+    gemini.script(Text("more"))
+    await say(session, "go on")
+    assert "half an ans" in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
+
+
+async def test_interrupting_a_command_leaves_nothing_running_and_says_so(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Calls(Call("shell", {"command": "echo started; sleep 1000"})))
+    seen = []
+    async with aclosing(submit(session, (TextPart("run"),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, ToolStarted):
+                stopping = asyncio.create_task(interrupt(session))
+    await stopping
+    [call] = await session.workspace.store.calls.of_turns([ended(seen).id])
+    assert call.status is CallStatus.INTERRUPTED
+
+
+async def test_an_interrupted_turn_without_output_is_passed_over_by_the_next(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Text("first answer"), Hang(), Text("third answer"))
+    first = ended(await say(session, "first"))
+    async with aclosing(submit(session, (TextPart("second"),), Person().approve)) as events:
+        async for event in events:
+            if isinstance(event, StepStarted):
+                stopping = asyncio.create_task(interrupt(session))
+            if isinstance(event, TurnEnded):
+                assert event.came_to_nothing
+    await stopping
+    third = ended(await say(session, "second, better"))
+    assert third.parent == first.id
+    assert "second'" not in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
+
+
+async def test_a_wrong_key_fails_the_turn_with_what_to_do(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini, GEMINI_API_KEY="AIza-wrong")) as session:
+        events = await say(session, "hi")
+        last = events[-1]
+        assert isinstance(last, TurnEnded)
+        assert isinstance(last.failure, ModelRefusedKey)
+        assert last.turn.status is TurnStatus.FAILED
+        assert "AIza-wrong" not in last.turn.error
+
+
+async def test_a_blocked_prompt_fails_the_turn(session: Session, gemini: GeminiStandIn) -> None:
+    gemini.script(Blocked("PROHIBITED_CONTENT"))
+    turn = ended(await say(session, "hi"))
+    assert turn.status is TurnStatus.FAILED
+    assert "blocked" in turn.error
+
+
+async def test_retry_goes_on_from_the_last_finished_step_without_repeating_its_tools(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(
+        Calls(Call("shell", {"command": "echo once >> count.txt"})),
+        *[ServerError(400, "INVALID_ARGUMENT", "odd")],
+        Text("Now it works."),
+    )
+    failed = ended(await say(session, "go"))
+    assert failed.status is TurnStatus.FAILED
+    turn = ended(await say_retry(session))
+    assert (turn.id, turn.status, turn.assistant) == (failed.id, TurnStatus.FINISHED, "Now it works.")
+    assert (session.cwd / "count.txt").read_text() == "once\n"
+
+
+async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_turn(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "a").write_text("content of a")
+    gemini.script(Calls(Call("read", {"path": "a"})), Text("Both done."))
+    seen = []
+    async with aclosing(submit(session, (TextPart("first"),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, ToolStarted):
+                await queue.enqueue(session, (TextPart("and this"),))
+                await queue.enqueue(session, (TextPart("and that"),))
+    first, second = [event.turn for event in of_type(seen, TurnEnded)]
+    assert first.status is TurnStatus.CONTINUED
+    assert (second.parent, second.status) == (first.id, TurnStatus.FINISHED)
+    assert second.user == (TextPart("and this"), TextPart("and that"))
+    merged = gemini.asked("streamGenerateContent")[-1].body["contents"][-1]
+    assert merged["role"] == "user"
+    assert "content of a" in str(merged)
+    assert "and that" in str(merged)
+
+
+async def test_a_call_made_again_and_again_is_pointed_out_and_then_stopped(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "a").write_text("same")
+    gemini.script(*[Calls(Call("read", {"path": "a"}))] * 9)
+    turn = ended(await say(session, "go"))
+    assert turn.status is TurnStatus.STOPPED
+    requests = gemini.asked("streamGenerateContent")
+    assert len(requests) == 8
+    assert "3th" not in str(requests[2].body)
+    assert "in a row" in str(requests[3].body["contents"][-1])
+
+
+async def test_max_model_calls_stops_the_turn(session: Session, gemini: GeminiStandIn) -> None:
+    gemini.script(Calls(Call("list", {"path": "."})), Calls(Call("glob", {"pattern": "*"})), Text("never"))
+    turn = ended(await say(session, "go", limits=TurnLimits(model_calls_max=2)))
+    assert turn.status is TurnStatus.STOPPED
+    assert len(gemini.asked("streamGenerateContent")) == 2
+
+
+async def test_at_the_step_limit_the_person_is_asked_to_go_on(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Calls(Call("list", {"path": "."})), Calls(Call("glob", {"pattern": "*"})), Text("done"))
+    person = Person()
+    turn = ended(await say(session, "go", person, limits=TurnLimits(steps_max=1)))
+    assert turn.status is TurnStatus.FINISHED
+    assert len(person.asked) == 2
+
+
+async def test_a_price_limit_stops_before_the_next_model_call(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(
+        (Calls(Call("list", {"path": "."})), Finish(usage=Tokens(prompt=1_000_000, candidates=1))), Text("no")
+    )
+    turn = ended(await say(session, "go", limits=TurnLimits(price_usd_max=0.01)))
+    assert turn.status is TurnStatus.STOPPED
+    assert "$" in turn.error
+
+
+async def test_plan_mode_changes_nothing(session: Session, gemini: GeminiStandIn) -> None:
+    session.live.mode = Mode.PLAN
+    gemini.script(Calls(Call("write", {"path": "x", "content": "x"})), Text("Plan: ..."))
+    person = Person()
+    await say(session, "plan", person)
+    assert not person.asked
+    assert not (session.cwd / "x").exists()
+
+
+async def test_a_pending_approval_is_asked_again_after_the_app_went_away(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Calls(Call("write", {"path": "x.txt", "content": "x"})), Text("Written."))
+    waiting = asyncio.Event()
+
+    async def never(request: ApprovalRequest) -> ApprovalAnswer:
+        waiting.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def run() -> None:
+        async with aclosing(submit(session, (TextPart("write x"),), never)) as events:
+            async for _ in events:
+                pass
+
+    running = asyncio.create_task(run())
+    await waiting.wait()
+    session.live.closing = True
+    running.cancel()
+    await asyncio.wait({running})
+    await close_session(session)
+
+    record = await session.workspace.store.sessions.get(session.id)
+    assert record is not None
+    again = (await resume_session(session.workspace, record)).session
+    head = await session.workspace.store.turns.get(str(record.head))
+    assert head is not None
+    assert head.status is TurnStatus.WAITING
+    person = Person()
+    turn = ended(await say_retry(again, person))
+    await close_session(again)
+    assert len(person.asked) == 1
+    assert turn.status is TurnStatus.FINISHED
+    assert (session.cwd / "x.txt").read_text() == "x"
+    assert len(gemini.asked("streamGenerateContent")) == 2
+
+
+async def test_esc_at_an_approval_declines_it_for_good(session: Session, gemini: GeminiStandIn) -> None:
+    gemini.script(Calls(Call("write", {"path": "x.txt", "content": "x"})), Text("Other."))
+
+    async def esc(request: ApprovalRequest) -> ApprovalAnswer:
+        stopping.append(asyncio.create_task(interrupt(session)))
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    stopping: list[asyncio.Task[None]] = []
+    seen = []
+    async with aclosing(submit(session, (TextPart("write x"),), esc)) as events:
+        async for event in events:
+            seen.append(event)
+    assert ended(seen).status is TurnStatus.INTERRUPTED
+    await say(session, "something else")
+    assert "Interrupted before it ran" in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
+
+
+async def test_a_long_history_is_cut_to_the_window_and_a_line_says_so(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini), flags={"context.tokens_max": 12_000}) as session:
+        gemini.script(*[Text(f"answer {n}") for n in range(4)])
+        for n in range(4):
+            events = await say(session, f"message {n} " + "long words " * 1_000)
+        assert ended(events).status is TurnStatus.FINISHED
+        notices = [event.text for event in events if type(event).__name__ == "Notice"]
+        assert any("left out" in text for text in notices)
+        assert "message 0" not in str(gemini.asked("streamGenerateContent")[-1].body)
+
+
+async def test_keys_reach_neither_store_nor_model(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        (session.cwd / "leak.txt").write_text(f"key={gemini.key}\n")
+        gemini.script(Calls(Call("read", {"path": "leak.txt"})), Text("ok"))
+        events = await say(session, f"my key is {gemini.key}")
+        assert gemini.key not in str(events)
+        for request in gemini.asked("streamGenerateContent"):
+            assert gemini.key not in str(request.body)
+        for file in (tmp_path / "data").iterdir():
+            if file.is_file():
+                assert gemini.key.encode() not in file.read_bytes()
+
+
+async def test_nested_instructions_come_with_the_first_touch(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "AGENTS.md").write_text("Top rule.")
+    sub = session.cwd / "sub"
+    sub.mkdir()
+    (sub / "AGENTS.md").write_text("Nested rule.")
+    (sub / "a.txt").write_text("x")
+    gemini.script(Calls(Call("read", {"path": "sub/a.txt"})), Text("ok"))
+    await say(session, "go")
+    first, second = gemini.asked("streamGenerateContent")
+    assert "Top rule." in str(first.body["systemInstruction"])
+    assert "Nested rule." not in str(first.body)
+    assert "Nested rule." in str(second.body["contents"][-1])
