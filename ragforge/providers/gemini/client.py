@@ -2,15 +2,15 @@
 
 import asyncio
 import logging
-import traceback
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.json import JsonObject
-from ragforge.providers.gemini.errors import CONNECT_TIMEOUT_S, Endpoint, explain
+from ragforge.providers.gemini.errors import Endpoint, explain
 from ragforge.providers.retry import Retryable
 
 if TYPE_CHECKING:  # both are slow to import
@@ -67,18 +67,18 @@ class GeminiClient:
         (google-genai 3.4), which is what `pump` is for.
         """
         client = await self._client()
+        from ragforge.providers.gemini.http import closing_bodies  # imports httpx2; loaded by now
+
         try:
-            stream = await _generating(client).generate_content_stream(
-                model=self._endpoint.model,
-                contents=REPLACED,
-                config={**NOTHING_AUTOMATIC, **_sending(body)},
-            )
-            async for chunk in stream:
-                yield chunk
+            async with closing_bodies():
+                stream = await _generating(client).generate_content_stream(
+                    model=self._endpoint.model,
+                    contents=REPLACED,
+                    config={**NOTHING_AUTOMATIC, **_sending(body)},
+                )
+                async for chunk in stream:
+                    yield chunk
         except Exception as error:  # the library raises whatever its parsing meets; explain() reports it
-            # The frames hold generators that stand in the middle of the response. Let go of here they
-            # close it in order; found by the garbage collector they complain on the terminal.
-            traceback.clear_frames(error.__traceback__)
             raise explain(error, self._endpoint) from error
 
     async def count(self, request: JsonObject) -> int:
@@ -146,18 +146,13 @@ def _sending(body: JsonObject) -> dict[str, Any]:
 def _open(endpoint: Endpoint) -> _Opened:
     """The client, built. To be called in a thread."""
     _keep_quiet()
-    import httpx2
     from google.genai import Client, types
 
-    async def limit_connecting(request: httpx2.Request) -> None:
-        # The library passes timeout=None with each request, which would wait for ever.
-        request.extensions["timeout"] = {"connect": CONNECT_TIMEOUT_S}
+    from ragforge.providers.gemini.http import new_http
 
     try:
-        httpx2.URL(endpoint.url)
-        # Without our own client the library takes aiohttp where that happens to be installed, whose
-        # time limits and cancellation behave differently.
-        http = httpx2.AsyncClient(timeout=None, event_hooks={"request": [limit_connecting]})
+        _ = urlsplit(endpoint.url).port  # raises ValueError where it is none
+        http = new_http()
         client = Client(
             api_key=endpoint.api_key,
             vertexai=False,
@@ -165,7 +160,7 @@ def _open(endpoint: Endpoint) -> _Opened:
                 base_url=endpoint.url, api_version=API_VERSION, httpx_async_client=cast(Any, http)
             ),
         )
-    except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
+    except (ValueError, ImportError, OSError) as error:
         raise ModelUnreachable(
             f"The connection to {endpoint.url} cannot be set up: {error}. Check the address, the proxy "
             "variables, SSL_CERT_FILE and GOOGLE_GENAI_HTTP_CLIENT."

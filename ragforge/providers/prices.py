@@ -1,0 +1,79 @@
+"""What a model costs on a day: a dated table, which the person's own file may override."""
+
+import datetime as dt
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.usage import Price
+
+TABLE = Path(__file__).with_name("prices.toml")
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"since": "from"}):
+    """One `[[price]]`. `source` is for whoever edits the file."""
+
+    model: str
+    input_usd: float
+    output_usd: float
+    cached_usd: float
+    since: dt.date = dt.date.min
+    over_tokens: int = 0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if min(self.input_usd, self.output_usd, self.cached_usd, self.over_tokens) < 0:
+            raise ValueError("a price or a number of tokens is never below 0")
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    price: list[_Entry] = []
+
+
+def price_of(
+    model: str, at: dt.datetime, *, overrides: Path | None = None, input_tokens: int = 0
+) -> Price | None:
+    """The price of the model at that moment, or None where it is unknown: never a silent 0.
+
+    model: as the provider calls it; `models/` before it is no part of the name.
+    overrides: the person's own table. What it says of a model replaces all that ours says; where it does
+    not exist, ours holds.
+    input_tokens: of the request, for models that cost more when it is long.
+    Raises UsageError when the person's file cannot be read as such a table.
+    """
+    name = model.removeprefix("models/")
+    entries = _of_model(name, overrides) or _of_model(name, TABLE)
+    # A moment without a zone is taken as this machine's, as astimezone does.
+    day = at.astimezone(dt.UTC).date()
+    valid = [entry for entry in entries if entry.since <= day and entry.over_tokens <= input_tokens]
+    # A tier begins above its number of tokens, not at it.
+    valid = [entry for entry in valid if not entry.over_tokens or input_tokens > entry.over_tokens]
+    if not valid:
+        return None
+    newest = max(valid, key=lambda entry: (entry.over_tokens, entry.since))
+    return Price(newest.input_usd, newest.output_usd, newest.cached_usd)
+
+
+def _of_model(model: str, path: Path | None) -> list[_Entry]:
+    if path is None:
+        return []
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except OSError:
+        return []  # most people have no file of their own
+    return [entry for entry in _read(path, changed_ns).price if entry.model == model]
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, changed_ns: int) -> _Table:
+    """The table as the file had it at that time."""
+    del changed_ns  # only tells one version of the file from the next
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=_Table)
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(
+            f"Cannot read the prices in {path}: {error}. Each [[price]] needs model, input_usd, output_usd "
+            "and cached_usd in USD per million tokens; from = 2026-12-01 and over_tokens are optional."
+        ) from error
