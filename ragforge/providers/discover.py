@@ -1,0 +1,97 @@
+"""Which model servers run on this machine: asked for at their usual ports, all at once."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ragforge.domain.json import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    import httpx2
+
+PORTS = (11434, 8080, 1234, 8000)
+"""Ollama, llama-server, LM Studio, vLLM. What answers is told by its answer, not by its port."""
+
+# Who a server says owns its models.
+_OWNERS: Mapping[str, str] = {
+    "library": "ollama",
+    "llamacpp": "llama-server",
+    "organization_owner": "lmstudio",
+    "vllm": "vllm",
+}
+BODY_BYTES_MAX = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEndpoint:
+    """A server that answered. Its name is a built-in endpoint's, or `port-N` for a kind unknown to us."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+async def find_local_endpoints(
+    timeout_s: float = 0.4, *, ports: tuple[int, ...] = PORTS
+) -> list[FoundEndpoint]:
+    """The servers that answer in time, in the order of the ports; empty when none does, or none can be asked.
+
+    The limit holds for each server's answers, not for the loading of the HTTP library before.
+    """
+    client = await asyncio.to_thread(_make_client)
+    async with client:
+        found = await asyncio.gather(*(_ask_within(client, port, timeout_s) for port in ports))
+    return [endpoint for endpoint in found if endpoint is not None]
+
+
+def _make_client() -> "httpx2.AsyncClient":
+    """Slow to import, so it runs in a thread."""
+    import httpx2
+
+    # No certificates are read and no proxy is asked: it is this machine only.
+    return httpx2.AsyncClient(trust_env=False, verify=False)
+
+
+async def _ask_within(client: "httpx2.AsyncClient", port: int, timeout_s: float) -> FoundEndpoint | None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _ask(client, port)
+    except Exception:  # whatever may listen there, the person only hears of what can be used
+        return None
+
+
+async def _ask(client: "httpx2.AsyncClient", port: int) -> FoundEndpoint | None:
+    root = f"http://127.0.0.1:{port}"
+    listed = await _json(client, f"{root}/v1/models")
+    entries = listed.get("data")
+    if listed.get("object") != "list" and not isinstance(entries, list):
+        return None
+    # Ollama without any model says null.
+    models = [item for item in entries if isinstance(item, dict)] if isinstance(entries, list) else []
+    owners = {_OWNERS.get(str(model.get("owned_by"))) for model in models} - {None}
+    name = next((owner for owner in owners if owner), None)
+    if name is None:
+        version = await _json(client, f"{root}/api/version")
+        name = "ollama" if "version" in version else f"port-{port}"
+    names = tuple(sorted(str(model["id"]) for model in models if isinstance(model.get("id"), str)))
+    return FoundEndpoint(name, f"{root}/v1", names)
+
+
+async def _json(client: "httpx2.AsyncClient", url: str) -> JsonObject:
+    """The JSON object at an address; empty where there is none."""
+    body = bytearray()
+    async with client.stream("GET", url, timeout=None) as response:
+        if response.status_code != 200:
+            return {}
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > BODY_BYTES_MAX:
+                return {}
+    try:
+        found: JsonValue = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

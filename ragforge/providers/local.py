@@ -1,0 +1,93 @@
+"""The provider for when there is no model: it answers with what is stored, and says that it does."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+from ragforge.domain.events import AnswerEnded, FinishReason, ModelEvent, TextDelta, UsageSeen
+from ragforge.domain.messages import ModelMessage, TextPart, UserMessage
+from ragforge.domain.search import Hit, HitKind
+from ragforge.domain.usage import Usage
+from ragforge.providers.base import ModelLimits, ModelRequest
+
+FIRST_LINE = "No model configured: search results, not generated text"
+HOW_TO_GET_A_MODEL = "To talk to a model, choose one with /model."
+HITS_MAX = 5
+HITS_ASKED = 15
+"""More than are shown, because the question itself and earlier lists like this one are found too."""
+
+QUOTE_CHARS_MAX = 600
+MODEL = "search"
+
+Search = Callable[[str, int], Awaitable[list[Hit]]]
+"""The stored turns and tool calls that match a text, best first, at most so many."""
+
+
+class LocalProvider:
+    """Search in place of a model. It never asks for tools and costs nothing."""
+
+    def __init__(self, search: Search) -> None:
+        self.name = "local"
+        self.model = MODEL
+        self._search = search
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """What is stored about the newest message, quoted. Raises StoreUnavailable when it cannot look."""
+        question = _question(request)
+        found = await self._search(question, HITS_ASKED) if question else []
+        text = _answer(question, [hit for hit in found if not _is_echo(hit, question)][:HITS_MAX])
+        yield TextDelta(text)
+        yield UsageSeen(Usage())
+        yield AnswerEnded(ModelMessage(self.name, self.model, text), FinishReason.STOP)
+
+    async def limits(self) -> ModelLimits:
+        """A window that nothing fills: only the newest message is read."""
+        return ModelLimits(context_tokens_max=1_000_000, output_tokens_max=10_000)
+
+    async def verify(self) -> None:
+        """Nothing can be wrong."""
+
+    async def models(self) -> list[str]:
+        """The one way of answering."""
+        return [MODEL]
+
+    async def close(self) -> None:
+        """There is nothing to release."""
+
+
+def _question(request: ModelRequest) -> str:
+    """The text of the newest message of the person; images cannot be searched for."""
+    for message in reversed(request.messages):
+        if isinstance(message, UserMessage):
+            return "\n".join(part.text for part in message.parts if isinstance(part, TextPart)).strip()
+    return ""
+
+
+def _is_echo(hit: Hit, question: str) -> bool:
+    """Whether the hit holds nothing but the question, which is stored before it is answered, or our list."""
+    words = " ".join(hit.text.replace("…", " ").split())
+    return words in " ".join(question.split()) or FIRST_LINE in words
+
+
+def _answer(question: str, hits: list[Hit]) -> str:
+    if not question:
+        return f"{FIRST_LINE}\n\nWrite some words to look for. {HOW_TO_GET_A_MODEL}"
+    if not hits:
+        return (
+            f"{FIRST_LINE}\n\nNothing that is stored matches these words. Try fewer or other ones, or search "
+            f"every project with `ragforge search --all`. {HOW_TO_GET_A_MODEL}"
+        )
+    quoted = "\n\n".join(_quote(number, hit) for number, hit in enumerate(hits, 1))
+    return f"{FIRST_LINE}\n\n{quoted}\n\n{HOW_TO_GET_A_MODEL}"
+
+
+def _quote(number: int, hit: Hit) -> str:
+    """The hit as Markdown: where it is from, its words, and the command that opens it."""
+    what = f"turn {hit.turn_index + 1}"
+    if hit.kind is HitKind.TOOL_CALL:
+        what += f", tool {hit.tool}"
+    text = hit.text.strip()
+    cut = text[:QUOTE_CHARS_MAX].rstrip() + (" …" if len(text) > QUOTE_CHARS_MAX else "")
+    # Four spaces make code of it: what is quoted must not become headings, links or open fences.
+    lines = "\n".join(f"    {line}" for line in cut.splitlines())
+    title = " ".join(hit.session_title.split()) or "Untitled session"
+    when = hit.at.astimezone().strftime("%Y-%m-%d %H:%M")
+    return f"{number}. {title} · {what} · {when} · `ragforge -r {hit.session_id}`\n\n{lines}"

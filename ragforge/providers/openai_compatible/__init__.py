@@ -1,0 +1,179 @@
+"""Models behind the chat completions protocol: OpenAI, OpenRouter, Ollama, llama-server, vLLM, LM Studio.
+
+Nothing here was tried against those services themselves: it follows what they publish, and is tested
+against a stand-in. What differs between them lies in errors.py and limits.py.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from functools import partial
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ragforge.domain.errors import AnswerUnusable, UsageError
+from ragforge.domain.events import ModelEvent
+from ragforge.domain.messages import TextPart, UserMessage
+from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest
+from ragforge.providers.openai_compatible import errors
+from ragforge.providers.openai_compatible.answer import Answer, StreamError
+from ragforge.providers.openai_compatible.convert import chars_of, encode, to_chat
+from ragforge.providers.openai_compatible.http import Http, read
+from ragforge.providers.openai_compatible.limits import ask_window, limits_of
+from ragforge.providers.pump import StreamSilent, pump
+from ragforge.providers.retry import Retryable, RetryPolicy, retried
+from ragforge.providers.sse import EventDecoder, EventTooLong
+
+
+class OpenAICompatibleProvider:
+    """A model of one endpoint. `context_tokens_max` is what the person says of its window."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        name: str,
+        base_url: str,
+        api_key: str | None,
+        key_source: str,
+        load_blob: LoadBlob,
+        context_tokens_max: int | None = None,
+        attempts_max: int = 5,
+        delay_s_max: float = 60.0,
+        idle_timeout_s: float = 120.0,
+    ) -> None:
+        self.name = name
+        self.model = model
+        self._base_url = base_url.rstrip("/")
+        self._service = errors.Service(
+            name,
+            self._base_url,
+            model,
+            (api_key or "").strip() or None,
+            key_source,
+            is_local(name, self._base_url),
+        )
+        self._http = Http(self._service)
+        self._load_blob = load_blob
+        self._context_tokens_max = context_tokens_max
+        self._policy = RetryPolicy(attempts_max, delay_s_max)
+        self._idle_timeout_s = idle_timeout_s
+        self._limits: ModelLimits | None = None
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """The answer as it arrives. Retries only while nothing of it was given."""
+        return retried(partial(self._attempt, request), self._policy)
+
+    async def limits(self) -> ModelLimits:
+        """What the server tells, what is configured, or a careful guess; a guess is not remembered.
+
+        Ollama only tells once the model is loaded, so that the answer may change after the first turn.
+        """
+        if self._limits is None:
+            window = await ask_window(self._http.ask, self._base_url, self.model)
+            limits = limits_of(window, configured=self._context_tokens_max, is_local=self._service.is_local)
+            if window.told is None:
+                return limits
+            self._limits = limits
+        return self._limits
+
+    async def verify(self) -> None:
+        """Ask a word and hang up at the first piece: lists of models are often served without any key."""
+        request = ModelRequest("", (UserMessage((TextPart("Say: ok"),)),))
+        try:
+            async with aclosing(self._attempt(request)) as events:
+                async for _ in events:
+                    return
+        except Retryable as failure:
+            raise failure.error from failure
+
+    async def models(self) -> list[str]:
+        """The names that the server lists."""
+        listed = await self._http.ask(f"{self._base_url}/models", needed=True)
+        entries = listed.get("data")
+        # Ollama without any model says null.
+        named = (
+            [item.get("id") for item in entries if isinstance(item, dict)]
+            if isinstance(entries, list)
+            else []
+        )
+        return sorted(name for name in named if isinstance(name, str))
+
+    async def close(self) -> None:
+        """Release connections."""
+        await self._http.close()
+
+    async def _attempt(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """One try. Raises Retryable where another may help."""
+        body = await to_chat(request, provider=self.name, model=self.model, load_blob=self._load_blob)
+        data = await asyncio.to_thread(encode, body)
+        answer = Answer(provider=self.name, model=self.model, request_chars=chars_of(body))
+        try:
+            async with aclosing(
+                pump(self._payloads(data, answer), idle_timeout_s=self._idle_timeout_s)
+            ) as arrived:
+                async for payloads in arrived:
+                    for payload in payloads:
+                        for event in answer.take(payload):
+                            yield event
+        except StreamSilent as error:
+            raise errors.silent(self._service, error.idle_timeout_s) from error
+        except StreamError as error:
+            raise errors.failed_in_stream(self._service, error.body) from error
+        for event in answer.end():
+            yield event
+
+    async def _payloads(self, data: bytes, answer: Answer) -> AsyncIterator[list[str]]:
+        """What the stream brings, one list a piece of network; an empty one is a sign of life."""
+        url = f"{self._base_url}/chat/completions"
+        async with self._http.request("POST", url, data, timeout_s=None) as response:
+            if response.status_code >= 300:
+                text = await read(response)
+                raise errors.refused(self._service, response.status_code, text, response.headers)
+            content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if content_type not in ("text/event-stream", ""):
+                yield [self._whole_answer(content_type, await read(response))]
+                return
+            decoder = EventDecoder()
+            try:
+                async for chunk in response.aiter_bytes():
+                    yield decoder.feed(chunk)
+            except EventTooLong as error:
+                raise AnswerUnusable(f"{self.name} sent a piece of an answer too long to read.") from error
+            except Exception:
+                # A connection that breaks after the reason to stop has taken no word along.
+                if not answer.finished:
+                    raise
+            yield decoder.flush()
+
+    def _whole_answer(self, content_type: str, body: str) -> str:
+        """The body, where a server that does not stream sent the answer, or an error, in one piece."""
+        try:
+            found = msgspec.json.decode(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise errors.no_stream(self._service, content_type, body) from error
+        if not (isinstance(found, dict) and ("choices" in found or "error" in found)):
+            raise errors.no_stream(self._service, content_type, body)
+        return body
+
+
+def is_local(name: str, base_url: str) -> bool:
+    """Whether the endpoint is on this machine. Raises UsageError where the URL is none."""
+    try:
+        url = urlsplit(base_url)
+        host, _ = url.hostname or "", url.port
+    except ValueError:
+        url, host = urlsplit(""), ""
+    if url.scheme not in ("http", "https") or not host:
+        raise UsageError(
+            f"base_url of the endpoint {name} is {base_url!r}; it must be like http://localhost:8080/v1."
+        )
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified

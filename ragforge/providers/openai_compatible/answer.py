@@ -1,0 +1,288 @@
+"""An answer put together from the chunks of a chat completions stream."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+import msgspec
+
+from ragforge.domain.errors import AnswerUnusable
+from ragforge.domain.events import (
+    AnswerEnded,
+    CallSeen,
+    FinishReason,
+    ModelEvent,
+    TextDelta,
+    ThoughtDelta,
+    UsageSeen,
+)
+from ragforge.domain.ids import new_id
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.messages import CallRequest, ModelMessage
+from ragforge.domain.usage import Usage
+
+CHARS_PER_TOKEN = 4
+"""For the estimate where a server counts nothing. English and code lie between 3 and 4."""
+
+THOUGHT_FIELDS = ("reasoning_content", "reasoning")
+"""llama-server, vLLM, LM Studio and DeepSeek say the first, Ollama and OpenRouter the second."""
+
+
+class StreamError(Exception):
+    """The server sent an error in place of a chunk; `body` is what it sent."""
+
+    def __init__(self, body: JsonObject) -> None:
+        super().__init__("error in the stream")
+        self.body = body
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call while it arrives. `fields` and `function` are whatever else the server says of it."""
+
+    index: JsonValue
+    provider_id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    fields: JsonObject = field(default_factory=dict[str, JsonValue])
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+
+class Answer:
+    """Take the chunks in, get events out; `end` gives the last ones."""
+
+    def __init__(self, *, provider: str, model: str, request_chars: int) -> None:
+        self._provider = provider
+        self._model = model
+        self._request_chars = request_chars
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._thought_field = ""
+        self._details: list[JsonObject] = []
+        self._calls: list[_Call] = []
+        self._usage: JsonObject = {}
+        self._finish: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the server said why it stopped; what follows is the usage at most."""
+        return self._finish is not None
+
+    def take(self, payload: str) -> Iterator[ModelEvent]:
+        """The events of one payload. Raises AnswerUnusable when it is no chunk, StreamError for an error."""
+        if payload.strip() == "[DONE]":
+            return
+        chunk = _decode(payload)
+        if chunk.get("error"):
+            raise StreamError(chunk)
+        self._usage = _object(chunk.get("usage")) or self._usage
+        for choice in map(_object, _list(chunk.get("choices"))):
+            # A server that ignores `stream` sends one whole message in place of the deltas.
+            delta = _object(choice.get("delta")) or _object(choice.get("message"))
+            yield from self._take_texts(delta)
+            for call in map(_object, _list(delta.get("tool_calls"))):
+                self._take_call(call)
+            self._finish = _text(choice.get("finish_reason")) or self._finish
+
+    def _take_texts(self, delta: JsonObject) -> Iterator[ModelEvent]:
+        self._take_details(delta)
+        for name in THOUGHT_FIELDS:
+            if thought := _text(delta.get(name)):
+                self._thought_field = name
+                self._thoughts.append(thought)
+                yield ThoughtDelta(thought)
+                break  # some servers say the same under both names
+        for name in ("content", "refusal"):
+            if text := _text(delta.get(name)):
+                self._texts.append(text)
+                yield TextDelta(text)
+
+    def _take_details(self, delta: JsonObject) -> None:
+        """OpenRouter's `reasoning_details`: signed thoughts in pieces, to be sent back whole."""
+        for piece in map(_object, _list(delta.get("reasoning_details"))):
+            place = (piece.get("type"), piece.get("index"))
+            whole = next((old for old in self._details if (old.get("type"), old.get("index")) == place), None)
+            if whole is None or piece.get("index") is None:
+                self._details.append(dict(piece))
+                continue
+            for name, value in piece.items():
+                if name in ("text", "summary", "data"):
+                    whole[name] = _text(whole.get(name)) + _text(value)
+                elif value is not None:
+                    whole[name] = value
+
+    def _take_call(self, delta: JsonObject) -> None:
+        function = _object(delta.get("function"))
+        arguments = function.get("arguments")
+        # Ollama's own form has an object where OpenAI's has text.
+        piece = arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
+        name, provider_id = _text(function.get("name")), _text(delta.get("id"))
+        call = self._call_for(delta.get("index"), provider_id, name, piece)
+        call.name = call.name or name
+        call.provider_id = call.provider_id or provider_id
+        if piece:
+            call.pieces.append(piece)
+        known = ("index", "id", "type", "function")
+        # Signatures of thoughts come in fields that differ by server, and must come back.
+        call.fields |= {key: value for key, value in delta.items() if key not in known}
+
+    def _call_for(self, index: JsonValue, provider_id: str, name: str, piece: str) -> _Call:
+        """The call that a delta belongs to: by index, but for servers that give every call the same."""
+        old = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
+        if old is None or (name and _is_another(old, provider_id, name, piece)):
+            old = _Call(index)
+            self._calls.append(old)
+        return old
+
+    def end(self) -> Iterator[ModelEvent]:
+        """The calls, the usage and the end, once the stream is over."""
+        taken: set[str] = set()
+        wire: list[JsonValue] = []
+        requests: list[CallRequest] = []
+        for call in self._calls:
+            request = _request(call, taken)
+            taken.add(request.provider_id)
+            requests.append(request)
+            # Arguments that are no JSON would make the server refuse every later request.
+            arguments = "{}" if request.malformed else call.arguments or "{}"
+            function: JsonObject = {"name": request.name or "unnamed", "arguments": arguments}
+            wire.append({**call.fields, "id": request.provider_id, "type": "function", "function": function})
+            yield CallSeen(request)
+        yield self._usage_seen()
+        finish, detail = self._finish_reason()
+        message = ModelMessage(
+            self._provider,
+            self._model,
+            "".join(self._texts),
+            tuple(requests),
+            self._native(wire),
+            "".join(self._thoughts),
+        )
+        yield AnswerEnded(message, finish, detail)
+
+    def _native(self, calls: list[JsonValue]) -> JsonObject | None:
+        text = "".join(self._texts)
+        if not text and not calls:
+            return None
+        native: JsonObject = {"role": "assistant", "content": text or None}
+        if calls:
+            native["tool_calls"] = calls
+            # Between calls a model goes on with its thought; afterwards servers want none of it back.
+            if self._thoughts:
+                native[self._thought_field] = "".join(self._thoughts)
+            if self._details:
+                native["reasoning_details"] = cast(list[JsonValue], self._details)
+        return native
+
+    def _usage_seen(self) -> UsageSeen:
+        usage = _usage(self._usage)
+        if usage.total_tokens:
+            return UsageSeen(usage)
+        written = sum(len(call.arguments) + len(call.name) for call in self._calls)
+        return UsageSeen(
+            Usage(
+                input_tokens=_tokens(self._request_chars),
+                output_tokens=_tokens(len("".join(self._texts)) + written),
+                thought_tokens=_tokens(len("".join(self._thoughts))),
+            ),
+            estimated=True,
+        )
+
+    def _finish_reason(self) -> tuple[FinishReason, str]:
+        match self._finish:
+            case None | "abort":
+                return FinishReason.INCOMPLETE, "The stream ended without a finish reason."
+            case "length":
+                return FinishReason.LENGTH, ""
+            case "content_filter":
+                return FinishReason.BLOCKED, "content_filter"
+            case "tool_calls" | "function_call" if not self._calls:
+                return FinishReason.MALFORMED, "A tool call was announced, but none came."
+            case _ if self._calls:  # several servers say "stop" where there are calls
+                return FinishReason.CALLS, ""
+            case "stop":
+                return FinishReason.STOP, ""
+            case other:
+                return FinishReason.STOP, other
+
+
+def _is_another(old: _Call, provider_id: str, name: str, piece: str) -> bool:
+    """Whether a delta with a name begins another call than the one at its index."""
+    if old.provider_id and provider_id and old.provider_id != provider_id:
+        return True
+    if old.name and name != old.name:
+        return True
+    # Some servers repeat the name with each piece; only after whole arguments is it a new call.
+    return bool(piece) and _is_object(old.arguments)
+
+
+def _request(call: _Call, taken: set[str]) -> CallRequest:
+    """The call as the rest of the program sees it; without an id, or with one given twice, it gets ours."""
+    own_id = new_id()
+    provider_id = own_id if call.provider_id in ("", *taken) else call.provider_id
+    malformed = "" if call.name else "the call has no name"
+    args: JsonObject = {}
+    try:
+        decoded: JsonValue = msgspec.json.decode(call.arguments) if call.arguments.strip() else {}
+    except (msgspec.DecodeError, RecursionError) as error:
+        malformed = malformed or f"the arguments are no JSON: {error}"
+    else:
+        if isinstance(decoded, dict):
+            args = decoded
+        else:
+            malformed = malformed or "the arguments are no JSON object"
+    return CallRequest(own_id, call.name, {} if malformed else args, provider_id, malformed)
+
+
+def _usage(told: JsonObject) -> Usage:
+    """Tokens as told. OpenAI counts thoughts as part of the output, we beside it."""
+    thoughts = _count(_object(told.get("completion_tokens_details")).get("reasoning_tokens"))
+    cached = _count(_object(told.get("prompt_tokens_details")).get("cached_tokens"))
+    written = _count(told.get("completion_tokens"))
+    return Usage(
+        input_tokens=_count(told.get("prompt_tokens")),
+        cached_tokens=cached,
+        output_tokens=max(0, written - thoughts),
+        thought_tokens=thoughts,
+    )
+
+
+def _tokens(chars: int) -> int:
+    return -(-chars // CHARS_PER_TOKEN)
+
+
+def _decode(payload: str) -> JsonObject:
+    try:
+        chunk: JsonValue = msgspec.json.decode(payload)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise AnswerUnusable(f"The answer holds something that is no JSON: {payload[:80]!r}.") from error
+    if not isinstance(chunk, dict):
+        raise AnswerUnusable(f"The answer holds something that is no chunk of it: {payload[:80]!r}.")
+    return chunk
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: JsonValue) -> int:
+    return int(value) if isinstance(value, (int, float)) and value > 0 else 0

@@ -1,0 +1,184 @@
+"""What chat completions services say when they refuse, turned into what a person can act on.
+
+Services agree on little but the status: the words of OpenAI, OpenRouter, Ollama, llama-server, vLLM and
+LM Studio are all known here, and nowhere else.
+"""
+
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import msgspec
+
+from ragforge.domain.errors import (
+    AnswerUnusable,
+    ContextTooLong,
+    ModelError,
+    ModelOverloaded,
+    ModelRefusedKey,
+    ModelUnknown,
+    ModelUnreachable,
+)
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.providers.retry import Retryable
+
+WORDS_MAX = 400
+"""How much of what a server says is repeated to the person."""
+
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|maximum model length"
+    r"|available context size|context (length|window|size)|prompt is too long|too many (input )?tokens"
+    r"|input is too long|reduce the length of the messages",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"model_not_found|model .{0,200}(not found|does not exist|not exist)|not a valid model|unknown model"
+    r"|no endpoints found",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_MONEY = re.compile(r"insufficient_quota|insufficient (credits|balance)|exceeded your current quota", re.I)
+
+_START = {
+    "ollama": "Start it with: ollama serve",
+    "llama-server": "Start it with: llama-server -m MODEL.gguf",
+    "lmstudio": "Start its server with: lms server start",
+    "vllm": "Start it with: vllm serve MODEL",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Whom we talk to, as an error names it."""
+
+    name: str
+    base_url: str
+    model: str
+    key: str | None
+    key_source: str
+    is_local: bool
+
+
+def refused(service: Service, status: int, body: str, headers: Mapping[str, str]) -> ModelError | Retryable:
+    """What to raise for a response that is no answer."""
+    words = _what_it_says(service, body)
+    said = f" It says: {words}" if words else ""
+    if status < 500 and _NO_MONEY.search(body):
+        return ModelOverloaded(f"{service.name} wants to be paid first, or the quota is used up.{said}")
+    if status not in (401, 403, 429) and _TOO_LONG.search(body):
+        return ContextTooLong(f"The request is longer than {service.model} takes.{said}")
+    match status:
+        case 401 | 403:
+            return ModelRefusedKey(_key_refused(service, status, said))
+        case 402:
+            return ModelOverloaded(f"{service.name} wants to be paid first (402).{said}")
+        case _ if status < 500 and _NO_MODEL.search(body):
+            return ModelUnknown(_model_unknown(service, said))
+        case 404 | 405:
+            return ModelUnreachable(
+                f"There is no chat completions service at {service.base_url} ({status}). "
+                f"Check base_url of the endpoint {service.name}: it usually ends in /v1.{said}"
+            )
+        case 429 | 529:
+            error = ModelOverloaded(f"{service.name} is over its limit ({status}).{said} Try again later.")
+            return Retryable(error, reason=str(status), delay_s=_delay_s(headers))
+        case 408 | 500 | 502 | 503 | 504:
+            error = ModelOverloaded(f"{service.name} failed ({status}).{said} Try again with /retry.")
+            return Retryable(error, reason=str(status), delay_s=_delay_s(headers))
+        case _ if 300 <= status < 400:
+            target = headers.get("location", "another address")
+            return ModelUnreachable(
+                f"{service.base_url} sends on to {target}. Set base_url of {service.name} to that."
+            )
+        case _:
+            return ModelError(f"{service.name} refused the request ({status}).{said}")
+
+
+def failed_in_stream(service: Service, body: JsonObject) -> ModelError | Retryable:
+    """What to raise for an error object that came in place of a chunk."""
+    error = body.get("error")
+    code: JsonValue = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    return refused(service, status, msgspec.json.encode(body).decode(), {})
+
+
+def no_stream(service: Service, content_type: str, body: str) -> ModelError:
+    """What to raise when a good status brings neither a stream nor an answer as JSON."""
+    return AnswerUnusable(
+        f"{service.base_url} answered with {content_type or 'something unnamed'} instead of a stream: is it "
+        f"a chat completions service? Check base_url of the endpoint {service.name}, it usually ends in "
+        f"/v1. It says: {_what_it_says(service, body)}"
+    )
+
+
+def unreachable(service: Service, reason: str) -> ModelError:
+    """What to say when no connection came about."""
+    what = f"Cannot reach {service.name} at {service.base_url}: "
+    if service.is_local:
+        start = _START.get(service.name, "Start it, or choose another model with /model")
+        return ModelUnreachable(f"{what}is it running? {start}. ({reason})")
+    return ModelUnreachable(f"{what}{reason}. Check the network and the address.")
+
+
+def broken_off(service: Service, reason: str) -> ModelError:
+    """What to say when the connection ended amid the answer."""
+    return ModelUnreachable(f"The connection to {service.name} broke off: {reason}. Go on with /retry.")
+
+
+def silent(service: Service, idle_timeout_s: float) -> ModelError:
+    """What to say when nothing came for too long."""
+    return ModelUnreachable(
+        f"{service.name} said nothing for {idle_timeout_s:g} s. Try again with /retry; "
+        "stream.idle_timeout_s in the settings is how long to wait."
+    )
+
+
+def _key_refused(service: Service, status: int, said: str) -> str:
+    if service.key is None:
+        return f"{service.name} wants a key and there is none ({status}).{said} Set key_env of its endpoint."
+    return f"{service.name} refused the key from {service.key_source} ({status}).{said}"
+
+
+def _model_unknown(service: Service, said: str) -> str:
+    pull = f" Get it with: ollama pull {service.model}" if "try pulling it" in said else ""
+    return f"{service.name} has no model {service.model!r}.{said}{pull} See /model for those it has."
+
+
+def _what_it_says(service: Service, body: str) -> str:
+    """The server's words for the person, on one line, without the key."""
+    words = body
+    with suppress(msgspec.DecodeError, RecursionError):
+        words = _words(msgspec.json.decode(body))
+    if "<html" in body[:1000].lower() or "<!doctype" in body[:1000].lower():
+        words = "a web page" + _title(body)
+    if service.key:
+        words = words.replace(service.key, "***")
+    return " ".join(words.split())[:WORDS_MAX]
+
+
+def _words(body: JsonValue) -> str:
+    """The message in any of the shapes in use: error.message, error, message, detail."""
+    match body:
+        case {"error": {"message": str(words)}} | {"error": str(words)}:
+            return words
+        case {"message": str(words)} | {"detail": str(words)}:
+            return words
+        case _:
+            return msgspec.json.encode(body).decode()
+
+
+def _title(page: str) -> str:
+    found = re.search(r"<title>([^<]{1,100})</title>", page, re.IGNORECASE)
+    return f" called {found[1].strip()!r}" if found else ""
+
+
+def _delay_s(headers: Mapping[str, str]) -> float | None:
+    """How long the server asks to wait: seconds or a date."""
+    value = headers.get("retry-after", "").strip()
+    with suppress(ValueError):
+        return max(0.0, float(value))
+    with suppress(ValueError, TypeError):
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    return None

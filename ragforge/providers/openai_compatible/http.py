@@ -1,0 +1,130 @@
+"""The connection to a chat completions service: one client, made at first use, and its failures named."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ragforge.domain.errors import ModelRefusedKey
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.providers.openai_compatible import errors
+from ragforge.providers.openai_compatible.convert import encode
+from ragforge.providers.retry import Retryable
+
+if TYPE_CHECKING:
+    import httpx2
+
+CONNECT_TIMEOUT_S = 10.0
+CONNECT_ATTEMPTS_MAX = 3
+"""A network that is away for seconds often stays away; a server on this machine is asked once."""
+
+QUESTION_TIMEOUT_S = 30.0
+"""For the small questions: which models, how large a window."""
+
+BODY_BYTES_MAX = 8 * 1024 * 1024
+"""How much is read of a response that is no stream; OpenRouter's list of models is the largest known."""
+
+
+class Http:
+    """Requests to one service."""
+
+    def __init__(self, service: errors.Service) -> None:
+        self._service = service
+        self._client: httpx2.AsyncClient | None = None
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def request(
+        self, method: str, url: str, data: bytes | None, *, timeout_s: float | None
+    ) -> AsyncGenerator["httpx2.Response", None]:
+        """A response of any status, its body unread; leaving closes it.
+
+        Raises ModelError, or Retryable where another try may help, for failures within the block too.
+        """
+        client = await self._ready()
+        import httpx2  # slow the first time, but `_ready` has done so in a thread
+
+        try:
+            timeout = httpx2.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S)
+            async with client.stream(method, url, content=data, timeout=timeout) as response:
+                yield response
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            unreachable = errors.unreachable(self._service, _reason(error))
+            if self._service.is_local:
+                raise unreachable from error
+            raise Retryable(unreachable, reason="no connection", attempts_max=CONNECT_ATTEMPTS_MAX) from error
+        except httpx2.RequestError as error:
+            broken = errors.broken_off(self._service, _reason(error))
+            raise Retryable(broken, reason="connection lost") from error
+
+    async def ask(self, url: str, body: JsonObject | None = None, *, needed: bool = False) -> JsonObject:
+        """The JSON object at an address: GET, or POST where there is a body. Raises ModelError.
+
+        Empty where the server has no such address, unless it is needed.
+        """
+        method, data = ("GET", None) if body is None else ("POST", encode(body))
+        try:
+            async with (
+                asyncio.timeout(QUESTION_TIMEOUT_S),
+                self.request(method, url, data, timeout_s=None) as response,
+            ):
+                text = await read(response)
+                if response.status_code in (401, 403) or (needed and response.status_code >= 300):
+                    raise errors.refused(self._service, response.status_code, text, response.headers)
+        except TimeoutError as error:
+            raise errors.silent(self._service, QUESTION_TIMEOUT_S) from error
+        except Retryable as failure:
+            raise failure.error from failure
+        if response.status_code >= 300:
+            return {}
+        try:
+            found: JsonValue = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            if needed:
+                raise errors.no_stream(self._service, "something that is no JSON", text) from error
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    async def close(self) -> None:
+        """Release connections."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
+
+    async def _ready(self) -> "httpx2.AsyncClient":
+        async with self._lock:
+            if self._client is None:
+                self._client = await asyncio.to_thread(_make_client, self._service)
+            return self._client
+
+
+async def read(response: "httpx2.Response") -> str:
+    """The body as text, the first BODY_BYTES_MAX of it."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > BODY_BYTES_MAX:
+            break
+    return body[:BODY_BYTES_MAX].decode("utf-8", "replace")
+
+
+def _make_client(service: errors.Service) -> "httpx2.AsyncClient":
+    """Slow (importing, reading certificates), so it runs in a thread."""
+    import httpx2
+
+    headers = {"Content-Type": "application/json"}
+    if service.key is not None:
+        if not (service.key.isascii() and service.key.isprintable() and " " not in service.key):
+            raise ModelRefusedKey(
+                f"The key from {service.key_source} holds characters that no key has: was it pasted whole?"
+            )
+        headers["Authorization"] = f"Bearer {service.key}"
+    # A proxy, or a .netrc, is meant for the network, not for a server on this machine.
+    return httpx2.AsyncClient(headers=headers, trust_env=not service.is_local)
+
+
+def _reason(error: Exception) -> str:
+    """Its words; a time limit that was reached has none."""
+    return str(error) or f"no answer within {CONNECT_TIMEOUT_S:g} s"

@@ -1,0 +1,119 @@
+"""How much a model behind a chat completions service takes, as far as the service tells.
+
+The protocol has no word for it, but most servers add one, each its own:
+
+    OpenRouter, Groq      GET /models             context_length, context_window; top_provider.*
+    vLLM                  GET /models             max_model_len
+    llama-server          GET /props              default_generation_settings.n_ctx
+    LM Studio             GET /api/v0/models/ID   loaded_context_length
+    Ollama                POST /api/show          parameters: num_ctx
+                          GET /api/ps             context_length, while the model is loaded
+
+What a model was trained for (n_ctx_train, max_context_length, Ollama's model_info) is only an upper
+bound: these servers start models with less, and Ollama then silently cuts what is longer.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import quote
+
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.providers.base import ModelLimits
+
+CONTEXT_TOKENS_LOCAL = 8_192
+"""Assumed of a server on this machine that tells nothing: what most are started with, or more."""
+
+CONTEXT_TOKENS_REMOTE = 128_000
+"""Assumed of a service that tells nothing (OpenAI's own does not): all current models take this much."""
+
+OUTPUT_TOKENS_MAX = 16_384
+"""Assumed of an answer where nothing is told, but never more than a quarter of the window."""
+
+
+class Ask(Protocol):
+    """JSON from an address of the server: GET, or POST where there is a body; empty where it has none."""
+
+    async def __call__(self, url: str, body: JsonObject | None = None) -> JsonObject:
+        """The object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a server tells; None where it does not. trained: an upper bound for what is not told."""
+
+    told: int | None = None
+    trained: int | None = None
+    output: int | None = None
+
+
+async def ask_window(ask: Ask, base_url: str, model: str) -> Window:
+    """What the server tells of the model. What is no part of the protocol lies beside it, at the root."""
+    root = base_url.removesuffix("/v1")
+    listed = await ask(f"{base_url}/models")
+    entries = [entry for item in _list(listed.get("data")) if (entry := _object(item))]
+    named = [entry for entry in entries if entry.get("id") == model]
+    # llama-server has one model and answers with it whatever name is asked for.
+    entry = named[0] if named else entries[0] if len(entries) == 1 else {}
+    output = _count(_object(entry.get("top_provider")).get("max_completion_tokens"))
+    told = _first(entry, "context_length", "context_window", "max_model_len")
+    if told:
+        return Window(told, output=output)
+    match entry.get("owned_by"):
+        case "llamacpp":
+            return await _llama_server(ask, root, _object(entry.get("meta")))
+        case "library":
+            return await _ollama(ask, root, model)
+        case "organization_owner":
+            found = await ask(f"{root}/api/v0/models/{quote(model)}")
+            return Window(_first(found, "loaded_context_length"), _first(found, "max_context_length"))
+        case _:
+            return Window(output=output)
+
+
+def limits_of(window: Window, *, configured: int | None, is_local: bool) -> ModelLimits:
+    """The limits to keep to: the smaller of what the server tells and what the person configured."""
+    assumed = CONTEXT_TOKENS_LOCAL if is_local else CONTEXT_TOKENS_REMOTE
+    context = min(
+        window.told or configured or assumed,
+        configured or window.told or assumed,
+        window.trained or window.told or configured or assumed,
+    )
+    return ModelLimits(context, min(window.output or OUTPUT_TOKENS_MAX, context // 4))
+
+
+async def _llama_server(ask: Ask, root: str, meta: JsonObject) -> Window:
+    settings = _object((await ask(f"{root}/props")).get("default_generation_settings"))
+    return Window(_first(settings, "n_ctx") or _first(meta, "n_ctx"), _first(meta, "n_ctx_train"))
+
+
+async def _ollama(ask: Ask, root: str, model: str) -> Window:
+    shown = await ask(f"{root}/api/show", {"model": model})
+    info = _object(shown.get("model_info"))
+    trained = next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
+    parameters = shown.get("parameters")
+    found = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE) if isinstance(parameters, str) else None
+    if found:
+        return Window(int(found[1]), trained)
+    running = [_object(item) for item in _list((await ask(f"{root}/api/ps")).get("models"))]
+    # Ollama adds the tag `latest` to a name without one.
+    names = (model, f"{model}:latest")
+    loaded = [_first(entry, "context_length") for entry in running if entry.get("name") in names]
+    return Window(next(iter(loaded), None), trained)
+
+
+def _first(fields: JsonObject, *names: str) -> int | None:
+    return next((count for name in names if (count := _count(fields.get(name)))), None)
+
+
+def _count(value: JsonValue) -> int | None:
+    return int(value) if isinstance(value, (int, float)) and value >= 1 else None
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []

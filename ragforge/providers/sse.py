@@ -1,0 +1,61 @@
+"""Server-sent events out of bytes that arrive in any pieces.
+
+httpx2 has a reader of its own, but it hides comments, and a comment is what servers send as a sign of
+life while a model thinks: the idle watchdog has to see it.
+"""
+
+import re
+
+EVENT_BYTES_MAX = 16 * 1024 * 1024
+"""Some servers send a whole tool call, and so a whole file, in one event."""
+
+# A lone \r at the end may be the first half of \r\n.
+_LINE_END = re.compile(rb"\r\n|\n|\r(?=[^\n])")
+
+
+class EventTooLong(Exception):
+    """One event holds more than EVENT_BYTES_MAX."""
+
+
+class EventDecoder:
+    """What the `data` fields of a stream hold, event by event.
+
+    Lines are split as bytes, so a border within a character does no harm.
+    """
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The payloads that this chunk completes; none for comments and halves."""
+        searched = max(0, len(self._rest) - 1)
+        self._rest += chunk
+        payloads: list[str] = []
+        start = 0
+        for end in _LINE_END.finditer(self._rest, searched):
+            payloads += self._line(bytes(self._rest[start : end.start()]))
+            start = end.end()
+        del self._rest[:start]
+        if len(self._rest) + sum(map(len, self._data)) > EVENT_BYTES_MAX:
+            raise EventTooLong
+        return payloads
+
+    def flush(self) -> list[str]:
+        """What the end of the stream completes: not every server sends the last empty line."""
+        last = bytes(self._rest).rstrip(b"\r")
+        self._rest.clear()
+        return [*self._line(last), *self._line(b"")]
+
+    def _line(self, line: bytes) -> list[str]:
+        """The payload of the event that this line ends."""
+        if line:
+            name, _, value = line.partition(b":")
+            if name == b"data":
+                self._data.append(value.removeprefix(b" "))
+            return []
+        if not self._data:
+            return []
+        payload = b"\n".join(self._data).decode("utf-8", "replace")
+        self._data.clear()
+        return [payload]

@@ -1,0 +1,93 @@
+"""What chat completions services refuse: roles, ids of tool calls and their answers, images.
+
+Written after what they publish and after the chat templates of local models, never compared with them.
+"""
+
+import base64
+import binascii
+import json
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def why_refused(body: Json) -> str:
+    """Why a chat request is wrong, in OpenAI's words; empty when it is right."""
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return "Invalid type for 'messages': expected a non-empty array."
+    if "stream_options" in body and not body.get("stream"):
+        return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+    for tool in body.get("tools", ()):
+        if tool.get("type") != "function" or tool["function"].get("parameters", {}).get("type") != "object":
+            return "Invalid schema for function: schema must be a JSON Schema of 'type: \"object\"'."
+    return _why_messages_refused(messages)
+
+
+def _why_messages_refused(messages: list[Json]) -> str:
+    open_ids: list[str] = []
+    before = ""
+    for index, message in enumerate(messages):
+        role = message.get("role")
+        if role == "tool":
+            if message.get("tool_call_id") not in open_ids:
+                return (
+                    "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
+                )
+            open_ids.remove(message["tool_call_id"])
+        elif open_ids:
+            return f"'tool_call_ids' did not have response messages: {', '.join(open_ids)}"
+        elif role == before and role in ("user", "assistant"):
+            return "Conversation roles must alternate user/assistant/user/assistant/..."
+        if wrong := _why_message_refused(message, first=index == 0):
+            return f"messages[{index}]: {wrong}"
+        open_ids += [call["id"] for call in message.get("tool_calls", ())]
+        before = str(role)
+    return f"'tool_call_ids' did not have response messages: {', '.join(open_ids)}" if open_ids else ""
+
+
+def _why_message_refused(message: Json, *, first: bool) -> str:
+    content = message.get("content")
+    match message.get("role"):
+        case "system":
+            return "" if first and isinstance(content, str) else "a system message must come first, as text"
+        case "tool":
+            return "" if isinstance(content, str) else "the content of a tool message must be text"
+        case "user":
+            return _why_content_refused(content)
+        case "assistant":
+            calls = message.get("tool_calls")
+            if calls == [] or (not calls and not content):
+                return "expected content or tool_calls"
+            return next((wrong for call in calls or () if (wrong := _why_call_refused(call))), "")
+        case role:
+            return f"unknown role {role!r}"
+
+
+def _why_call_refused(call: Json) -> str:
+    if not (isinstance(call.get("id"), str) and 0 < len(call["id"]) <= 40):
+        return "invalid 'tool_calls[].id': expected a string of 1 to 40 characters"
+    try:
+        args = json.loads(call["function"]["arguments"])
+    except (KeyError, TypeError, ValueError):
+        return "invalid 'tool_calls[].function.arguments'"
+    return "" if isinstance(args, dict) and call.get("type") == "function" else "invalid tool call"
+
+
+def _why_content_refused(content: object) -> str:
+    if isinstance(content, str):
+        return ""
+    if not isinstance(content, list) or not content:
+        return "expected text or an array of content parts"
+    for part in content:
+        match part:
+            case {"type": "text", "text": str()}:
+                continue
+            case {"type": "image_url", "image_url": {"url": str(url)}} if url.startswith("data:image/"):
+                try:
+                    base64.b64decode(url.partition(";base64,")[2], validate=True)
+                except binascii.Error:
+                    return "invalid base64 in 'image_url'"
+            case _:
+                return f"invalid content part {part!r}"
+    return ""
