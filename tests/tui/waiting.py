@@ -20,3 +20,17 @@ async def until(
         if monotonic() > deadline_s:
             raise AssertionError(f"after {timeout_s} s still not so: {what or condition}")
         await asyncio.sleep(0.01)
+
+
+async def send_line(pilot: Pilot[Any], text: str) -> None:
+    """Types a line into the focused prompt and presses Enter as a person would: not at once."""
+    await pilot.press(*text)
+    await press_enter(pilot)
+
+
+async def press_enter(pilot: Pilot[Any]) -> None:
+    """Presses Enter once it would not be taken for the end of a paste, and waits until it was dealt with."""
+    prompt = pilot.app.focused
+    await until(pilot, lambda: getattr(prompt, "settled", True), what="typing settles")
+    await pilot.press("enter")
+    await until(pilot, lambda: getattr(prompt, "settled", True), what="Enter is dealt with")

@@ -1,0 +1,87 @@
+"""Copying: to the system's clipboard where there is one here, else to the terminal by OSC 52."""
+
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from textual.app import App
+
+OSC52_BASE64_MAX = 100_000
+"""What hterm, and tools that care for every terminal, take as the most; longer ones are dropped silently."""
+OSC52_BYTES_MAX = OSC52_BASE64_MAX // 4 * 3
+_TMUX_S_MAX = 2.0
+
+
+def copy(
+    text: str,
+    app: App[Any],
+    *,
+    env: Mapping[str, str] = os.environ,
+    system: Callable[[str], None] | None = None,
+) -> str:
+    """Copy the text; the sentence that says what was done, which is not always known to have arrived.
+
+    An App that overrides `copy_to_clipboard` may call this: the terminal is reached by Textual's own method.
+    """
+    if not text:
+        return "Nothing to copy."
+    if is_local(env):
+        try:
+            (system or _system_copy)(text)
+        except Exception:
+            # pyperclip raises its own and whatever the program that it starts does; the terminal is left.
+            return _send(text, app, env)
+        return f"Copied {_size(text)}."
+    return _send(text, app, env)
+
+
+def is_local(env: Mapping[str, str]) -> bool:
+    """Whether the clipboard of this machine is the one in front of the person."""
+    if any(env.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "TMUX", "STY")):
+        return False
+    return sys.platform == "darwin" or any(
+        env.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
+    )
+
+
+def _send(text: str, app: App[Any], env: Mapping[str, str]) -> str:
+    if len(base64.b64encode(text.encode())) > OSC52_BASE64_MAX:
+        return (
+            f"Not copied: {_size(text)} is more than terminals take ({OSC52_BYTES_MAX:,} bytes). "
+            "Copy a part of it, or use /export."
+        )
+    App[Any].copy_to_clipboard(app, text)
+    if env.get("TMUX") and _tmux_copy(text, env):
+        return f"Sent {_size(text)} to tmux and the terminal."
+    return f"Sent {_size(text)} to the terminal."
+
+
+def _tmux_copy(text: str, env: Mapping[str, str]) -> bool:
+    """By tmux's own command: with its default settings it ignores the OSC 52 of programs inside it."""
+    try:
+        done = subprocess.run(
+            ["tmux", "load-buffer", "-w", "-"],
+            input=text.encode(),
+            env=dict(env),
+            capture_output=True,
+            timeout=_TMUX_S_MAX,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _system_copy(text: str) -> None:
+    # Looks for programs when imported, which a start without copying need not pay for.
+    import pyperclip
+
+    pyperclip.copy(text)
+
+
+def _size(text: str) -> str:
+    lines = text.count("\n") + 1
+    return f"{lines:,} lines" if lines > 1 else f"{len(text):,} character" + "s" * (len(text) != 1)

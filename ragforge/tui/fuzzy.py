@@ -1,0 +1,53 @@
+"""Ranking of names by what was typed of them."""
+
+import threading
+from collections.abc import Iterable
+from heapq import nsmallest
+
+_CHECK_EVERY = 2_000
+
+
+def ranked(
+    query: str, names: Iterable[str], *, limit: int = 200, stop: threading.Event | None = None
+) -> list[str]:
+    """The names that hold the query's letters in order, best first; nothing once `stop` is set.
+
+    The last part of a path counts more than its folders, a whole run of letters more than scattered ones,
+    and the shorter name more than the longer.
+    """
+    wanted = query.lower()
+    fits: list[tuple[tuple[int, int, int], str]] = []
+    for number, name in enumerate(names):
+        if stop and number % _CHECK_EVERY == 0 and stop.is_set():
+            return []
+        if (fit := _fit(wanted, name.lower())) is not None:
+            fits.append((fit, name))
+    return [name for _, name in nsmallest(limit, fits)]
+
+
+def _fit(wanted: str, name: str) -> tuple[int, int, int] | None:
+    """How well it fits, smaller is better: (how, where or how scattered, length)."""
+    if not wanted:
+        return 0, name.rstrip("/").count("/"), 0
+    last = name.rstrip("/").rfind("/") + 1
+    if name.startswith(wanted, last):
+        return 0, 0, len(name)
+    if (at := name.find(wanted, last)) >= 0:
+        return 1, at - last, len(name)
+    if (at := name.find(wanted)) >= 0:
+        return 2, at, len(name)
+    if (spread := _spread(wanted, name[last:])) is not None:
+        return 3, spread, len(name)
+    if (spread := _spread(wanted, name)) is not None:
+        return 4, spread, len(name)
+    return None
+
+
+def _spread(wanted: str, name: str) -> int | None:
+    """How many letters lie between the first and the last of those wanted; None where one is missing."""
+    first = at = name.find(wanted[0])
+    for letter in wanted[1:]:
+        if at < 0:
+            return None
+        at = name.find(letter, at + 1)
+    return at - first - len(wanted) + 1 if at >= 0 else None

@@ -1,0 +1,231 @@
+"""Every key of the terminal interface, in one table: bindings, `/help` and `[keys]` come from it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.binding import Binding
+from textual.keys import Keys
+
+from ragforge.domain.errors import UsageError
+
+UNBOUND = "unbound"
+"""Stands for no key where Textual's keymap wants one; no terminal sends a key of this name."""
+
+
+class _More(StrEnum):
+    ALT_ENTER = "alt+enter"
+
+
+class Where(StrEnum):
+    """Where a key works. The prompt has the focus while the chat is shown, so these two share keys."""
+
+    PROMPT = "prompt"
+    CHAT = "chat"
+    LIST = "list"
+    APPROVAL = "approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One line of the table.
+
+    action: the name in the user's file, and of the method `action_<name>` that does it.
+    keys: as Textual names them; the first is the one that `/help` shows first.
+    told: whether `/help` shows it; keys that every text field has need no telling.
+    """
+
+    action: str
+    keys: tuple[str, ...]
+    description: str
+    where: Where
+    told: bool = True
+
+
+_P, _C, _L, _A = Where.PROMPT, Where.CHAT, Where.LIST, Where.APPROVAL
+
+TABLE: tuple[Key, ...] = (
+    Key("submit", ("enter",), "send; while it works, queue", _P),
+    Key("newline", ("ctrl+j", "shift+enter", "alt+enter"), "new line", _P),
+    Key("close", ("escape",), "close what is open", _P),
+    Key(
+        "clear",
+        ("ctrl+c",),
+        "copy the selection, else clear the input (kept in the history); twice: quit",
+        _P,
+    ),
+    Key("delete_or_quit", ("ctrl+d",), "on an empty input: quit", _P),
+    Key("complete", ("tab",), "complete a /command or @path", _P),
+    Key("up", ("up",), "line up; from the first line: older messages", _P),
+    Key("down", ("down",), "line down; from the last line: newer messages, then the draft", _P),
+    Key("search_history", ("ctrl+r",), "search the messages sent before", _P),
+    Key("edit_outside", ("ctrl+g",), "edit in $VISUAL or $EDITOR", _P),
+    Key("open_paste", ("ctrl+o",), "on a folded paste: open it", _P),
+    Key("palette", ("ctrl+p",), "all commands", _P),
+    Key("undo", ("ctrl+underscore", "ctrl+slash", "super+z"), "undo typing", _P),
+    Key("redo", ("alt+z", "ctrl+shift+z", "shift+super+z"), "redo typing", _P),
+    Key("delete_to_start_of_line", ("ctrl+u", "super+backspace"), "delete to the start of the line", _P),
+    Key("delete_to_end_of_line", ("ctrl+k",), "delete to the end of the line", _P),
+    Key("delete_word_left", ("ctrl+w", "alt+backspace", "ctrl+backspace"), "delete a word", _P),
+    Key("yank", ("ctrl+y",), "put back what was last deleted so", _P),
+    Key("cursor_line_start", ("ctrl+a", "home"), "start of the line", _P),
+    Key("cursor_line_end", ("ctrl+e", "end"), "end of the line", _P),
+    Key("cursor_left", ("left", "ctrl+b"), "left", _P, told=False),
+    Key("cursor_right", ("right", "ctrl+f"), "right", _P, told=False),
+    Key("cursor_word_left", ("ctrl+left", "alt+left", "alt+b"), "a word left", _P, told=False),
+    Key("cursor_word_right", ("ctrl+right", "alt+right", "alt+f"), "a word right", _P, told=False),
+    Key("select_left", ("shift+left",), "select", _P, told=False),
+    Key("select_right", ("shift+right",), "select", _P, told=False),
+    Key("select_word_left", ("ctrl+shift+left",), "select a word", _P, told=False),
+    Key("select_word_right", ("ctrl+shift+right",), "select a word", _P, told=False),
+    Key("select_line_start", ("shift+home",), "select to the start of the line", _P, told=False),
+    Key("select_line_end", ("shift+end",), "select to the end of the line", _P, told=False),
+    Key("delete_left", ("backspace", "shift+backspace", "ctrl+h"), "delete", _P, told=False),
+    Key("delete_right", ("delete",), "delete", _P, told=False),
+    Key("delete_word_right", ("alt+d", "alt+delete"), "delete the next word", _P, told=False),
+    Key("cut", ("ctrl+x", "super+x"), "cut the selection", _P, told=False),
+    Key("copy", ("super+c",), "copy the selection", _P, told=False),
+    Key("paste", ("ctrl+v",), "paste what was copied here", _P, told=False),
+    Key("interrupt", ("escape",), "interrupt; queued messages return to the input", _C),
+    Key("cycle_mode", ("shift+tab",), "next mode: ask, accept edits, plan", _C),
+    Key("expand", ("ctrl+o",), "open or fold the output of tools", _C),
+    Key("sessions", ("ctrl+s",), "sessions", _C),
+    Key("scroll_page_up", ("pageup",), "a page up", _C),
+    Key("scroll_page_down", ("pagedown",), "a page down", _C),
+    Key("scroll_line_up", ("shift+up",), "a line up", _C),
+    Key("scroll_line_down", ("shift+down",), "a line down", _C),
+    Key("suspend", ("ctrl+z",), "back to the shell; `fg` returns", _C),
+    # Textual quits at Ctrl+Q, one key from Ctrl+W; here it says how to quit.
+    Key("say_how_to_quit", ("ctrl+q",), "how to quit", _C, told=False),
+    Key("take", ("enter",), "open the line", _L),
+    Key("leave", ("escape",), "close the list", _L),
+    Key("list_up", ("up",), "line up", _L),
+    Key("list_down", ("down",), "line down", _L),
+    Key("list_page_up", ("pageup",), "a page up", _L),
+    Key("list_page_down", ("pagedown",), "a page down", _L),
+    Key("rename", ("ctrl+e",), "rename", _L),
+    Key("delete", ("ctrl+x",), "delete (asks first)", _L),
+    Key("answer_1", ("1", "y"), "yes, once", _A),
+    Key("answer_2", ("2",), "the second answer", _A),
+    Key("answer_3", ("3",), "the third answer", _A),
+    Key("answer_4", ("4", "n"), "no, with a reason", _A),
+    Key("refuse", ("escape",), "no, and interrupt", _A),
+)
+
+_TOGETHER = (frozenset({_P, _C}), frozenset({_L}), frozenset({_A}))
+_NAMED = {str(key.value) for key in Keys} | {"enter", "space", "underscore", "slash", "backslash"}
+_MODIFIERS = ("ctrl", "alt", "shift", "super", "hyper", "meta")
+
+
+def bindings(overrides: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
+    """The keys of every action, the user's instead of ours where he has set some.
+
+    overrides: action to keys, e.g. `{"expand": "ctrl+e, f2"}`; an empty string unbinds.
+    Raises UsageError for an action or key that does not exist, and where two actions want one key.
+    """
+    bound = {key.action: key.keys for key in TABLE}
+    for action, keys in (overrides or {}).items():
+        if action not in bound:
+            raise UsageError(f"keys.{action}: there is no such action. There are: {', '.join(bound)}.")
+        bound[action] = tuple(_parsed(action, key) for key in keys.split(",") if key.strip())
+    if not bound["submit"]:
+        raise UsageError("keys.submit: without a key nothing could be sent. Name one, e.g. enter.")
+    _refuse_clashes(bound)
+    return bound
+
+
+def in_place(where: Where, bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Key to action, for the keys that work there."""
+    return {key: line.action for line in TABLE if line.where is where for key in bound[line.action]}
+
+
+def declared(*places: Where) -> list[Binding]:
+    """The table's keys of these places for a widget's `BINDINGS`; `keymap` puts the user's in their place."""
+    return [
+        Binding(",".join(line.keys), line.action, line.description, show=False, id=line.action)
+        for line in TABLE
+        if line.where in places
+    ]
+
+
+def app_bindings() -> list[Binding]:
+    """For the App's `BINDINGS`: takes Ctrl+Q, which Textual's own quits at."""
+    return [Binding("ctrl+q", "say_how_to_quit", show=False, priority=True, id="say_how_to_quit")]
+
+
+def keymap(bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """For `App.set_keymap`: what differs from the table, by binding id."""
+    return {
+        line.action: ",".join(bound[line.action]) or UNBOUND
+        for line in TABLE
+        if bound[line.action] != line.keys
+    }
+
+
+def help_rows(bound: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
+    """(place, keys, what they do) for `/help`, in the table's order, without the unbound."""
+    return [
+        (line.where.value, ", ".join(map(shown, bound[line.action])), line.description)
+        for line in TABLE
+        if line.told and bound[line.action]
+    ]
+
+
+def teach_terminal_keys() -> None:
+    """Make Textual see Alt+Enter, which it takes for Enter where a terminal sends it as Escape, Return.
+
+    Terminals without the Kitty protocol send it so, and many are set to send the same for Shift+Enter.
+    """
+    cast("dict[str, object]", ANSI_SEQUENCES_KEYS)["\x1b\r"] = (_More.ALT_ENTER,)
+
+
+def shown(key: str) -> str:
+    """The key as people write it: `ctrl+underscore` is `Ctrl+_`."""
+    signs = {"underscore": "_", "slash": "/", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
+    return "+".join(signs.get(part, part.capitalize()) for part in key.split("+"))
+
+
+def _parsed(action: str, key: str) -> str:
+    *modifiers, name = re.split(r"\s*\+\s*", key.strip().lower())
+    name = {"esc": "escape", "return": "enter", "_": "underscore", "/": "slash", "pgup": "pageup"}.get(
+        name, name
+    )
+    name = {"pgdn": "pagedown", "del": "delete", "\\": "backslash"}.get(name, name)
+    if not (len(name) == 1 and name.isalnum()) and name not in _NAMED:
+        raise UsageError(
+            f"keys.{action}: {key.strip()!r} is not a key. Write it like ctrl+x, alt+enter or f2."
+        )
+    if wrong := [modifier for modifier in modifiers if modifier not in _MODIFIERS]:
+        raise UsageError(f"keys.{action}: {wrong[0]!r} is not one of {', '.join(_MODIFIERS)}.")
+    typed = len(name) == 1 or name in ("space", "underscore", "slash", "backslash")
+    if typed and set(modifiers) <= {"shift"} and _where(action) in (_P, _C):
+        raise UsageError(f"keys.{action}: {key.strip()!r} types text. Add ctrl or alt, e.g. alt+{name}.")
+    # Textual writes modifiers in alphabetical order.
+    return "+".join([*sorted(set(modifiers)), name])
+
+
+def _where(action: str) -> Where:
+    return next(line.where for line in TABLE if line.action == action)
+
+
+def _refuse_clashes(bound: Mapping[str, tuple[str, ...]]) -> None:
+    """Two actions may share a key only where they do in the table: the prompt acts first, else the chat."""
+    ours = {line.action: line.keys for line in TABLE}
+    for places in _TOGETHER:
+        actions = [line.action for line in TABLE if line.where in places]
+        shared = _by_key(actions, ours)
+        for key, sharing in _by_key(actions, bound).items():
+            if len(sharing) > 1 and not sharing <= shared.get(key, set()):
+                both = " and ".join(f"keys.{action}" for action in sorted(sharing))
+                raise UsageError(f"{both} both want {key}. Give one of them another key.")
+
+
+def _by_key(actions: Iterable[str], bound: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for action in actions:
+        for key in bound[action]:
+            found.setdefault(key, set()).add(action)
+    return found

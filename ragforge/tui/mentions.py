@@ -1,0 +1,132 @@
+"""`@path` in a message: images become parts of it, other files stay words that the model reads for itself."""
+
+import asyncio
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.messages import ImagePart, Part, Parts, TextPart
+
+IMAGE_BYTES_MAX = 15 * 1024 * 1024
+"""With its base64 this stays below the 20 MB that a request may have."""
+IMAGES_MAX = 20
+_DROPPED_CHARS_MAX = 8_192
+
+_MENTION = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"\n]+)"|([^\s"]+))""")
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+async def parts_of(text: str, cwd: Path, put_blob: Callable[[bytes], Awaitable[str]]) -> Parts:
+    """The message as parts: the text, whole, then each image that it mentions, once.
+
+    cwd: where relative paths start. A mention of what is no image, or is not there, stays text only.
+    Raises UsageError for an image that is too large or cannot be read, before anything is kept.
+    """
+    found = await asyncio.to_thread(lambda: dict(_images(text, cwd)))
+    if len(found) > IMAGES_MAX:
+        raise UsageError(f"{len(found)} images are mentioned; {IMAGES_MAX} can be sent at once. Send fewer.")
+    parts: list[Part] = [TextPart(text)]
+    for path, (mime, data) in found.items():
+        parts.append(ImagePart(await put_blob(data), mime, path.name))
+    return tuple(parts)
+
+
+def image_mime(head: bytes) -> str:
+    """The kind of image by its first bytes (16 are enough), or "" for what is none."""
+    for magic, mime in _MAGIC:
+        if head.startswith(magic):
+            return mime
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1"):
+        return "image/heic"
+    return ""
+
+
+def may_be_dropped(paste: str) -> bool:
+    """Whether a paste looks like paths, as terminals write them for files dropped on them."""
+    start = paste.strip()[:9]
+    return len(paste) <= _DROPPED_CHARS_MAX and start.startswith(("/", "~/", "'/", '"/', "file://", "./"))
+
+
+def mention_of_dropped(paste: str) -> str:
+    """`@path` words for a paste that is nothing but paths of images; "" for any other. Reads the disk."""
+    paths = [Path(path) for path in _dropped_paths(paste.strip())]
+    if not paths or not all(_is_image(path) for path in paths):
+        return ""
+    return " ".join(mention(str(path)) for path in paths) + " "
+
+
+def mention(path: str) -> str:
+    """The path as it is mentioned, in quotes where it needs them."""
+    return f'@"{path}"' if re.search(r"""[\s"'()\[\]]""", path) else f"@{path}"
+
+
+def _images(text: str, cwd: Path) -> Iterator[tuple[Path, tuple[str, bytes]]]:
+    for match in _MENTION.finditer(text):
+        path = _existing(match[1] or match[2], cwd, quoted=bool(match[1]))
+        if path is None or not (mime := image_mime(_head(path))):
+            continue
+        try:
+            size = path.stat().st_size
+            if size > IMAGE_BYTES_MAX:
+                most = IMAGE_BYTES_MAX // 1024 // 1024
+                raise UsageError(
+                    f"{path.name} has {size / 1024 / 1024:.1f} MB; images up to {most} MB can be sent. "
+                    "Make it smaller, or take it out of the message."
+                )
+            yield path, (mime, path.read_bytes())
+        except OSError as error:
+            raise UsageError(f"Cannot read the image {path}: {error.strerror}.") from error
+
+
+def _existing(written: str, cwd: Path, *, quoted: bool) -> Path | None:
+    """The file that is meant: the words as they are, else without the sentence's punctuation behind them."""
+    for candidate in (written,) if quoted else (written, written.rstrip(".,;:!?)]}'")):
+        try:
+            path = (cwd / Path(candidate).expanduser()).resolve()
+            if candidate and path.is_file():
+                return path
+        except (OSError, RuntimeError, ValueError):
+            # A name too long, without a home, or with a NUL: no file is meant.
+            continue
+    return None
+
+
+def _dropped_paths(paste: str) -> list[str]:
+    """The paths of dropped files as terminals paste them: bare, quoted, with backslashes, as file:// URLs."""
+    if "\n" not in paste and _is_image(Path(paste).expanduser()):
+        return [str(Path(paste).expanduser())]  # a bare path with spaces
+    try:
+        words = shlex.split(paste)
+    except ValueError:
+        return []
+    return [
+        unquote(urlsplit(word).path) if word.startswith("file://") else str(Path(word).expanduser())
+        for word in words
+        if word
+    ]
+
+
+def _is_image(path: Path) -> bool:
+    try:
+        return path.is_file() and bool(image_mime(_head(path)))
+    except (OSError, ValueError):
+        return False
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes, or nothing where it cannot be read (the model's tools then say why)."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16)
+    except OSError:
+        return b""

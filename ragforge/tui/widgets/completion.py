@@ -1,0 +1,249 @@
+"""The list above the prompt: commands, files or messages of before. It never takes the focus."""
+
+import asyncio
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from ragforge.tui.fuzzy import ranked
+from ragforge.tui.project_files import Found
+
+ROWS_MAX = 7
+CHOICES_MAX = 200
+
+Files = Callable[[str, threading.Event], Found]
+"""The project's paths that fit a query; runs in a thread and returns early when the event is set."""
+
+
+class Kind(StrEnum):
+    """What the list offers."""
+
+    COMMAND = "command"
+    PATH = "path"
+    HISTORY = "history"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRow:
+    """A slash command as the list shows it. `args`: how its arguments are written, or nothing."""
+
+    name: str
+    help: str
+    aliases: tuple[str, ...] = ()
+    args: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A line of the list.
+
+    insert: what stands in the text afterwards, in place of the `replaces` characters before the cursor.
+    runs: nothing is missing, Enter may send it. goes_on: a folder, whose content is offered next.
+    """
+
+    insert: str
+    label: str
+    detail: str = ""
+    replaces: int = 0
+    runs: bool = False
+    goes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the text before the cursor asks for. `typed`: the word so far; `query`: what to look for."""
+
+    kind: Kind
+    typed: str
+    query: str
+    start: int
+
+
+class Completion(Static):
+    """The list. The prompt steers it: `follow`, `step`, `chosen`, `close`."""
+
+    DEFAULT_CSS = """
+    Completion {
+        display: none;
+        height: auto;
+        padding: 0 1;
+        background: $surface;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+        &.-open { display: block; }
+    }
+    """
+
+    @dataclass
+    class Clicked(Message):
+        """A line was clicked."""
+
+        choice: Choice
+
+    def __init__(
+        self,
+        *,
+        commands: Callable[[], Sequence[CommandRow]] | None = None,
+        files: Files | None = None,
+        id: str | None = None,
+    ) -> None:
+        """A closed list. commands: the slash commands, in the order to show. files: the project's."""
+        super().__init__(id=id)
+        self._commands = commands or tuple[CommandRow]
+        self._files = files
+        self._choices: list[Choice] = []
+        self._index = 0
+        self._wanted: Wanted | None = None
+        self._dismissed_at: int | None = None
+        self._looking: threading.Event | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is to be seen, with at least one line."""
+        return bool(self._choices)
+
+    @property
+    def chosen(self) -> Choice | None:
+        """The line that Tab would take."""
+        return self._choices[self._index] if self._choices else None
+
+    def step(self, by: int) -> None:
+        """Go up or down, round at the ends."""
+        if self._choices:
+            self._index = (self._index + by) % len(self._choices)
+            self._draw()
+
+    def close(self) -> None:
+        """Take it away, and stop looking."""
+        if self._looking:
+            self._looking.set()
+        self._wanted = None
+        self._show([])
+
+    def dismiss(self) -> None:
+        """Close it and leave this word alone, until Tab asks."""
+        self._dismissed_at = self._wanted.start if self._wanted else None
+        self.close()
+
+    def follow(self, before: str, *, first_line: bool, again: bool = False) -> None:
+        """Offer what fits the text before the cursor; `again`: also where it was dismissed."""
+        wanted = wanted_by(before, first_line=first_line)
+        if wanted is None or again:
+            self._dismissed_at = None
+        if wanted is None or self._dismissed_at == wanted.start:
+            self.close()
+            return
+        self._wanted = wanted
+        if wanted.kind is Kind.COMMAND:
+            self._show(command_choices(wanted, self._commands()))
+        else:
+            # What is shown meanwhile must fit what is typed: Enter may come before the files do.
+            shown = [choice.label for choice in self._choices if choice.insert.startswith("@")]
+            self._show(path_choices(wanted, ranked(wanted.query, shown)))
+            self.run_worker(self._find(wanted), group="files", exclusive=True, exit_on_error=False)
+
+    def show_history(self, query: str, entries: Sequence[str]) -> None:
+        """Offer the messages of before that hold every word of the query."""
+        words = query.lower().split()
+        fitting = [text for text in entries if all(word in text.lower() for word in words)]
+        self._show([Choice(text, " ".join(text[:400].split())) for text in fitting[:CHOICES_MAX]])
+
+    async def _find(self, wanted: Wanted) -> None:
+        if self._files is None:
+            return
+        stop = self._looking = threading.Event()
+        try:
+            complete = False
+            while not complete and self._wanted == wanted:
+                found = await asyncio.to_thread(self._files, wanted.query, stop)
+                complete = found.complete
+                if self._wanted == wanted:
+                    chosen = self.chosen.label if self._index and self.chosen else ""
+                    self._show(path_choices(wanted, found.paths), chosen=chosen)
+        finally:
+            # Newer input cancels this worker; its thread must not go on.
+            stop.set()
+
+    def _show(self, choices: list[Choice], *, chosen: str = "") -> None:
+        self._choices = choices
+        labels = [choice.label for choice in choices]
+        self._index = labels.index(chosen) if chosen in labels else 0
+        self.set_class(bool(choices), "-open")
+        self._draw()
+
+    def _draw(self) -> None:
+        first = self._first_row
+        rows = self._choices[first : first + ROWS_MAX]
+        room = max(8, (self.screen.size.width - 4) * 3 // 5)
+        label_width = min(room, max((len(row.label) for row in rows if row.detail), default=0))
+        lines = [
+            Content.assemble(
+                ("› ", "bold") if first + number == self._index else "  ",
+                (row.label.ljust(label_width), "bold" if first + number == self._index else ""),
+                ("  " + row.detail, "dim") if row.detail else "",
+            )
+            for number, row in enumerate(rows)
+        ]
+        if len(self._choices) > ROWS_MAX:
+            lines.append(Content.styled(f"  {self._index + 1} of {len(self._choices)}", "dim"))
+        self.update(Content("\n").join(lines))
+
+    @property
+    def _first_row(self) -> int:
+        return min(max(0, self._index - ROWS_MAX // 2), max(0, len(self._choices) - ROWS_MAX))
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the line."""
+        row = self._first_row + event.y
+        if event.y < ROWS_MAX and row < len(self._choices):
+            self.post_message(self.Clicked(self._choices[row]))
+
+
+def wanted_by(before: str, *, first_line: bool) -> Wanted | None:
+    """What the text before the cursor, in its line, asks for: a command, a path or nothing."""
+    if first_line and re.fullmatch(r"/[a-zA-Z-]*", before):
+        return Wanted(Kind.COMMAND, before, before[1:], 0)
+    if match := re.search(r"""(?:^|[\s(\["'])(@(?:"([^"]*)|([^\s"@]*)))$""", before):
+        query = match[2] if match[2] is not None else match[3]
+        return Wanted(Kind.PATH, match[1], query, match.start(1))
+    return None
+
+
+def command_choices(wanted: Wanted, rows: Sequence[CommandRow]) -> list[Choice]:
+    """The commands that fit: by name first, then by alias, then by any letters in order."""
+    by_word = {word: row for row in reversed(rows) for word in (*row.aliases, row.name)}
+    if not wanted.query:
+        fitting = list(rows)
+    else:
+        words = ranked(wanted.query, [word for row in rows for word in (row.name, *row.aliases)])
+        fitting = list(dict.fromkeys(by_word[word] for word in words))
+    return [
+        Choice(
+            f"/{row.name} " if row.args else f"/{row.name}",
+            f"/{row.name}{' ' + row.args if row.args else ''}",
+            row.help,
+            replaces=len(wanted.typed),
+            runs=not row.args,
+        )
+        for row in fitting
+    ]
+
+
+def path_choices(wanted: Wanted, paths: Sequence[str]) -> list[Choice]:
+    """The paths as they are mentioned; those with spaces in quotes."""
+    choices: list[Choice] = []
+    for path in paths[:CHOICES_MAX]:
+        folder = path.endswith("/")
+        quoted = bool(re.search(r"""[\s"'()\[\]]""", path)) or wanted.typed.startswith('@"')
+        mention = f'@"{path}' + ("" if folder else '"') if quoted else f"@{path}"
+        choices.append(
+            Choice(mention if folder else mention + " ", path, replaces=len(wanted.typed), goes_on=folder)
+        )
+    return choices

@@ -1,0 +1,100 @@
+"""A text area in which long pastes stand folded, each as one thing: the cursor steps over it."""
+
+from typing import Any, cast
+
+from rich.style import Style
+from rich.text import Text
+from textual import getters
+from textual.app import App
+from textual.document._document import EditResult, Location
+from textual.widgets import TextArea
+
+from ragforge.tui.widgets.paste import Folds, snapped
+
+
+class FoldArea(TextArea, inherit_bindings=False):
+    """A text area with folded pastes. `text` has their words, `whole` what they stand for."""
+
+    # Textual leaves the app's result type unknown.
+    app = getters.app(cast("type[App[Any]]", App))
+
+    def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:
+        # First: the text area asks for places of the cursor while it is being made.
+        self.folds = Folds()
+        super().__init__(
+            id=id,
+            placeholder=placeholder,
+            highlight_cursor_line=False,
+            max_checkpoints=200,
+            tab_behavior="focus",
+        )
+        self.match_cursor_bracket = False
+        self.deleted = ""
+        """What the last deletion took."""
+
+    @property
+    def whole(self) -> str:
+        """The text, every paste whole."""
+        return self.folds.unfold(self.text)
+
+    def set_text(self, text: str) -> None:
+        """Another text, the cursor at its end; undo brings the old one back."""
+        self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
+
+    def type_over(self, text: str) -> None:
+        """Put the text in the selection's place, the cursor behind it."""
+        self.replace(text, *self.selection, maintain_selection_offset=False)
+
+    def take_before(self, characters: int) -> str:
+        """Remove up to so many characters before the cursor, in its line; what they were."""
+        row, column = self.cursor_location
+        start = (row, max(0, column - characters))
+        return self.delete(start, (row, column), maintain_selection_offset=False).replaced_text
+
+    def unfold_at_cursor(self) -> bool:
+        """Open the folded paste that the cursor touches; whether there was one."""
+        row, column = self.cursor_location
+        line = self.document[row]
+        for start, end in self.folds.spans(line):
+            if start <= column <= end:
+                whole = self.folds.unfold(line[start:end])
+                self.replace(whole, (row, start), (row, end), maintain_selection_offset=False)
+                self.move_cursor((row, start))
+                return True
+        return False
+
+    def clamp_visitable(self, location: Location) -> Location:
+        """The nearest place for the cursor: never within a folded paste."""
+        row, column = super().clamp_visitable(location)
+        return row, snapped(column, self._spans(row), forward=location > self.selection.end)
+
+    def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
+        """Delete a range, grown over the folded pastes that it cuts."""
+        start, end = self._grown(start, end)
+        result = super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
+        self.deleted = result.replaced_text
+        return result
+
+    def replace(
+        self, insert: str, start: Location, end: Location, *, maintain_selection_offset: bool = True
+    ) -> EditResult:
+        """Replace a range, grown over the folded pastes that it cuts."""
+        start, end = self._grown(start, end)
+        return super().replace(insert, start, end, maintain_selection_offset=maintain_selection_offset)
+
+    def get_line(self, line_index: int) -> Text:
+        """The line as it is drawn, folded pastes set off."""
+        line = super().get_line(line_index)
+        for start, end in self.folds.spans(line.plain):
+            line.stylize(Style(bold=True, italic=True), start, end)
+        return line
+
+    def _grown(self, start: Location, end: Location) -> tuple[Location, Location]:
+        (top_row, top), (bottom_row, bottom) = sorted((start, end))
+        return (
+            (top_row, snapped(top, self._spans(top_row), forward=False)),
+            (bottom_row, snapped(bottom, self._spans(bottom_row), forward=True)),
+        )
+
+    def _spans(self, row: int) -> list[tuple[int, int]]:
+        return self.folds.spans(self.document[row]) if row < self.document.line_count else []

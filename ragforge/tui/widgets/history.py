@@ -1,0 +1,58 @@
+"""The messages sent before, and walking through them without losing what is being written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class History(Protocol):
+    """The messages of before, kept across sessions by whoever hands this in."""
+
+    def entries(self) -> Sequence[str]:
+        """Newest first, each whole."""
+        ...
+
+    def add(self, text: str) -> None:
+        """Keep a text as the newest; one that is there already moves up."""
+        ...
+
+
+@dataclass(slots=True)
+class ListHistory:
+    """A history of this run only."""
+
+    texts: list[str] = field(default_factory=list[str])
+    limit: int = 1000
+
+    def entries(self) -> Sequence[str]:
+        """Newest first."""
+        return self.texts
+
+    def add(self, text: str) -> None:
+        """Keep a text as the newest."""
+        self.texts[:] = [text, *(kept for kept in self.texts if kept != text)][: self.limit]
+
+
+@dataclass(slots=True)
+class Walk:
+    """A walk through the history. Place 0 is the unsent draft, 1 the newest entry.
+
+    What was changed at a place is found there again when coming back, until something is sent.
+    """
+
+    texts: dict[int, str] = field(default_factory=dict[int, str])
+    place: int = 0
+
+    def step(self, by: int, *, leaving: str, entries: Sequence[str]) -> str | None:
+        """The text `by` places older (or newer, when negative), or None where there is no more."""
+        place = self.place + by
+        if not 0 <= place <= len(entries):
+            return None
+        self.texts[self.place] = leaving
+        self.place = place
+        return self.texts.get(place, entries[place - 1] if place else "")
+
+    def end(self) -> None:
+        """Something was sent or cleared: the next walk begins at the draft."""
+        self.texts.clear()
+        self.place = 0

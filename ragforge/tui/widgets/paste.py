@@ -1,0 +1,121 @@
+"""Pastes: telling them from typing, folding long ones into a word of the text, cleaning what they bring."""
+
+import re
+from dataclasses import dataclass, field
+
+FOLD_LINES_MIN = 11
+FOLD_CHARS_MIN = 4_000
+"""A paste of one endless line folds too: it would fill the screen as well."""
+
+GAP_S = 0.010
+"""Keys that follow each other faster than this are not typed: fast typists leave 30 ms and more."""
+INSTANT_S = 0.002
+"""So close that not even two keys hit at once are."""
+BURST_KEYS = 3
+HOLD_S = 0.100
+"""A paste over a network comes in pieces; nobody reads its end and reaches for Enter in this time."""
+
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+"""Whatever `str.splitlines`, which the text area uses, takes for one."""
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\))")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+
+
+@dataclass(slots=True)
+class Burst:
+    """Tells from the times of keys whether they are typed or pasted, for terminals without bracketed paste.
+
+    Times come from the caller. A program that writes a line and its Enter at once looks like a paste:
+    let it wait for the echo, or use bracketed paste.
+    """
+
+    keys: int = 0
+    """Text keys in a row, each within GAP_S of the one before; a held key counts once."""
+    let_through: int = 0
+    """How many of them were taken for typing, before they were enough to be a paste."""
+    _last_s: float = field(default=float("-inf"))
+    _last_char: str = ""
+
+    def text_key(self, char: str, at_s: float) -> bool:
+        """Whether this character belongs to a paste."""
+        if at_s - self._last_s > GAP_S:
+            self.keys, self.let_through = 1, 0
+        elif char != self._last_char or self.keys >= BURST_KEYS:
+            self.keys += 1
+        self._last_s, self._last_char = at_s, char
+        pasted = self.keys >= BURST_KEYS
+        self.let_through += not pasted
+        return pasted
+
+    def enter_is_text(self, at_s: float) -> bool:
+        """Whether an Enter at this time belongs to what came just before it."""
+        since_s = at_s - self._last_s
+        return since_s <= INSTANT_S or (self.keys >= BURST_KEYS and since_s <= HOLD_S)
+
+    def begin(self, at_s: float) -> None:
+        """What came at this time is known to be pasted."""
+        if at_s - self._last_s > GAP_S:
+            self.let_through = 0
+        self.keys, self._last_s, self._last_char = BURST_KEYS, at_s, "\r"
+
+    def quiet_s(self, now_s: float) -> float:
+        """Seconds since the last text key."""
+        return now_s - self._last_s
+
+    def other_key(self) -> None:
+        """A key that is no text ends a burst."""
+        self.keys, self.let_through, self._last_s, self._last_char = 0, 0, float("-inf"), ""
+
+
+@dataclass(slots=True)
+class Folds:
+    """The pastes that stand folded in a text: each as a word such as `[pasted 214 lines]`."""
+
+    whole: dict[str, str] = field(default_factory=dict[str, str])
+
+    def fold(self, paste: str, *, beside: str) -> str:
+        """What to put into the text for the paste: itself when short, else a word not found in `beside`."""
+        lines = paste.count("\n") + 1
+        if lines < FOLD_LINES_MIN and len(paste) < FOLD_CHARS_MIN:
+            return paste
+        size = f"{lines} lines" if lines >= FOLD_LINES_MIN else f"{len(paste)} characters"
+        number = 1
+        word = f"[pasted {size}]"
+        while word in self.whole or word in beside or word in paste:
+            number += 1
+            word = f"[pasted {size} #{number}]"
+        self.whole[word] = paste
+        return word
+
+    def unfold(self, text: str) -> str:
+        """The text with every folded paste whole."""
+        if not self.whole:
+            return text
+        # One pass: a word that stands inside a paste is the paste's own text.
+        return self._words().sub(lambda match: self.whole[match[0]], text)
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Where folded pastes stand in a line: (start, end)."""
+        return [match.span() for match in self._words().finditer(line)] if self.whole else []
+
+    def _words(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, sorted(self.whole, key=len, reverse=True))))
+
+
+def cleaned(paste: str) -> str:
+    """The paste with line ends as `\\n`, without terminal escapes and control characters."""
+    plain = _LINE_ENDS.sub("\n", _ESCAPES.sub("", paste))
+    return _CONTROL.sub("", plain).encode("utf-8", "replace").decode()
+
+
+def snapped(column: int, spans: list[tuple[int, int]], *, forward: bool) -> int:
+    """The column, moved to an end of the folded paste in whose middle it lies."""
+    for start, end in spans:
+        if start < column < end:
+            return end if forward else start
+    return column
+
+
+def widened(start: int, end: int, spans: list[tuple[int, int]]) -> tuple[int, int]:
+    """The range, grown over every folded paste that it cuts."""
+    return snapped(start, spans, forward=False), snapped(end, spans, forward=True)

@@ -1,0 +1,158 @@
+"""A text area that tells pastes from typing, whether or not the terminal does."""
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+
+from textual import events
+from textual.timer import Timer
+
+from ragforge.tui.mentions import may_be_dropped, mention_of_dropped
+from ragforge.tui.widgets.fold_area import FoldArea
+from ragforge.tui.widgets.paste import GAP_S, HOLD_S, Burst, cleaned
+
+
+class PasteArea(FoldArea, inherit_bindings=False):
+    """Calls `pressed` for a key of the person's, in order, and puts pastes in by itself.
+
+    Keys are handled here and not by Textual's bindings: those run in the app's queue, so that a key typed
+    right behind Enter could come before it.
+    """
+
+    def __init__(
+        self, *, id: str | None = None, placeholder: str = "", clock: Callable[[], float] = monotonic
+    ) -> None:
+        """clock: the one of Textual's events."""
+        super().__init__(id=id, placeholder=placeholder)
+        self.clock = clock
+        self._burst = Burst()
+        self._gathered: list[str] = []
+        self._enter_at_s: float | None = None
+        self._enter_timer: Timer | None = None
+
+    # For the class on top of this one
+
+    async def pressed(self, key: str, text: str) -> bool:
+        """Do what a key means; `text` is what it would type, or "". Whether it was of use here."""
+        raise NotImplementedError
+
+    def sends(self, key: str) -> bool:
+        """Whether this key, now, would send the text."""
+        raise NotImplementedError
+
+    def is_command(self, key: str) -> bool:
+        """Whether this key does something else than typing itself."""
+        raise NotImplementedError
+
+    def after_paste(self) -> None:
+        """A paste was put in."""
+
+    # What is used from outside
+
+    @property
+    def settled(self) -> bool:
+        """Whether an Enter now would be taken for one: nothing is being gathered, no paste has just ended."""
+        return not self._gathered and self._enter_at_s is None and not self._burst.enter_is_text(self.clock())
+
+    async def paste_in(self, paste: str) -> None:
+        """Put a paste in the selection's place: cleaned, folded when long, images as mentions."""
+        text = cleaned(paste)
+        if may_be_dropped(text):
+            # A path may lie on a network drive that hangs.
+            text = await asyncio.to_thread(mention_of_dropped, text) or text
+        self.type_over(self.folds.fold(text, beside=self.text))
+        self.after_paste()
+
+    # Events
+
+    async def _on_key(self, event: events.Key) -> None:
+        event.prevent_default()
+        key = event.key.replace("\r", "enter")  # xterm's modifyOtherKeys, as Textual names it
+        text = text_of(key, event.character)
+        await self._settle_enter(event.time if text else None)
+        if text and self._is_pasted(key, text, event.time):
+            event.stop()
+            return
+        await self._put_gathered()
+        if not text:
+            self._burst.other_key()
+        self._restart_blink()
+        if key == "enter" and self.sends(key):
+            self._wait_for_more(event.time)
+            event.stop()
+        elif await self.pressed(key, text):
+            event.stop()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        await self._settle_enter()
+        await self._put_gathered()
+        self._burst.other_key()
+        await self.paste_in(event.text)
+
+    # A paste that comes as keys
+
+    def _is_pasted(self, key: str, text: str, at_s: float) -> bool:
+        if key == "enter":
+            pasted = self._burst.enter_is_text(at_s)
+            if pasted:
+                self._burst.begin(at_s)
+        elif self.is_command(key) and not self._gathered:
+            pasted = False
+        else:
+            pasted = self._burst.text_key(text, at_s)
+        if pasted:
+            self._gather(text)
+        return pasted
+
+    def _gather(self, text: str) -> None:
+        """Keep it for later: thousands of keys one by one would take minutes, and could not be folded."""
+        if not self._gathered:
+            # Its first characters looked like typing.
+            if self._burst.let_through and self.selection.is_empty:
+                self._gathered.append(self.take_before(self._burst.let_through))
+            self._burst.let_through = 0
+            self.set_timer(HOLD_S / 2, self._put_quiet)
+        self._gathered.append(text)
+
+    async def _put_quiet(self) -> None:
+        if self._gathered and self._burst.quiet_s(self.clock()) < HOLD_S / 4:
+            self.set_timer(HOLD_S / 2, self._put_quiet)
+        else:
+            await self._put_gathered()
+
+    async def _put_gathered(self) -> None:
+        if self._gathered:
+            paste, self._gathered = "".join(self._gathered), []
+            await self.paste_in(paste)
+
+    # Enter
+
+    def _wait_for_more(self, at_s: float) -> None:
+        """Send, unless more text follows at once: then this Enter was the beginning of a paste."""
+        self._enter_at_s = at_s
+        self._enter_timer = self.set_timer(GAP_S * 1.5, self._settle_enter)
+
+    async def _settle_enter(self, next_text_at_s: float | None = None) -> None:
+        if self._enter_at_s is None:
+            return
+        at_s, self._enter_at_s = self._enter_at_s, None
+        if self._enter_timer:
+            self._enter_timer.stop()
+        if next_text_at_s is not None and next_text_at_s - at_s <= GAP_S:
+            self._burst.begin(at_s)
+            self._gather("\r")
+        else:
+            await self.pressed("enter", "\r")
+
+
+def text_of(key: str, character: str | None) -> str:
+    """The text that a key types, Enter's as `\\r`; "" for a key that is a command only."""
+    named = {"enter": "\r", "ctrl+j": "\n", "tab": "\t"}
+    if key in named:
+        return named[key]
+    if not character or key.split("+", maxsplit=1)[0] in ("alt", "ctrl", "super", "hyper", "meta"):
+        return ""
+    # Joiners in emoji and in some scripts do not count as printable, and are text all the same.
+    return character if character.isprintable() or character in "\u200c\u200d\u00ad" else ""

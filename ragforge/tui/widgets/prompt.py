@@ -1,0 +1,407 @@
+"""Where the person types. What was typed is never lost, and a paste never sends itself."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import BindingType
+from textual.document._document import Location
+from textual.message import Message
+
+from ragforge.tui import clipboard, editor, keys
+from ragforge.tui.widgets.completion import Choice, Completion, Kind
+from ragforge.tui.widgets.history import History, ListHistory, Walk
+from ragforge.tui.widgets.paste import Folds, cleaned
+from ragforge.tui.widgets.paste_area import PasteArea
+
+QUIT_TWICE_S = 2.0
+PLACEHOLDER = "Message, /command, @file, !shell"
+
+_NAMED_OTHERWISE = {
+    "select_left": "cursor_left(True)",
+    "select_right": "cursor_right(True)",
+    "select_word_left": "cursor_word_left(True)",
+    "select_word_right": "cursor_word_right(True)",
+    "select_line_start": "cursor_line_start(True)",
+    "select_line_end": "cursor_line_end(True)",
+}
+_KILLS = ("delete_to_start_of_line", "delete_to_end_of_line", "delete_word_left", "delete_word_right")
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A draft put aside while the prompt serves for something else; it comes back afterwards."""
+
+    text: str
+    cursor: Location
+    kind: Kind
+
+
+class Prompt(PasteArea, inherit_bindings=False):
+    """The input of the chat: grows from one line to ten."""
+
+    DEFAULT_CSS = """
+    Prompt {
+        height: auto;
+        min-height: 3;
+        max-height: 12;
+        border: round $border-blurred;
+        background: transparent;
+        padding: 0 1;
+        border-title-style: bold;
+        &:focus { border: round $border; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    @dataclass
+    class Submitted(Message):
+        """The text to send, every paste whole."""
+
+        text: str
+
+    class EnterOnEmpty(Message):
+        """Enter with nothing typed."""
+
+    @dataclass
+    class DraftChanged(Message):
+        """The draft is another; `prompt.draft` has it."""
+
+        prompt: "Prompt"
+
+    @dataclass
+    class TakeBack(Message):
+        """Queued messages are wanted back: answer with `put_back`. `last`: the last only."""
+
+        last: bool
+
+    @dataclass
+    class Noticed(Message):
+        """A sentence for the person."""
+
+        text: str
+
+    class QuitRequested(Message):
+        """Ctrl+C twice, or Ctrl+D on an empty input."""
+
+    def __init__(
+        self,
+        *,
+        completion: Completion | None = None,
+        history: History | None = None,
+        bound: Mapping[str, tuple[str, ...]] | None = None,
+        editor_env: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = monotonic,
+        id: str | None = None,
+    ) -> None:
+        """An empty prompt.
+
+        completion: the list that it steers. bound: the keys, as `keys.bindings` returns them.
+        editor_env: the environment for an editor; None is the process's own.
+        """
+        super().__init__(id=id, placeholder=PLACEHOLDER, clock=clock)
+        self.queued = 0
+        """How many messages wait; the owner sets it. Up on an empty prompt asks for the last."""
+        self.sent: History = history or ListHistory()
+        self._completion = completion or Completion()
+        self._actions = keys.in_place(keys.Where.PROMPT, bound or keys.bindings())
+        self._editor_env = editor_env
+        self._walk = Walk()
+        self._recalled: tuple[str, Location] | None = None
+        self._aside: Aside | None = None
+        self._cleared_at_s = float("-inf")
+        self._killed = ""
+
+    def on_mount(self) -> None:
+        """Make every new-line key arrive as one."""
+        keys.teach_terminal_keys()
+
+    @property
+    def draft(self) -> str:
+        """What is written and not sent, every paste whole."""
+        return self.folds.unfold(self._aside.text) if self._aside else self.whole
+
+    def set_draft(self, text: str) -> None:
+        """Show this instead of what is there; undo brings that back."""
+        self._leave_aside()
+        self._put(cleaned(text))
+
+    def put_back(self, *texts: str) -> None:
+        """Text that returns (queued, failed, interrupted): it comes before what is being written."""
+        self._leave_aside()
+        parts = [cleaned(text) for text in texts if text.strip()]
+        self._put("\n\n".join([*parts, self.text] if self.text.strip() else parts))
+
+    # What keys do
+
+    def is_command(self, key: str) -> bool:
+        """Whether the table has the key."""
+        return key in self._actions
+
+    def sends(self, key: str) -> bool:
+        """Enter, where no line of a list is to be taken."""
+        return self._actions.get(key) == "submit" and not self._completion.is_open
+
+    async def pressed(self, key: str, text: str) -> bool:
+        """Do what the table says, else type the text."""
+        action = self._actions.get(key)
+        if action != "clear":
+            self._cleared_at_s = float("-inf")
+        if action is None:
+            if text:
+                self.type_over("\n" if text == "\r" else text)
+                self._offer(typed=True)
+            return bool(text)
+        before = self.text
+        done = await self.app.run_action(_NAMED_OTHERWISE.get(action, action), self)
+        if done and action in _KILLS and self.text != before:
+            self._killed = self.deleted
+        if done and action.startswith(("cursor", "delete", "undo", "redo")):
+            self._offer(typed=self.text != before)
+        return done
+
+    def after_paste(self) -> None:
+        """A paste opens no list, but a search goes on with it."""
+        self._cleared_at_s = float("-inf")
+        if self._searching:
+            self._offer(typed=True)
+        else:
+            self._completion.close()
+
+    def action_newline(self) -> None:
+        """A new line."""
+        self.type_over("\n")
+        self._completion.close()
+
+    def action_submit(self) -> None:
+        """Take the line of the list, where it completes something; else send."""
+        choice = self._completion.chosen
+        if choice is None or self._take(choice):
+            self._send()
+
+    def _send(self) -> None:
+        if self._searching:
+            return
+        text = self.whole
+        self._completion.close()
+        if not text.strip():
+            self.post_message(self.EnterOnEmpty())
+            return
+        self._remember(text)
+        if self._aside:
+            self._leave_aside()
+        else:
+            self._killed = self.folds.unfold(self._killed)
+            self.load_text("")
+            self.folds = Folds()
+        self.post_message(self.Submitted(text))
+
+    def _remember(self, text: str) -> None:
+        self.sent.add(text)
+        self._walk.end()
+        self._recalled = None
+
+    def action_clear(self) -> None:
+        """Copy what is selected; else clear, the text being kept in the history; the second time quit."""
+        if self._copy_selection():
+            return
+        now_s = self.clock()
+        if now_s - self._cleared_at_s <= QUIT_TWICE_S:
+            self.post_message(self.QuitRequested())
+            return
+        self._cleared_at_s = now_s
+        again = f"{keys.shown(self._key_of('clear'))} again quits."
+        if self._aside:
+            self._leave_aside()
+        elif self.text.strip():
+            self._remember(self.whole)
+            self._put("")
+            again = f"Cleared; Up brings it back. {again}"
+        self.post_message(self.Noticed(again))
+
+    def action_delete_or_quit(self) -> None:
+        """Delete the next character; with nothing typed, quit."""
+        if self.text or self._aside:
+            self.action_delete_right()
+        else:
+            self.post_message(self.QuitRequested())
+
+    def action_yank(self) -> None:
+        """Put back what the last deletion of a word or line took."""
+        self.type_over(self._killed)
+
+    def action_open_paste(self) -> None:
+        """Open the folded paste at the cursor; elsewhere the key is the chat's."""
+        if not self.unfold_at_cursor():
+            raise SkipAction()
+
+    def action_copy(self) -> None:
+        """Copy what is selected."""
+        if not self._copy_selection():
+            raise SkipAction()
+
+    def action_cut(self) -> None:
+        """Copy and delete what is selected."""
+        selection = self.selection
+        if not selection.is_empty and self._copy_selection():
+            self.delete(*selection, maintain_selection_offset=False)
+
+    def action_paste(self) -> None:
+        """Put in what was copied or cut in this app."""
+        self.post_message(events.Paste(self.app.clipboard))
+
+    def _copy_selection(self) -> bool:
+        selected = self.folds.unfold(self.selected_text) or self.screen.get_selected_text()
+        if not selected:
+            return False
+        self.post_message(self.Noticed(clipboard.copy(selected, self.app)))
+        self.screen.clear_selection()
+        self.move_cursor(self.cursor_location)
+        return True
+
+    # The messages of before
+
+    def action_up(self) -> None:
+        """Up in the list or the text; from its first line to the last queued or an older message."""
+        if self._completion.is_open:
+            self._completion.step(-1)
+        elif not self.text and self.queued and not self._walk.place:
+            self.post_message(self.TakeBack(last=True))
+        elif self._untouched or self.navigator.is_first_wrapped_line(self.cursor_location):
+            self._walk_to(+1)
+        else:
+            self.action_cursor_up()
+
+    def action_down(self) -> None:
+        """Down in the list or the text; from its last line to a newer message, at last to the draft."""
+        if self._completion.is_open:
+            self._completion.step(+1)
+        elif not (self._untouched or self.navigator.is_last_wrapped_line(self.cursor_location)):
+            self.action_cursor_down()
+        elif self._walk.place:
+            self._walk_to(-1)
+        else:
+            raise SkipAction()
+
+    @property
+    def _untouched(self) -> bool:
+        """Whether this is a recalled text in which nobody has moved yet: then Up goes on at once."""
+        return self._recalled == (self.text, self.cursor_location)
+
+    def _walk_to(self, by: int) -> None:
+        text = self._walk.step(by, leaving=self.text, entries=self.sent.entries())
+        if text is not None:
+            self._put(text)
+            self._recalled = (self.text, self.cursor_location) if self._walk.place else None
+
+    def action_search_history(self) -> None:
+        """Search the messages sent before; again: the next one."""
+        if self._searching:
+            self._completion.step(+1)
+        elif self.sent.entries():
+            self._put_aside(Kind.HISTORY, "", "search: Enter takes, Esc returns")
+        else:
+            self.post_message(self.Noticed("Nothing was sent yet."))
+
+    @property
+    def _searching(self) -> bool:
+        return self._aside is not None and self._aside.kind is Kind.HISTORY
+
+    # The list above
+
+    def action_palette(self) -> None:
+        """All commands; the draft comes back afterwards."""
+        self._put_aside(Kind.COMMAND, "/", "commands: Esc returns" if self.text else "")
+
+    def action_complete(self) -> None:
+        """Take the line of the list, or open it again."""
+        if self._completion.chosen:
+            self.take(self._completion.chosen)
+        else:
+            self._offer(typed=True, again=True)
+
+    def action_close(self) -> None:
+        """Close the list or return to the draft. Else Esc is the chat's, and the queue comes back."""
+        if self._aside:
+            self._leave_aside()
+        elif self._completion.is_open:
+            self._completion.dismiss()
+        else:
+            if self.queued:
+                self.post_message(self.TakeBack(last=False))
+            raise SkipAction()
+
+    def take(self, choice: Choice) -> None:
+        """Put a line of the list into the text, without sending."""
+        self._take(choice)
+
+    def _take(self, choice: Choice) -> bool:
+        """Put the line into the text; whether nothing is missing, so that Enter sends it."""
+        if self._searching:
+            self._leave_aside()
+            self._put(choice.insert)
+            return False
+        row, column = self.cursor_location
+        start = column - choice.replaces
+        typed_whole = self.document[row][start:column] == choice.insert.rstrip()
+        if not typed_whole:
+            self.replace(choice.insert, (row, start), (row, column), maintain_selection_offset=False)
+        self._completion.close()
+        if choice.goes_on and not typed_whole:
+            self._offer(typed=True)
+        return typed_whole or choice.runs
+
+    def _offer(self, *, typed: bool, again: bool = False) -> None:
+        """Show what fits the text at the cursor. Moving about opens nothing, typing does."""
+        if not (typed or self._completion.is_open):
+            return
+        if self._searching:
+            self._completion.show_history(self.text, self.sent.entries())
+        else:
+            row, column = self.cursor_location
+            self._completion.follow(self.document[row][:column], first_line=row == 0, again=again)
+
+    def _put_aside(self, kind: Kind, text: str, title: str) -> None:
+        self._leave_aside()
+        self._aside = Aside(self.text, self.cursor_location, kind)
+        self.border_title = title
+        self._put(text)
+        self._offer(typed=True, again=True)
+
+    def _leave_aside(self) -> None:
+        aside, self._aside = self._aside, None
+        self.border_title = ""
+        self._completion.close()
+        if aside:
+            self._put(aside.text)
+            self.move_cursor(aside.cursor)
+
+    def _put(self, text: str) -> None:
+        self.set_text(text)
+        self._completion.close()
+
+    def on_text_area_changed(self) -> None:
+        """Tell of a new draft; what serves for a search is none."""
+        if not self._aside:
+            self.post_message(self.DraftChanged(self))
+
+    def _key_of(self, action: str) -> str:
+        return next(key for key, does in self._actions.items() if does == action)
+
+    # Another editor
+
+    def action_edit_outside(self) -> None:
+        """Open the draft in the person's editor."""
+        self._leave_aside()
+        self.run_worker(self._edit_outside(), group="editor", exclusive=True)
+
+    async def _edit_outside(self) -> None:
+        edited = await editor.edit(self.draft, self.app, env=self._editor_env)
+        if edited.notice:
+            self.post_message(self.Noticed(edited.notice))
+        if edited.text is not None:
+            self._put(cleaned(edited.text))

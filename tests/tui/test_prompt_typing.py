@@ -1,0 +1,208 @@
+"""Typing, sending, clearing and the history."""
+
+from ragforge.tui.widgets.history import ListHistory
+from ragforge.tui.widgets.prompt import Prompt
+from tests.tui.prompt_app import PromptApp
+from tests.tui.waiting import press_enter, send_line, until
+
+
+async def test_enter_sends_and_empties_the_prompt():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await send_line(pilot, "hello there")
+        await until(pilot, lambda: app.sent == ["hello there"])
+        assert app.prompt.text == ""
+
+
+async def test_every_newline_key_makes_a_line_and_sends_nothing():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c", "alt+enter", "d")
+        await until(pilot, lambda: app.prompt.text == "a\nb\nc\nd")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent == ["a\nb\nc\nd"])
+
+
+async def test_the_prompt_grows_with_its_text_up_to_ten_lines():
+    app = PromptApp()
+    async with app.run_test(size=(40, 20)) as pilot:
+        assert app.prompt.size.height == 1
+        app.prompt.set_draft("word " * 20)
+        await until(pilot, lambda: app.prompt.size.height == 3)
+        app.prompt.set_draft("\n" * 30)
+        await until(pilot, lambda: app.prompt.size.height == 10)
+
+
+async def test_enter_on_an_empty_prompt_sends_nothing_and_says_so():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("space", "space")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.got(Prompt.EnterOnEmpty))
+        assert app.sent == []
+
+
+async def test_ctrl_c_puts_the_text_into_the_history_before_it_clears():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "ctrl+c")
+        await until(pilot, lambda: app.prompt.text == "")
+        assert app.prompt.sent.entries() == ["draft"]
+        await pilot.press("up")
+        await until(pilot, lambda: app.prompt.text == "draft")
+
+
+async def test_ctrl_c_twice_quits_and_any_key_between_forgets_the_first():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+c", "a", "ctrl+c")
+        await until(pilot, lambda: len(app.got(Prompt.Noticed)) == 2)
+        assert not app.got(Prompt.QuitRequested)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app.got(Prompt.QuitRequested))
+
+
+async def test_a_second_ctrl_c_after_two_seconds_is_a_first_one():
+    now_s = [0.0]
+    app = PromptApp(clock=lambda: now_s[0])
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+c")
+        now_s[0] = 2.1
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: len(app.got(Prompt.Noticed)) == 2)
+        assert not app.got(Prompt.QuitRequested)
+
+
+async def test_ctrl_d_deletes_forward_and_quits_on_an_empty_prompt_only():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("a", "b", "home", "ctrl+d")
+        await until(pilot, lambda: app.prompt.text == "b")
+        assert not app.got(Prompt.QuitRequested)
+        await pilot.press("ctrl+d", "ctrl+d")
+        await until(pilot, lambda: app.got(Prompt.QuitRequested))
+
+
+async def test_ctrl_q_does_not_quit():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+q", "y")
+        await until(pilot, lambda: app.prompt.text == "xy")
+        assert app.is_running
+
+
+async def test_readline_keys_delete_and_yank_and_undo_brings_back():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.set_draft("one two three")
+        await pilot.press("ctrl+w")
+        await until(pilot, lambda: app.prompt.text == "one two ")
+        await pilot.press("ctrl+a", "ctrl+y")
+        await until(pilot, lambda: app.prompt.text == "threeone two ")
+        await pilot.press("ctrl+k")
+        await until(pilot, lambda: app.prompt.text == "three")
+        await pilot.press("ctrl+underscore")
+        await until(pilot, lambda: app.prompt.text == "threeone two ")
+        await pilot.press("alt+z")
+        await until(pilot, lambda: app.prompt.text == "three")
+
+
+async def test_a_cleared_draft_can_be_undone():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press(*"word", "ctrl+c", "ctrl+underscore")
+        await until(pilot, lambda: app.prompt.text == "word")
+
+
+async def test_up_leaves_a_draft_of_several_lines_from_its_first_line_only_and_down_returns_to_it():
+    app = PromptApp(history=ListHistory(["newer", "older"]))
+    async with app.run_test() as pilot:
+        app.prompt.set_draft("first\nsecond")
+        await pilot.press("up")
+        await until(pilot, lambda: app.prompt.cursor_location[0] == 0)
+        assert app.prompt.text == "first\nsecond"
+        await pilot.press("up")
+        await until(pilot, lambda: app.prompt.text == "newer")
+        await pilot.press("up", "up", "up")
+        await until(pilot, lambda: app.prompt.text == "older")
+        await pilot.press("down", "down")
+        await until(pilot, lambda: app.prompt.text == "first\nsecond")
+
+
+async def test_up_goes_on_through_recalled_texts_of_several_lines_without_climbing_them():
+    app = PromptApp(history=ListHistory(["a\nb\nc", "d\ne", "f"]))
+    async with app.run_test() as pilot:
+        await pilot.press("up", "up", "up")
+        await until(pilot, lambda: app.prompt.text == "f")
+
+
+async def test_a_changed_entry_of_the_history_is_found_changed_again():
+    app = PromptApp(history=ListHistory(["newer", "older"]))
+    async with app.run_test() as pilot:
+        await pilot.press("up", "!", "up", "down")
+        await until(pilot, lambda: app.prompt.text == "newer!")
+        await pilot.press("down")
+        await until(pilot, lambda: app.prompt.text == "")
+        assert app.prompt.sent.entries() == ["newer", "older"]
+
+
+async def test_up_on_an_empty_prompt_asks_for_the_last_queued_message_before_the_history():
+    app = PromptApp(history=ListHistory(["older"]))
+    async with app.run_test() as pilot:
+        app.area.show_queue(["one", "two"])
+        await pilot.press("up")
+        await until(pilot, lambda: app.got(Prompt.TakeBack))
+        assert app.got(Prompt.TakeBack)[0].last
+        app.area.show_queue(["one"])
+        app.prompt.put_back("two")
+        await pilot.press("up")
+        await until(pilot, lambda: app.prompt.text == "older")
+
+
+async def test_escape_asks_for_the_queue_and_interrupts():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.area.show_queue(["one", "two"])
+        await pilot.press("x", "escape")
+        await until(pilot, lambda: app.chat_actions == ["interrupt"])
+        assert not app.got(Prompt.TakeBack)[0].last
+        app.prompt.put_back("one", "two")
+        assert app.prompt.text == "one\n\ntwo\n\nx"
+
+
+async def test_a_changed_draft_is_told_whole():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await app.prompt.paste_in("\n".join("x" * 20))
+        await until(pilot, lambda: app.got(Prompt.DraftChanged))
+        assert app.got(Prompt.DraftChanged)[-1].prompt.draft == "\n".join("x" * 20)
+
+
+async def test_the_users_keys_take_the_place_of_ours():
+    bound = {"submit": ("ctrl+s",), "newline": ("enter",)}
+    from ragforge.tui import keys
+
+    app = PromptApp(bound={**keys.bindings(), **bound})
+    async with app.run_test() as pilot:
+        await pilot.press("a")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.prompt.text == "a\n")
+        await pilot.press("b", "ctrl+s")
+        await until(pilot, lambda: app.sent == ["a\nb"])
+
+
+async def test_alt_and_a_letter_types_nothing():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("a", "alt+x", "b")
+        await until(pilot, lambda: app.prompt.text == "ab")
+
+
+async def test_joined_emoji_are_typed_whole():
+    from textual import events
+
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        for char in "👩\u200d🚀":
+            app.prompt.post_message(events.Key(f"key_{ord(char)}", char))
+        await until(pilot, lambda: app.prompt.text == "👩\u200d🚀")
