@@ -1,4 +1,4 @@
-"""Consent: whether a tool call may happen, must be asked for, or is refused. Decides only, changes nothing."""
+"""Consent: whether a tool call may happen, is asked for, or is refused. Decides only."""
 
 import os
 from collections.abc import Sequence
@@ -107,8 +107,8 @@ def _decide_write(tool: str, preview: Preview, *, mode: Mode, rules: Sequence[Ru
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:
     # Imported here: a search or --version never asks for consent.
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415
-    from pathspec.patterns.gitignore.base import GitIgnorePatternError  # noqa: PLC0415
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore.base import GitIgnorePatternError
 
     for pattern in patterns:
         try:
@@ -168,7 +168,7 @@ def _doubt(
 ) -> _Doubt | None:
     if _is_cd(command):
         return None  # where it leads has been looked at
-    elsewhere = folders != {cwd}
+    elsewhere = any(folder != cwd for folder in folders)
     if any(matches(rule, command, elsewhere=elsewhere) for rule in rules):
         return None
     rule = propose(command, elsewhere=elsewhere)

@@ -62,16 +62,7 @@ _RUNNERS_OF_TWO = frozenset(
 _RUNNING_FLAGS: dict[str, tuple[str, ...]] = {
     "git": (
         *("--exec", "--exec-path", "--ext-diff", "--textconv", "--upload-pack", "--receive-pack", "--output"),
-        *(
-            "--open-files-in-pager",
-            "--extcmd",
-            "--template",
-            "--config",
-            "--no-index",
-            "--tool",
-            "--gpg-sign",
-        ),
-        *("--strategy", "--config-env", "--git-dir", "--work-tree", "-O", "-x", "-u", "-s", "-X"),
+        *("--open-files-in-pager", "--extcmd", "--config-env", "--git-dir", "--work-tree", "-O"),
     ),
     "find": ("-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"),
     "rg": ("--pre", "--hostname-bin", "--search-zip", "-z"),
@@ -101,8 +92,10 @@ _DEPTHS_OF_TWO = {
     **dict.fromkeys(("npm run", "pnpm run", "yarn run", "hatch env", "uv pip", "gh pr", "gh issue"), 3),
 }
 _GIT_COMMON = frozenset(
-    ("add", "commit", "fetch", "pull", "switch", "stash", "merge", "cherry-pick", "mv", "status", "log")
-    + ("diff", "show", "blame", "ls-files")
+    (
+        *("add", "commit", "fetch", "pull", "switch", "stash", "merge", "cherry-pick", "mv", "status"),
+        *("log", "diff", "show", "blame", "ls-files"),
+    )
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")
 

@@ -21,7 +21,7 @@ KILL_ROUNDS_MAX = 50
 MARKER = "RAGFORGE_PROCESS"
 
 # Ends the group when the standard input closes, which the kernel does for us even after a SIGKILL.
-GUARD = 'read -r _; kill -TERM -- "-$1"; sleep 2; kill -KILL -- "-$1"'
+GUARD = 'read -r _; kill -s TERM -- "-$1"; sleep 2; kill -s KILL -- "-$1"'
 
 
 def find_shell() -> str:
@@ -106,7 +106,27 @@ class ShellProcess:
 async def start_shell(
     command: str, *, cwd: Path, env: Mapping[str, str], on_output: Callable[[str], None]
 ) -> ShellProcess:
-    """The command, started. `on_output` gets clean text as it comes. Raises OSError where it cannot start."""
+    """The command, started. `on_output` gets clean text as it comes.
+
+    Raises OSError where it cannot start, ValueError where the command holds a NUL character. Cancelled, it
+    leaves nothing running.
+    """
+    starting = asyncio.create_task(_start(command, cwd=cwd, env=env, on_output=on_output))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _finish_despite_cancel(_abandon(starting))
+        raise
+
+
+async def _abandon(starting: "asyncio.Task[ShellProcess]") -> int:
+    await asyncio.wait([starting])
+    return await starting.result().end(grace_s=0) if starting.exception() is None else 0
+
+
+async def _start(
+    command: str, *, cwd: Path, env: Mapping[str, str], on_output: Callable[[str], None]
+) -> ShellProcess:
     marker = uuid.uuid4().hex
     read_end, write_end = os.pipe()
     try:
@@ -126,20 +146,29 @@ async def start_shell(
         raise
     finally:
         os.close(write_end)
-    reading = asyncio.create_task(_read_output(read_end, on_output))
-    guard = await asyncio.create_subprocess_exec(
+    try:
+        guard = await _start_guard(process.pid)
+    except OSError:
+        os.close(read_end)
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        raise
+    return ShellProcess(process, guard, marker, asyncio.create_task(_read_output(read_end, on_output)))
+
+
+async def _start_guard(group: int) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
         "/bin/sh",
         "-c",
         GUARD,
         "guard",
-        str(process.pid),
+        str(group),
         env={"PATH": os.defpath},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )
-    return ShellProcess(process, guard, marker, reading)
 
 
 async def _read_output(read_end: int, on_output: Callable[[str], None]) -> None:
@@ -161,6 +190,7 @@ async def _read_output(read_end: int, on_output: Callable[[str], None]) -> None:
 
 
 async def _finish_despite_cancel(work: Coroutine[None, None, int]) -> int:
+    """What the work gives. Cancelling waits for its end first."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -222,7 +252,7 @@ def _environment(process: str) -> list[bytes]:
 
 def _find_in_group(group: int) -> set[int]:
     # Without /proc (macOS): ps tells the group, not the session.
-    import subprocess  # noqa: PLC0415 - needed on such systems only
+    import subprocess
 
     listing = subprocess.run(
         ["/bin/ps", "-A", "-o", "pid=,pgid=,state="], capture_output=True, text=True, check=False

@@ -94,8 +94,8 @@ def parse_command(text: str) -> Parsed | None:
 @functools.cache
 def _parser() -> "Parser":
     # Imported here: a search or --version never parses a shell command.
-    import tree_sitter_bash  # noqa: PLC0415
-    from tree_sitter import Language, Parser  # noqa: PLC0415
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_bash.language()))
 

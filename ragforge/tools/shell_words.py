@@ -1,5 +1,6 @@
 """Words of a shell command: what the shell makes of the quotes in them."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,10 @@ def read_word(written: str) -> Word | None:
     return Word(scan.text if scan.literal else written, literal=scan.literal)
 
 
+_Outcome = Literal["read", "opaque", "broken"]
+_BEFORE_NAME = re.compile(r"[A-Za-z0-9_?!#$*@-]")
+
+
 class _Scan:
     """One pass over a word."""
 
@@ -46,7 +51,7 @@ class _Scan:
             outcome = self._step()
             if outcome == "broken":
                 return False
-            if outcome == "expands":
+            if outcome == "opaque":
                 # What follows may be anything, also blanks inside $(...): the grammar has read it.
                 self.literal = False
                 return True
@@ -54,7 +59,7 @@ class _Scan:
             self.literal = False
         return True
 
-    def _step(self) -> Literal["read", "expands", "broken"]:
+    def _step(self) -> _Outcome:
         char = self.written[self.at]
         rest = self.written[self.at + 1 :]
         if char == "\\":
@@ -65,21 +70,29 @@ class _Scan:
             return self._double(rest)
         if char == "$" and rest[:1] == "'":
             return self._ansi_c()
-        if char in "`*?" or (char == "$" and rest) or (char == "[" and self.written != "["):
-            return "expands"
+        if char == "`" or (char == "$" and rest[:1] in {"(", "{", "["}):
+            return "opaque"
         if char in "<>" and rest[:1] == "(" and not self.out:
-            return "expands"
-        if char == "~" and (self.at == 0 or self.written[self.at - 1] in "=:"):
-            return "expands"
+            return "opaque"
         if char in " \t\n;&|<>()":
             return "broken"
+        if self._is_replaced(char, rest):
+            self.literal = False
         if char == "{":
             self.brace = True
         self.out.append(char)
         self.at += 1
         return "read"
 
-    def _escaped(self, rest: str) -> Literal["read", "broken"]:
+    def _is_replaced(self, char: str, rest: str) -> bool:
+        """Whether the shell puts something else in the place of this unquoted character."""
+        if char == "$":
+            return bool(_BEFORE_NAME.match(rest)) or rest[:1] == '"'
+        if char == "~":
+            return self.at == 0 or self.written[self.at - 1] in "=:"
+        return char in "*?" or (char == "[" and self.written != "[")
+
+    def _escaped(self, rest: str) -> _Outcome:
         if not rest:
             return "broken"
         if rest[0] != "\n":  # an escaped newline is nothing at all
@@ -87,21 +100,23 @@ class _Scan:
         self.at += 2
         return "read"
 
-    def _until_quote(self, rest: str) -> Literal["read", "broken"]:
+    def _until_quote(self, rest: str) -> _Outcome:
         inner, quote, _ = rest.partition("'")
         self.out.append(inner)
         self.at += len(inner) + 2
         return "read" if quote else "broken"
 
-    def _double(self, rest: str) -> Literal["read", "expands", "broken"]:
+    def _double(self, rest: str) -> _Outcome:
         index = 0
         while index < len(rest):
             char, following = rest[index], rest[index + 1 : index + 2]
             if char == '"':
                 self.at += index + 2
                 return "read"
-            if char == "`" or (char == "$" and following not in {'"', " "}):
-                return "expands"
+            if char == "`" or (char == "$" and following in {"(", "{", "["}):
+                return "opaque"
+            if char == "$" and following not in {'"', " "}:
+                self.literal = False
             if char == "\\" and following and following in '$`"\\\n':
                 self.out.append(following.strip("\n"))
                 index += 2
@@ -110,7 +125,7 @@ class _Scan:
             index += 1
         return "broken"
 
-    def _ansi_c(self) -> Literal["read", "expands", "broken"]:
+    def _ansi_c(self) -> _Outcome:
         index = self.at + 2
         while index < len(self.written):
             char = self.written[index]
@@ -123,7 +138,7 @@ class _Scan:
                 continue
             decoded = _decode_escape(self.written[index + 1 :])
             if decoded is None:
-                return "expands"
+                return "opaque"
             text, length = decoded
             self.out.append(text)
             index += 1 + length

@@ -1,0 +1,68 @@
+"""The tool that looks at background commands and stops them. It needs no asking: they began with consent."""
+
+from typing import Annotated
+
+import msgspec
+
+from ragforge.domain.errors import UsageError
+from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.shell import describe_job
+
+WAIT_S_MAX = 60.0
+
+DESCRIPTION = """\
+Read what a background command has written and how it stands, or stop it. Without an id: list all of them."""
+
+
+class JobArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What the model gives."""
+
+    id: Annotated[str, msgspec.Meta(description="The job's id; leave it out to list all jobs.")] = ""
+    stop: Annotated[bool, msgspec.Meta(description="End the job and everything it started.")] = False
+    wait_s: Annotated[
+        float, msgspec.Meta(ge=0, le=WAIT_S_MAX, description="Wait this long for its end first.")
+    ] = 0.0
+
+
+async def run(args: JobArgs, ctx: ToolContext) -> ToolResult:
+    """The job's output and state, or the list of jobs."""
+    if not args.id:
+        return _list(args, ctx)
+    try:
+        if args.stop:
+            info = await ctx.jobs.stop(args.id)
+        else:
+            info = await ctx.jobs.wait(args.id, timeout_s=args.wait_s)
+        return describe_job(info, ctx.jobs.output(args.id))
+    except UsageError as error:
+        return ToolResult(str(error), failed=True)
+
+
+def _list(args: JobArgs, ctx: ToolContext) -> ToolResult:
+    if args.stop:
+        return ToolResult("Which job shall be stopped? Give its id.", failed=True)
+    lines = [f"{job.id}  {job.status}  {job.command}" for job in ctx.jobs.list()]
+    return ToolResult("\n".join(lines) or "There are no background jobs.")
+
+
+def summarise(args: JobArgs) -> str:
+    """Which job, and what is done with it."""
+    if not args.id:
+        return "all jobs"
+    return f"stop {args.id}" if args.stop else args.id
+
+
+async def preview(args: JobArgs, ctx: ToolContext) -> Preview:
+    """Nothing: no file is touched."""
+    return Preview()
+
+
+TOOL = Tool(
+    name="job",
+    description=DESCRIPTION,
+    effect=Effect.READ,
+    args_type=JobArgs,
+    run=run,
+    summarise=summarise,
+    preview=preview,
+)

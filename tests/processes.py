@@ -1,0 +1,28 @@
+"""Which processes live, for tests that must leave none behind."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def running_with(marker: str) -> list[str]:
+    """The command lines of living processes that hold the marker."""
+    found: list[str] = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0]
+        except OSError:
+            continue
+        if marker in line and state != b"Z" and int(entry.name) != os.getpid():
+            found.append(line)
+    return found
+
+
+async def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not condition():
+            await asyncio.sleep(0.01)
