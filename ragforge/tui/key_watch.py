@@ -1,0 +1,31 @@
+"""Who hears of every key before the focused widget does."""
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+from textual import events
+from textual.app import App
+
+Result = TypeVar("Result")
+KeyTaker: TypeAlias = Callable[[events.Key | events.Paste], bool]
+"""Called with every key and paste; True takes it away from the focused widget."""
+
+
+class KeyWatch(App[Result]):
+    """An app that knows when a key was last pressed, and lets a question take its answers.
+
+    The decision falls here, in the order of the keys: with focus moved to and fro, keys that were typed
+    quickly would overtake each other.
+    """
+
+    last_key_s: float = float("-inf")
+    """As `monotonic()`: when the terminal sent it, not when its turn came."""
+    key_taker: KeyTaker | None = None
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note the time and ask the taker, then do what every app does."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self.last_key_s = max(self.last_key_s, event.time)
+            if self.key_taker is not None and self.key_taker(event):
+                return
+        await super().on_event(event)

@@ -1,0 +1,68 @@
+"""Two calm themes of high contrast, and the choice between them."""
+
+from typing import Any
+
+from textual.app import App
+from textual.theme import Theme
+
+DARK = Theme(
+    name="ragforge-dark",
+    dark=True,
+    primary="#7aa6da",
+    secondary="#8f9bb3",
+    accent="#c9a26d",
+    success="#7fb785",
+    warning="#d9a95b",
+    error="#e07a78",
+    foreground="#d8dbe0",
+    background="#15171b",
+    surface="#1c1f25",
+    panel="#262a31",
+    variables={
+        "input-selection-background": "#7aa6da 35%",
+        "block-cursor-text-style": "none",
+        "scrollbar": "#343943",
+        "scrollbar-hover": "#4a515e",
+        "scrollbar-active": "#7aa6da",
+        "scrollbar-background": "#15171b",
+        "scrollbar-background-hover": "#15171b",
+        "scrollbar-background-active": "#15171b",
+    },
+)
+
+LIGHT = Theme(
+    name="ragforge-light",
+    dark=False,
+    primary="#205a9e",
+    secondary="#56607a",
+    accent="#8a5a00",
+    success="#2c6e36",
+    warning="#8a5a00",
+    error="#b3261e",
+    foreground="#22262c",
+    background="#fbfbf9",
+    surface="#f1f1ee",
+    panel="#e5e5e1",
+    variables={
+        "input-selection-background": "#205a9e 25%",
+        "block-cursor-text-style": "none",
+        "scrollbar": "#c9cac6",
+        "scrollbar-hover": "#a9aba6",
+        "scrollbar-active": "#205a9e",
+        "scrollbar-background": "#fbfbf9",
+        "scrollbar-background-hover": "#fbfbf9",
+        "scrollbar-background-active": "#fbfbf9",
+    },
+)
+
+
+def install_theme(app: App[Any], setting: str, *, terminal_is_dark: bool | None) -> None:
+    """Give the app both themes and put on the right one.
+
+    setting: `auto`, `dark` or `light`. auto follows the terminal's background, and is dark where
+    the terminal does not tell (`background.py` asks it).
+    """
+    app.register_theme(DARK)
+    app.register_theme(LIGHT)
+    is_light = setting == "light" or (setting == "auto" and terminal_is_dark is False)
+    app.theme = LIGHT.name if is_light else DARK.name

@@ -1,0 +1,20 @@
+"""Typed doors to the corners of Textual that have no complete types."""
+
+from typing import Any, cast
+
+from textual.app import App
+from textual.reactive import Reactive
+from textual.scrollbar import ScrollBar
+from textual.widget import Widget
+
+
+def app_of(widget: Widget) -> App[Any]:
+    """The app that the widget runs in."""
+    return cast("App[Any]", widget.app)  # pyright: ignore[reportUnknownMemberType]
+
+
+def set_scroll_y(widget: Widget, y: float) -> None:
+    """Move a scrolling widget without telling its watchers, as Textual's own anchor does in a layout."""
+    widget.set_reactive(Widget.scroll_y, y)
+    widget.set_reactive(cast("Reactive[float]", Widget.scroll_target_y), y)
+    widget.vertical_scrollbar.set_reactive(ScrollBar.position, y)

@@ -1,0 +1,78 @@
+"""The model's words, as Markdown that grows."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.widget import Widget
+
+from ragforge.tui.typed import app_of
+from ragforge.tui.widgets.printable import printable
+
+if TYPE_CHECKING:  # at run time it comes later, see `_build`
+    from textual.widgets.markdown import Markdown
+
+    from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
+
+_MODULE = "ragforge.tui.widgets.answer_markdown"
+
+
+class AnswerView(Widget):
+    """A piece of an answer. `show_text` may be called often: only what is new is parsed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self._drawn_chars = 0
+        self._markdown: AnswerMarkdown | None = None
+        self._feeding = False
+
+    @property
+    def text(self) -> str:
+        """The Markdown, as the model wrote it."""
+        return self._text
+
+    @property
+    def drawn(self) -> bool:
+        """Is all of it on the screen?"""
+        return self._markdown is not None and not self._feeding and self._drawn_chars == len(self._text)
+
+    def on_mount(self) -> None:
+        """Build it, after the first frame where that is still to come."""
+        if _MODULE in sys.modules:
+            self._feed()
+        else:
+            self.call_after_refresh(self._feed)
+
+    def show_text(self, text: str) -> None:
+        """The text so far; it only ever grows."""
+        self._text = text
+        if self._markdown is not None and not self._feeding:
+            self._feed()
+
+    @work
+    async def _feed(self) -> None:
+        """Draw what is not drawn yet; what arrives meanwhile is taken in one piece."""
+        self._feeding = True
+        try:
+            if self._markdown is None:
+                await self._build()
+            while self._markdown is not None and self._drawn_chars < len(self._text):
+                fragment, self._drawn_chars = self._text[self._drawn_chars :], len(self._text)
+                await self._markdown.append(printable(fragment))
+        finally:
+            self._feeding = False
+
+    async def _build(self) -> None:
+        # Importing and mounting Markdown costs as much as the rest of the first screen.
+        from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
+
+        self._drawn_chars = len(self._text)
+        self._markdown = AnswerMarkdown(printable(self._text))
+        await self.mount(self._markdown)
+
+    def on_markdown_link_clicked(self, event: "Markdown.LinkClicked") -> None:
+        """Open web addresses only: a model may write any link."""
+        event.stop()
+        if event.href.startswith(("https://", "http://")):
+            app_of(self).open_url(event.href)

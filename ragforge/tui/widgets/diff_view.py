@@ -1,0 +1,101 @@
+"""A unified diff with signs, line numbers and colours."""
+
+import re
+from collections.abc import Iterator
+
+from textual.app import ComposeResult
+from textual.widget import Widget
+
+from ragforge.tui.widgets.more_line import MoreLine
+from ragforge.tui.widgets.printable import cut_line, printable
+from ragforge.tui.widgets.text_rows import TextLine, TextRows
+from ragforge.tui.widgets.tool_words import counted
+
+DIFF_LINES_SHOWN = 40
+LINE_CHARS_MAX = 2_000
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
+
+
+class DiffView(Widget):
+    """The diff's first lines, and a line that opens the rest.
+
+    Signs and numbers lie in the gutter: what is selected and copied is the code alone.
+    lines_shown and line_chars_max: None for no limit.
+    Numbers are the new file's, those of removed lines the old one's.
+    """
+
+    def __init__(
+        self,
+        diff: str,
+        *,
+        lines_shown: int | None = DIFF_LINES_SHOWN,
+        line_chars_max: int | None = LINE_CHARS_MAX,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(classes=classes)
+        self._lines = diff_lines(diff, line_chars_max=line_chars_max)
+        self._lines_shown = len(self._lines) if lines_shown is None else lines_shown
+
+    def compose(self) -> ComposeResult:
+        """The lines, and how many are left out."""
+        yield TextRows(self._lines[: self._lines_shown])
+        hidden = len(self._lines) - self._lines_shown
+        if hidden > 0:
+            yield MoreLine(f"… {counted(hidden, 'more line')}")
+
+    def on_more_line_pressed(self, event: MoreLine.Pressed) -> None:
+        """Show all."""
+        event.stop()
+        self.query_one(TextRows).set_lines(self._lines)
+        event.line.remove()
+
+
+def diff_lines(diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX) -> list[TextLine]:
+    """The lines to draw. File names only where there are several files: one name stands above it."""
+    text = printable(diff).removesuffix("\n")
+    several = len(re.findall(r"^\+\+\+ ", text, re.MULTILINE)) > 1
+    rows = list(_rows(text, several=several))
+    width = max((len(number) for number, *_ in rows), default=0)
+    return [
+        TextLine(
+            cut_line(line, line_chars_max), f"{'⋯' if kind == 'hunk' else number:>{width}} {sign} ", kind
+        )
+        for number, sign, line, kind in rows
+    ]
+
+
+def _rows(text: str, *, several: bool) -> Iterator[tuple[str, str, str, str]]:
+    """Number, sign, text and kind of each line. What is no diff comes out as it is."""
+    old = new = old_left = new_left = 0
+    first = True
+    for line in text.split("\n"):
+        # Inside a hunk every line begins with a sign or a space, so this is none of them.
+        if found := _HUNK.match(line):
+            old, new = int(found[1]), int(found[3])
+            old_left, new_left = int(found[2] or 1), int(found[4] or 1)
+            if not first or found[5]:
+                yield "", " ", found[5], "hunk"
+            first = False
+            continue
+        if old_left <= 0 and new_left <= 0:
+            if line.startswith(("--- ", "+++ ")):
+                if several and line.startswith("+++ "):
+                    yield "", " ", line[4:], "note"
+                    first = True
+            elif line.startswith("\\"):
+                yield "", " ", line[2:], "note"
+            elif line:
+                yield "", " ", line, "plain"
+            continue
+        match line[:1]:
+            case "+":
+                yield str(new), "+", line[1:], "added"
+                new, new_left = new + 1, new_left - 1
+            case "-":
+                yield str(old), "-", line[1:], "removed"
+                old, old_left = old + 1, old_left - 1
+            case "\\":
+                yield "", " ", line[2:], "note"
+            case _:
+                yield str(new), " ", line[1:], "plain"
+                old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1

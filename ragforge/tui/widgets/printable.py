@@ -1,0 +1,35 @@
+"""Text from anywhere, made safe to show: nothing in it may command the terminal or hide from the eye."""
+
+import re
+
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+_PICTURES[0x7F] = 0x2421
+# Bidirectional overrides make code read otherwise than it runs ("Trojan Source", CVE-2021-42574), line
+# separators would break the count of lines, and C1 controls are commands to some terminals.
+_SPELLED = {
+    code: f"<U+{code:04X}>"
+    for code in (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+}
+_TABLE: dict[int, int | str] = {**_PICTURES, **_SPELLED}
+_UNSAFE = re.compile("[" + "".join(re.escape(chr(code)) for code in _TABLE) + "\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with line ends as newlines, and each control character as its picture (`␛` for escape)."""
+    text = text.replace("\r\n", "\n")
+    if not _UNSAFE.search(text):
+        return text
+    # A lone surrogate cannot be written to a terminal in UTF-8.
+    return text.encode("utf-8", "replace").decode("utf-8").translate(_TABLE)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, for labels."""
+    return " ".join(printable(text).split())
+
+
+def cut_line(line: str, chars_max: int | None) -> str:
+    """The line, or its beginning and how much was left out."""
+    if chars_max is None or len(line) <= chars_max:
+        return line
+    return f"{line[:chars_max]} … {len(line) - chars_max:,} more characters"

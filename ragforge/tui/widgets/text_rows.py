@@ -1,0 +1,164 @@
+"""Lines of text that fold at any character and are selected and copied as they were, without folds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ragforge.tui.widgets.printable import printable
+
+_TAB = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One logical line. `gutter` is drawn before it and never selected; `kind` names its colours."""
+
+    text: str
+    gutter: str = ""
+    kind: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What one row of the screen shows: a piece of line `y`, from character `x`."""
+
+    y: int
+    x: int
+    text: str
+
+
+class TextRows(Widget):
+    """Preformatted text: tool output, commands, diffs. Content is literal: no markup is read in it."""
+
+    KINDS: ClassVar[tuple[str, ...]] = ("plain", "added", "removed", "hunk", "note", "gutter")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-rows--{kind}" for kind in KINDS}
+    ALLOW_SELECT = True
+
+    def __init__(self, lines: Sequence[TextLine] | str = "", *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._lines = _to_lines(lines)
+        self._rows: list[_Row] = []
+        self._rows_width = -1
+
+    @property
+    def lines(self) -> Sequence[TextLine]:
+        """The logical lines."""
+        return self._lines
+
+    def set_lines(self, lines: Sequence[TextLine] | str) -> None:
+        """Show these lines instead."""
+        self._lines = _to_lines(lines)
+        self._rows_width = -1
+        self.refresh(layout=True)
+
+    @property
+    def gutter_cells(self) -> int:
+        """The gutter's width; no line has a wider one than the first."""
+        return cell_len(self._lines[0].gutter) if self._lines else 0
+
+    def _fold(self, width: int) -> list[_Row]:
+        if width != self._rows_width:
+            self._rows_width = width
+            room = max(4, width - self.gutter_cells)
+            self._rows = [row for y, line in enumerate(self._lines) for row in _fold_line(y, line.text, room)]
+        return self._rows
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """All there is."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as the folded lines need."""
+        return len(self._fold(width))
+
+    def render_line(self, y: int) -> Strip:
+        """One row: gutter, text with its offsets for selection, and the line's background to the edge."""
+        width = self.size.width
+        rows = self._fold(width)
+        if y >= len(rows):
+            return Strip.blank(width, self.rich_style)
+        row = rows[y]
+        line = self._lines[row.y]
+        style = self.get_component_rich_style(f"text-rows--{line.kind}")
+        segments: list[Segment] = []
+        if line.gutter:
+            gutter = line.gutter if row.x == 0 else " " * self.gutter_cells
+            gutter_style = style + self.get_component_rich_style("text-rows--gutter", partial=True)
+            segments.append(Segment(gutter.ljust(self.gutter_cells), gutter_style))
+        segments.extend(self._text_segments(row, style))
+        return Strip(segments).extend_cell_length(width, style).crop(0, width)
+
+    def _text_segments(self, row: _Row, style: Style) -> list[Segment]:
+        """The row's text in up to three pieces, the selected one marked, each knowing its offset."""
+        selection = self.text_selection
+        span = selection.get_span(row.y) if selection is not None else None
+        start, end = span if span is not None else (0, 0)
+        length = len(row.text)
+        first = min(max(start - row.x, 0), length)
+        last = length if end == -1 else min(max(end - row.x, first), length)
+        selected = style + self.selection_style
+        pieces = ((0, first, style), (first, last, selected), (last, length, style))
+        return [
+            Segment(
+                row.text[begin:stop].replace("\t", _TAB),
+                piece_style + Style.from_meta({"offset": (row.x + begin, row.y)}),
+            )
+            for begin, stop, piece_style in pieces
+            if stop > begin
+        ]
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, its lines as they were."""
+        return extract("\n".join(line.text for line in self._lines), selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self.refresh()
+
+
+def extract(text: str, selection: Selection) -> str:
+    """The selected part of a text.
+
+    Unlike Textual's own, lines end only at newlines, and offsets past the last line are no error.
+    """
+    lines = text.split("\n")
+    first = selection.start.y if selection.start is not None else 0
+    last = min(selection.end.y if selection.end is not None else len(lines) - 1, len(lines) - 1)
+    if first > last:
+        return ""
+    chosen = lines[first : last + 1]
+    if selection.end is not None and selection.end.y == last:
+        chosen[-1] = chosen[-1][: selection.end.x]
+    if selection.start is not None:
+        chosen[0] = chosen[0][selection.start.x :]
+    return "\n".join(chosen)
+
+
+def _to_lines(lines: Sequence[TextLine] | str) -> Sequence[TextLine]:
+    if isinstance(lines, str):
+        return [TextLine(text) for text in printable(lines).split("\n")]
+    return lines
+
+
+def _fold_line(y: int, text: str, room: int) -> list[_Row]:
+    """The rows of one line: as many characters in each as fit."""
+    if text.isascii() and "\t" not in text:
+        return [_Row(y, x, text[x : x + room]) for x in range(0, len(text), room)] or [_Row(y, 0, "")]
+    rows: list[_Row] = []
+    start = used = 0
+    for x, character in enumerate(text):
+        cells = len(_TAB) if character == "\t" else cell_len(character)
+        if used + cells > room and x > start:
+            rows.append(_Row(y, start, text[start:x]))
+            start, used = x, 0
+        used += cells
+    rows.append(_Row(y, start, text[start:]))
+    return rows

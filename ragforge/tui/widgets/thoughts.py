@@ -1,0 +1,74 @@
+"""What the model thought, folded away."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.selection import Selection
+from textual.widget import Widget
+
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.tool_words import time_words
+from ragforge.tui.widgets.turn_record import Thought
+
+
+class ThoughtsHead(PlainText, can_focus=True):
+    """`▸ thought for 3 s`."""
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Nothing: it is a label."""
+        return None
+
+
+class ThoughtsView(Widget):
+    """One line that opens to the thoughts: by click, or Enter when focused."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
+
+    def __init__(self, entry: Thought) -> None:
+        super().__init__()
+        self._entry = entry
+        self._head = ThoughtsHead()
+        self._body: PlainText | None = None
+
+    def compose(self) -> ComposeResult:
+        """The line."""
+        yield self._head
+
+    def on_mount(self) -> None:
+        """Draw it."""
+        self.sync(now_s=None)
+
+    def sync(self, *, now_s: float | None) -> None:
+        """Draw what is known now. now_s: the time to count to while it thinks."""
+        sign = "▾" if self._body else "▸"
+        self._head.update(Content(f"{sign} {_label(self._entry, now_s)}"))
+        if self._body is not None and self._body.text != self._entry.text:
+            self._body.set_text(self._entry.text.strip())
+
+    async def action_open_close(self) -> None:
+        """Open or close."""
+        if self._body is None:
+            self._body = PlainText(self._entry.text.strip(), classes="thoughts-body")
+            await self.mount(self._body)
+        else:
+            body, self._body = self._body, None
+            await body.remove()
+        self.sync(now_s=None)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Open or close."""
+        if event.widget is self._head:
+            event.stop()
+            await self.action_open_close()
+
+
+def _label(entry: Thought, now_s: float | None) -> str:
+    if entry.seconds is not None:
+        return f"thought for {time_words(max(1000.0, round(entry.seconds) * 1000)).replace('.0', '')}"
+    if entry.started_s is None:
+        return "thought"
+    elapsed_s = int(now_s - entry.started_s) if now_s is not None else 0
+    return f"thinking … {elapsed_s} s" if elapsed_s else "thinking …"

@@ -1,0 +1,249 @@
+"""A tool call: one line that opens to its whole input and output."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import ClassVar, TypeAlias
+
+from textual import events, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.selection import Selection
+from textual.widget import Widget
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.turns import CallStatus, ToolCall
+from ragforge.tui.widgets.diff_view import DiffView
+from ragforge.tui.widgets.more_line import MoreLine
+from ragforge.tui.widgets.printable import cut_line, printable
+from ragforge.tui.widgets.text_rows import TextLine, TextRows
+from ragforge.tui.widgets.tool_words import GLYPHS, about, counted, outcome, size_words, time_words
+from ragforge.tui.widgets.turn_record import Called
+
+OUTPUT_LINES_SHOWN = 30
+LINE_CHARS_MAX = 1_000
+TAIL_LINES_SHOWN = 4
+"""Of a tool that still runs."""
+WHOLE_CHARS_MAX = 2_000_000
+"""Of a whole output that is drawn; a terminal is no place to read more."""
+
+LoadOutput: TypeAlias = Callable[[ToolCall], Awaitable[str]]
+"""The whole result of a call, wherever it lies."""
+
+_STYLES = {
+    None: "$foreground-muted",
+    CallStatus.OK: "$text-success",
+    CallStatus.FAILED: "$text-error",
+    CallStatus.DENIED: "$text-warning",
+    CallStatus.INTERRUPTED: "$text-warning",
+}
+
+
+class ToolHead(Widget, can_focus=True):
+    """The line itself, cut to the width it has."""
+
+    def __init__(self, entry: Called) -> None:
+        super().__init__()
+        self._entry = entry
+        self.over = False
+        """The turn ended without an end of this call."""
+        self.now_s: float | None = None
+
+    @property
+    def status(self) -> CallStatus | None:
+        """How the call stands; None while it runs."""
+        if self._entry.call is not None:
+            return self._entry.call.status
+        return CallStatus.INTERRUPTED if self.over else None
+
+    def words(self) -> tuple[str, str, list[str]]:
+        """Name, what it is about, and the facts, the most important first."""
+        call = self._entry.call
+        if call is not None:
+            size = [size_words(call.result_chars or len(call.result))] if call.status is CallStatus.OK else []
+            took = [time_words(call.duration_ms)] if call.status is not CallStatus.DENIED else []
+            facts = [outcome(call), *size, *took]
+        elif self.over:
+            facts = ["interrupted"]
+        else:
+            elapsed_s = int(self.now_s - self._entry.started_s) if self.now_s is not None else 0
+            facts = [f"{elapsed_s} s"] if elapsed_s else []
+        return self._entry.name, about(self._entry), facts
+
+    def render(self) -> Content:
+        """Glyph, name, what it is about, facts; the least important left out where there is no room."""
+        name, subject, facts = self.words()
+        width = self.content_size.width
+        while len(facts) > 1 and len(name) + len(subject) + len(" · ".join(facts)) + 7 > max(width, 40):
+            facts.pop()
+        tail = "".join(f" · {fact}" for fact in facts)
+        room = max(8, width - len(name) - len(tail) - 4)
+        subject_content = Content(subject).truncate(room, ellipsis=True) if subject else Content("")
+        return Content.assemble(
+            (GLYPHS[self.status], _STYLES[self.status]),
+            (f" {printable(name)} ", "bold"),
+            subject_content,
+            (tail, "$foreground-muted"),
+        )
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The whole line, nothing cut off."""
+        name, subject, facts = self.words()
+        return " · ".join([f"{GLYPHS[self.status]} {name} {subject}".rstrip(), *facts]), "\n"
+
+
+class ToolCallView(Widget):
+    """A tool call. A click, or Enter when focused, opens and closes it; edits begin open at their diff."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
+
+    class Toggled(Message):
+        """It was opened or closed by hand: the reader wants to look at it."""
+
+    def __init__(self, entry: Called, *, load_output: LoadOutput | None) -> None:
+        super().__init__()
+        self._entry = entry
+        self._load_output = load_output
+        self._head = ToolHead(entry)
+        self._body: ToolBody | DiffView | None = None
+        self._tail: TextRows | None = None
+        self._ended = False
+
+    @property
+    def is_open(self) -> bool:
+        """Is more than the line shown?"""
+        return self._body is not None
+
+    def compose(self) -> ComposeResult:
+        """The line."""
+        yield self._head
+
+    def on_mount(self) -> None:
+        """Draw it."""
+        self.sync(now_s=None)
+
+    def sync(self, *, now_s: float | None, over: bool = False) -> None:
+        """Draw what is known now. now_s: the time to count to while it runs. over: the turn ended."""
+        self._head.now_s, self._head.over = now_s, over
+        self._head.refresh(layout=False)
+        if self._entry.call is None:
+            self._show_tail(self._entry.output if not over else "")
+        elif not self._ended:
+            self._ended = True
+            self._show_tail("")
+            if self._body is not None:
+                self.set_open(False)
+                self.set_open(True)
+            elif self._entry.call.diff:
+                self._body = DiffView(self._entry.call.diff, classes="tool-body")
+                self.mount(self._body)
+
+    def _show_tail(self, output: str) -> None:
+        """The last lines of what a running tool says."""
+        if not output.strip():
+            if self._tail is not None:
+                self._tail.remove()
+                self._tail = None
+            return
+        lines = printable(output).rstrip("\n").split("\n")[-TAIL_LINES_SHOWN:]
+        shown = [TextLine(cut_line(line, 200)) for line in lines]
+        if self._tail is None:
+            self._tail = TextRows(shown, classes="tool-tail")
+            self.mount(self._tail)
+        else:
+            self._tail.set_lines(shown)
+
+    def set_open(self, is_open: bool) -> None:
+        """Show the whole, or the line alone."""
+        if self._body is not None:
+            self._body.remove()
+            self._body = None
+        if is_open:
+            self._body = ToolBody(self._entry, load_output=self._load_output)
+            self.mount(self._body)
+
+    def action_open_close(self) -> None:
+        """Open or close."""
+        self.post_message(self.Toggled())
+        self.set_open(not self.is_open)
+
+    def on_click(self, event: events.Click) -> None:
+        """Open or close."""
+        if event.widget is self._head:
+            event.stop()
+            self.action_open_close()
+
+
+class ToolBody(Widget):
+    """Input and output of a call: the diff where it has one, else arguments; then what the model heard."""
+
+    def __init__(self, entry: Called, *, load_output: LoadOutput | None) -> None:
+        super().__init__(classes="tool-body")
+        self._entry = entry
+        self._load_output = load_output
+
+    def compose(self) -> ComposeResult:
+        """Input, then output."""
+        call = self._entry.call
+        if call is not None and call.diff:
+            yield DiffView(call.diff)
+        elif text := input_text(self._entry):
+            yield TextRows(_cut_lines(printable(text).split("\n")), classes="tool-input")
+        if call is None:
+            return
+        lines = printable(call.result).rstrip("\n").split("\n")
+        yield TextRows(_cut_lines(lines[:OUTPUT_LINES_SHOWN]), classes="tool-output")
+        if more := self._more_words(call, lines):
+            yield MoreLine(more)
+
+    def _more_words(self, call: ToolCall, lines: list[str]) -> str:
+        """What is left out; empty where nothing is."""
+        hidden = len(lines) - OUTPUT_LINES_SHOWN
+        if call.result_blob is not None:
+            return f"… all of it: {size_words(call.result_chars)}"
+        if hidden > 0:
+            return f"… {counted(hidden, 'more line')}"
+        if any(len(line) > LINE_CHARS_MAX for line in lines):
+            return "… whole lines"
+        return ""
+
+    def on_more_line_pressed(self, event: MoreLine.Pressed) -> None:
+        """Show the whole output in a box that scrolls."""
+        event.stop()
+        self._show_whole(event.line)
+
+    @work(exclusive=True)
+    async def _show_whole(self, line: MoreLine) -> None:
+        call = self._entry.call
+        if call is None:
+            return
+        line.set_text("… reading")
+        text = call.result
+        if call.result_blob is not None and self._load_output is not None:
+            try:
+                text = await self._load_output(call)
+            except (RagforgeError, OSError) as error:
+                line.set_text(f"… the whole output cannot be read: {error}")
+                return
+        rows = TextRows(cut_line(printable(text).rstrip("\n"), WHOLE_CHARS_MAX))
+        await self.query_one(".tool-output").remove()
+        await line.remove()
+        await self.mount(VerticalScroll(rows, classes="tool-whole"))
+
+
+def input_text(entry: Called) -> str:
+    """The arguments for reading: a command alone, else a line each, long ones below their name."""
+    if set(entry.args) == {"command"}:
+        return f"$ {entry.args['command']}"
+    return "\n".join(_argument_lines(entry.args.items()))
+
+
+def _argument_lines(items: Iterable[tuple[str, object]]) -> Iterable[str]:
+    for name, value in items:
+        text = str(value)
+        yield f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
+
+
+def _cut_lines(lines: list[str]) -> list[TextLine]:
+    return [TextLine(cut_line(line, LINE_CHARS_MAX)) for line in lines]

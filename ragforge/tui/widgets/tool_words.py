@@ -1,0 +1,111 @@
+"""A tool call in a few words: what it was about and what came of it. Pure functions."""
+
+import re
+
+from ragforge.domain.turns import CallStatus, ToolCall
+from ragforge.tui.widgets.printable import one_line
+from ragforge.tui.widgets.turn_record import Called
+
+GLYPHS = {
+    None: "…",
+    CallStatus.OK: "✓",
+    CallStatus.FAILED: "✗",
+    CallStatus.DENIED: "⊘",
+    CallStatus.INTERRUPTED: "■",
+}
+_ABOUT = ("command", "pattern", "path", "query", "url")
+_EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (-?\d+)\b", re.IGNORECASE)
+_COUNTED = {"read": "line", "grep": "match", "glob": "file", "list": "entry"}
+_PLURALS = {"match": "matches", "entry": "entries"}
+
+
+def about(entry: Called) -> str:
+    """What the call is about: its path, pattern or command, on one line."""
+    if entry.summary:
+        return one_line(entry.summary)
+    args = entry.args
+    found = [one_line(str(args[key])) for key in _ABOUT if args.get(key)]
+    if found and entry.name == "grep" and args.get("path"):
+        return f"{found[0]} in {one_line(str(args['path']))}"
+    if found:
+        return found[0]
+    return one_line(", ".join(f"{key}={value}" for key, value in args.items()))
+
+
+def outcome(call: ToolCall) -> str:
+    """What came of it, e.g. "42 lines", "+3 -1", "exit 1", "denied"."""
+    match call.status:
+        case CallStatus.DENIED:
+            return "denied"
+        case CallStatus.INTERRUPTED:
+            return "interrupted"
+        case CallStatus.FAILED:
+            return _exit_words(call.result) or "failed"
+        case CallStatus.OK:
+            return _success_words(call)
+
+
+def _success_words(call: ToolCall) -> str:
+    if call.diff:
+        added, removed = diff_counts(call.diff)
+        return f"+{added} -{removed}"
+    if call.name == "shell":
+        return _exit_words(call.result) or "done"
+    if noun := _COUNTED.get(call.name):
+        whole = call.result_blob is None
+        return counted(count_lines(call.result), noun) if whole else "long"
+    return counted(count_lines(call.result), "line")
+
+
+def _exit_words(result: str) -> str:
+    """The exit code where the first or the last line tells it."""
+    lines = result.strip().splitlines()
+    for line in (lines[0], lines[-1]) if lines else ():
+        if found := _EXIT.search(line):
+            return f"exit {found[1]}"
+    return ""
+
+
+def count_lines(text: str) -> int:
+    """Lines that hold something; the last needs no newline."""
+    return sum(1 for line in text.split("\n") if line.strip())
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `3 matches`."""
+    return f"{number:,} {noun if number == 1 else _PLURALS.get(noun, noun + 's')}"
+
+
+def diff_counts(diff: str) -> tuple[int, int]:
+    """Lines added and removed by a unified diff, its headers not counted."""
+    added = removed = 0
+    in_hunk = False
+    for line in diff.split("\n"):
+        if line.startswith("@@"):
+            in_hunk = True
+        elif line.startswith("--- ") and not in_hunk:
+            continue
+        elif in_hunk:
+            added += line.startswith("+")
+            removed += line.startswith("-")
+    return added, removed
+
+
+def size_words(chars: int) -> str:
+    """`840 B`, `12 KB`, `1.2 MB`: characters stand for bytes here."""
+    if chars < 1000:
+        return f"{chars} B"
+    if chars < 1_000_000:
+        return f"{chars / 1000:.0f} KB"
+    return f"{chars / 1_000_000:.1f} MB"
+
+
+def time_words(ms: float) -> str:
+    """`35 ms`, `1.2 s`, `2 m 5 s`."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    if ms < 60_000:
+        seconds = ms / 1000
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    return f"{minutes} m {seconds} s"

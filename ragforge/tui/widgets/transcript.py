@@ -1,0 +1,234 @@
+"""The conversation as it is seen: takes the events of a turn, and stored turns."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
+from typing import TypeAlias
+
+from textual import events, work
+from textual.app import ComposeResult
+from textual.selection import Selection
+from textual.timer import Timer
+from textual.widget import Widget
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.events import AgentEvent, Notice, TurnStarted, UsageUpdated
+from ragforge.domain.turns import Step, ToolCall, Turn
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
+from ragforge.tui.widgets.turn_list import BATCH_TURNS, TurnList
+from ragforge.tui.widgets.turn_record import Noted, StoredTurns, TurnRecord, records_of
+
+FLUSH_S = 0.05
+"""How often the screen takes in what has streamed: faster than this nobody sees, but the keys feel it."""
+
+LoadBefore: TypeAlias = Callable[[str, int], Awaitable[StoredTurns]]
+"""The `count` turns before the one with this id, oldest first; none at the root."""
+
+
+class NewBelow(PlainText):
+    """Shown while there is something new below what is being read; a click goes there."""
+
+    ALLOW_SELECT = False
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Nothing: it is a label."""
+        return None
+
+
+class Transcript(Widget):
+    """The conversation. Stays at the end while there, else where the reader is.
+
+    load_before: gives older turns when the reader comes near the oldest known.
+    load_output: gives the whole output of a call whose `result` was cut.
+    clock: seconds that only grow, for running times and countdowns.
+    """
+
+    def __init__(
+        self,
+        *,
+        load_before: LoadBefore | None = None,
+        load_output: LoadOutput | None = None,
+        clock: Callable[[], float] = monotonic,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self._load_before = load_before
+        self._clock = clock
+        self._turns = TurnList(load_output=load_output)
+        self._new_below = NewBelow("↓ new output below · End")
+        self._live: TurnRecord | None = None
+        self._changed: set[int] = set()
+        self._flush_timer: Timer | None = None
+        self._tick_timer: Timer | None = None
+        self._has_older = load_before is not None
+
+    def compose(self) -> ComposeResult:
+        """The turns, and the line that lies over them when there is something new."""
+        yield self._turns
+        self._new_below.display = False
+        yield self._new_below
+
+    def on_mount(self) -> None:
+        """Start the clock; it runs only while a turn does."""
+        self._tick_timer = self.set_interval(1.0, self.tick, pause=True)
+
+    @property
+    def following(self) -> bool:
+        """Does the view stay at the end?"""
+        return self._turns.following
+
+    @property
+    def turns(self) -> TurnList:
+        """The scrolling part."""
+        return self._turns
+
+    async def load(self, turns: Sequence[Turn], steps: Sequence[Step], calls: Sequence[ToolCall]) -> None:
+        """Show stored turns, oldest first, instead of what is shown. None clears."""
+        self._live = None
+        self._changed.clear()
+        self._has_older = self._load_before is not None and bool(turns)
+        self._new_below.display = False
+        await self._turns.show_newest(records_of(StoredTurns(turns, steps, calls)))
+
+    def show(self, event: AgentEvent) -> None:
+        """Take in what happens. The screen follows within `FLUSH_S`."""
+        now_s = self._clock()
+        if isinstance(event, UsageUpdated):
+            return  # the status line's
+        if isinstance(event, TurnStarted):
+            self._begin(event.turn)
+            return
+        if isinstance(event, Notice) and self._live is None:
+            self.say(event.text)
+        if self._live is None:
+            return
+        entry = self._live.apply(event, now_s=now_s)
+        if entry is not None:
+            self._changed.add(self._live.index_of(entry))
+        self._changed.add(len(self._live.entries) - 2)  # a thought ends when the next entry begins
+        if not self._live.running:
+            self._changed.update(range(len(self._live.entries)))
+        if not self._turns.following:
+            self._new_below.display = True
+        self._flush_soon()
+
+    def say(self, text: str) -> None:
+        """Show a line that is no part of the conversation, below what there is."""
+        if self._live is not None:
+            self.show(Notice(text))
+            return
+        if not self._turns.records:
+            self._turns.append(TurnRecord(None))
+        record = self._turns.records[-1]
+        record.entries.append(Noted(text))
+        if view := self._turns.view_of(record):
+            view.sync(now_s=None, changed=frozenset())
+
+    def _begin(self, turn: Turn) -> None:
+        self.flush()
+        self._live = TurnRecord(turn)
+        self._turns.append(self._live)
+        if self._tick_timer is not None:
+            self._tick_timer.resume()
+
+    def _flush_soon(self) -> None:
+        if self._flush_timer is None and self.is_attached:
+            self._flush_timer = self.set_timer(FLUSH_S, self.flush)
+
+    def flush(self) -> None:
+        """Draw what has been taken in."""
+        if self._flush_timer is not None:
+            self._flush_timer.stop()
+            self._flush_timer = None
+        if self._live is None:
+            return
+        changed, self._changed = frozenset(self._changed), set()
+        view = self._turns.view_of(self._live)
+        if view is not None:
+            view.sync(now_s=self._clock(), changed=changed)
+        if not self._live.running:
+            self._live = None
+            if self._tick_timer is not None:
+                self._tick_timer.pause()
+
+    def tick(self) -> None:
+        """Count on what is running."""
+        view = self._turns.view_of(self._live) if self._live is not None else None
+        if view is not None:
+            view.tick(now_s=self._clock())
+
+    async def action_end(self) -> None:
+        """Go to the newest output and follow it."""
+        self._new_below.display = False
+        await self._turns.show_newest()
+
+    def action_home(self) -> None:
+        """Go to the oldest turn that is mounted."""
+        self._turns.scroll_home(animate=False)
+
+    def action_page_up(self) -> None:
+        """Go back a page."""
+        self._turns.scroll_page_up(animate=False)
+
+    def action_page_down(self) -> None:
+        """Go on a page."""
+        self._turns.scroll_page_down(animate=False)
+
+    def action_line_up(self) -> None:
+        """Go back a line."""
+        self._turns.scroll_up(animate=False)
+
+    def action_line_down(self) -> None:
+        """Go on a line."""
+        self._turns.scroll_down(animate=False)
+
+    def action_toggle_last_tool(self) -> None:
+        """Open the last tool call, or close it."""
+        if calls := self._tool_calls():
+            calls[-1].action_open_close()
+
+    def action_toggle_all_tools(self) -> None:
+        """Open all mounted tool calls, or close them where all are open."""
+        calls = self._tool_calls()
+        is_open = not all(call.is_open for call in calls)
+        for call in calls:
+            call.set_open(is_open)
+
+    def _tool_calls(self) -> list[ToolCallView]:
+        return [call for view in self._turns.views for call in view.tool_calls]
+
+    def on_tool_call_view_toggled(self, event: ToolCallView.Toggled) -> None:
+        """What the reader opens stays where it is."""
+        event.stop()
+        self._turns.hold()
+
+    async def on_click(self, event: events.Click) -> None:
+        """Go to the newest output."""
+        if event.widget is self._new_below:
+            event.stop()
+            await self.action_end()
+
+    def on_turn_list_moved(self, event: TurnList.Moved) -> None:
+        """Load what is older when it will soon be seen; forget what is new once it is seen."""
+        event.stop()
+        if self._turns.following:
+            self._new_below.display = False
+        if self._has_older and self._turns.near_top:
+            self._load_older()
+
+    @work(exclusive=True)
+    async def _load_older(self) -> None:
+        if self._load_before is None or not self._turns.records:
+            return
+        self._has_older = False  # until this has been answered
+        oldest = self._turns.records[0].turn
+        if oldest is None:
+            return
+        try:
+            stored = await self._load_before(oldest.id, BATCH_TURNS)
+        except (RagforgeError, OSError) as error:
+            self.notify(f"Older turns cannot be read: {error}", severity="error", markup=False)
+            return
+        if self._turns.records and self._turns.records[0].turn is oldest and stored.turns:
+            self._turns.prepend(records_of(stored))
+            self._has_older = True

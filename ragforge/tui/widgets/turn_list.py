@@ -1,0 +1,205 @@
+"""The part of the conversation that is mounted: a window of turns that scrolls and stays where one reads."""
+
+from collections.abc import Callable, Sequence
+
+from textual.containers import VerticalScroll
+from textual.geometry import Size
+from textual.layout import DockArrangeResult
+from textual.message import Message
+from textual.widget import Widget
+
+from ragforge.tui.typed import app_of, set_scroll_y
+from ragforge.tui.widgets.tool_line import LoadOutput
+from ragforge.tui.widgets.turn_record import TurnRecord
+from ragforge.tui.widgets.turn_view import TurnView
+
+WINDOW_TURNS = 12
+"""Turns that are mounted while the newest is followed: what is mounted is what costs."""
+BATCH_TURNS = 6
+WINDOW_TURNS_MAX = 24
+"""Turns that are mounted while reading back."""
+EXTEND_RETRY_S = 0.05
+
+
+class TurnList(VerticalScroll, can_focus=False):
+    """All turns are known as records; those around what is being read are mounted.
+
+    While `following`, the end stays in view whatever grows. Otherwise the first visible turn stays where
+    it is on the screen, whatever is mounted, unmounted or grows above it. Both are done in `arrange`,
+    before anything is drawn, so that nothing jumps.
+    """
+
+    class Moved(Message):
+        """The reader scrolled, or the window changed: older turns may be wanted, the end may be seen."""
+
+    def __init__(self, *, load_output: LoadOutput | None) -> None:
+        super().__init__()
+        self._load_output = load_output
+        self._records: list[TurnRecord] = []
+        self._views: list[TurnView] = []
+        self._first = 0
+        """Index of the first mounted record."""
+        self._following = True
+        self._held: tuple[Widget, int] | None = None
+        """The turn that stays in place, and its top's distance from the top of the screen."""
+        self._extending = False
+
+    @property
+    def records(self) -> Sequence[TurnRecord]:
+        """All known turns, oldest first."""
+        return self._records
+
+    @property
+    def views(self) -> Sequence[TurnView]:
+        """The mounted turns."""
+        return self._views
+
+    @property
+    def following(self) -> bool:
+        """Does the view stay at the end?"""
+        return self._following
+
+    @property
+    def near_top(self) -> bool:
+        """Would older turns soon be seen, and are all known ones mounted?"""
+        return self._first == 0 and self.scroll_y < self.size.height
+
+    def view_of(self, record: TurnRecord) -> TurnView | None:
+        """The record's view, where it is mounted."""
+        return next((view for view in reversed(self._views) if view.record is record), None)
+
+    async def show_newest(self, records: Sequence[TurnRecord] | None = None) -> None:
+        """Mount the newest turns and follow; with `records`, of these instead."""
+        if records is not None:
+            self._records = list(records)
+        first = max(0, len(self._records) - WINDOW_TURNS)
+        if records is not None or self._last < len(self._records):
+            old, self._views = self._views, [self._view(record) for record in self._records[first:]]
+            self._first = first
+            with app_of(self).batch_update():
+                await self.remove_children(old)
+                await self.mount_all(self._views)
+        self._follow()
+
+    def append(self, record: TurnRecord) -> None:
+        """Add the newest turn."""
+        at_end = self._last == len(self._records)
+        self._records.append(record)
+        if not at_end or (not self._following and len(self._views) >= WINDOW_TURNS_MAX):
+            return
+        view = self._view(record)
+        self._views.append(view)
+        self.mount(view)
+        if self._following:
+            self._drop_first(len(self._views) - WINDOW_TURNS)
+
+    def prepend(self, records: Sequence[TurnRecord]) -> None:
+        """Add older turns; they are mounted when the reader comes near."""
+        self._records[:0] = records
+        self._first += len(records)
+        self.extend()
+
+    def hold(self) -> None:
+        """Stay at what is seen now, until the reader goes to the end."""
+        self._following = False
+        self._hold_first_visible()
+
+    def extend(self) -> None:
+        """Mount more turns above or below where the reader comes near the edge of the window."""
+        if self._extending or not self.is_attached:
+            return
+        if app_of(self).animator.is_being_animated(self, "scroll_y"):
+            # The animation would take the view back to where it was before the window moved.
+            self.set_timer(EXTEND_RETRY_S, self.extend)
+            return
+        if self.scroll_y < self.size.height and self._first > 0:
+            self._extend(self._extend_up)
+        elif self.max_scroll_y - self.scroll_y < self.size.height and self._last < len(self._records):
+            self._extend(self._extend_down)
+
+    @property
+    def _last(self) -> int:
+        """Index after the last mounted record."""
+        return self._first + len(self._views)
+
+    def _view(self, record: TurnRecord) -> TurnView:
+        return TurnView(record, load_output=self._load_output)
+
+    def _extend(self, step: Callable[[], None]) -> None:
+        self._extending = True
+        step()
+        self.call_after_refresh(self._extended)
+
+    def _extended(self) -> None:
+        self._extending = False
+        self.post_message(self.Moved())
+        self.extend()
+
+    def _extend_up(self) -> None:
+        count = min(BATCH_TURNS, self._first)
+        views = [self._view(record) for record in self._records[self._first - count : self._first]]
+        self._first -= count
+        self._views[:0] = views
+        self.mount_all(views, before=0 if self.children else None)
+        if not self._following:
+            for view in self._views[WINDOW_TURNS_MAX:]:
+                view.remove()
+            del self._views[WINDOW_TURNS_MAX:]
+
+    def _extend_down(self) -> None:
+        views = [self._view(record) for record in self._records[self._last : self._last + BATCH_TURNS]]
+        self._views.extend(views)
+        self.mount_all(views)
+        self._drop_first(len(self._views) - WINDOW_TURNS_MAX)
+
+    def _drop_first(self, count: int) -> None:
+        if count <= 0:
+            return
+        for view in self._views[:count]:
+            view.remove()
+        del self._views[:count]
+        self._first += count
+
+    def _follow(self) -> None:
+        self._following, self._held = True, None
+        self.scroll_end(animate=False)
+        self.post_message(self.Moved())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The reader scrolled: follow again at the very end, else hold what is seen."""
+        super().watch_scroll_y(old_value, new_value)
+        self._following = new_value >= self.max_scroll_y and self._last == len(self._records)
+        self._hold_first_visible()
+        self.extend()
+        self.post_message(self.Moved())
+
+    def _hold_first_visible(self) -> None:
+        self._held = None
+        if self._following:
+            return
+        for view in self._views:
+            region = view.virtual_region
+            if region.bottom > self.scroll_y and region.height:
+                self._held = (view, region.y - round(self.scroll_y))
+                return
+
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
+        """Lay out the turns, and scroll so that the end, or what is being read, stays where it is.
+
+        Textual reads the scroll offset after this call, so nothing is ever drawn at the wrong place.
+        """
+        result = super().arrange(size, optimal)
+        wanted = self._wanted_scroll(size, result)
+        if wanted is not None and wanted != self.scroll_y:
+            # Without watchers: the reader did not scroll, and watchers would ask for another layout.
+            set_scroll_y(self, float(wanted))
+        return result
+
+    def _wanted_scroll(self, size: Size, result: DockArrangeResult) -> int | None:
+        if self._following:
+            return max(0, result.total_region.bottom - size.height)
+        if self._held is None:
+            return None
+        held, distance = self._held
+        top = next((item.region.y for item in result.placements if item.widget is held), None)
+        return None if top is None else max(0, top - distance)

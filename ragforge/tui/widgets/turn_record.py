@@ -1,0 +1,204 @@
+"""What is known of a turn, in the order in which it is shown; made from events or from the store."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+from ragforge.domain.events import (
+    AgentEvent,
+    Notice,
+    RetryWaiting,
+    StepStarted,
+    TextDelta,
+    ThoughtDelta,
+    ToolEnded,
+    ToolOutput,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+    UsageUpdated,
+)
+from ragforge.domain.json import JsonObject
+from ragforge.domain.turns import Step, ToolCall, Turn, TurnStatus
+
+LIVE_OUTPUT_CHARS_MAX = 64_000
+"""Output of a running tool that is kept for the eye; the whole arrives with its end."""
+
+
+@dataclass(slots=True)
+class Said:
+    """A piece of the answer, as Markdown."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class Thought:
+    """What the model thought. `seconds` is None while it thinks, and where it was not measured."""
+
+    text: str
+    started_s: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Called:
+    """A tool call: running while `call` is None."""
+
+    call_id: str
+    name: str
+    args: JsonObject
+    summary: str = ""
+    output: str = ""
+    started_s: float = 0.0
+    call: ToolCall | None = None
+
+
+@dataclass(slots=True)
+class Noted:
+    """A line that is no part of the conversation."""
+
+    text: str
+
+
+Entry: TypeAlias = Said | Thought | Called | Noted
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurns:
+    """Turns of one path, oldest first, with their steps and calls in any order."""
+
+    turns: Sequence[Turn]
+    steps: Sequence[Step] = ()
+    calls: Sequence[ToolCall] = ()
+
+
+@dataclass(slots=True)
+class TurnRecord:
+    """A turn and what it consists of; without a turn, lines said before the first one.
+
+    `retry` is set while the provider waits.
+    """
+
+    turn: Turn | None
+    entries: list[Entry] = field(default_factory=list[Entry])
+    retry: RetryWaiting | None = None
+    retry_started_s: float = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Is it still going on?"""
+        return self.turn is not None and self.turn.status is TurnStatus.RUNNING
+
+    def apply(self, event: AgentEvent, *, now_s: float) -> Entry | None:
+        """Take the event in. Returns the entry that is new or has changed, if one has."""
+        if not isinstance(event, UsageUpdated | Notice):
+            self.retry = None
+        if not isinstance(event, ThoughtDelta | UsageUpdated):
+            self._end_thought(now_s)
+        match event:
+            case TurnStarted(turn) | TurnEnded(turn):
+                self.turn = turn
+                return None
+            case TextDelta(text):
+                return self._say(text)
+            case ThoughtDelta(text):
+                return self._think(text, now_s)
+            case ToolStarted(call_id, name, args, summary):
+                return self._add(Called(call_id, name, args, summary, started_s=now_s))
+            case ToolOutput(call_id, text):
+                return self._output(call_id, text)
+            case ToolEnded(call):
+                return self._ended(call, now_s)
+            case RetryWaiting():
+                self.retry, self.retry_started_s = event, now_s
+                return None
+            case Notice(text):
+                return self._add(Noted(text))
+            case StepStarted() | UsageUpdated():
+                return None
+            case _:
+                assert_never(event)
+
+    def index_of(self, entry: Entry) -> int:
+        """Its place among the entries."""
+        for index in range(len(self.entries) - 1, -1, -1):
+            if self.entries[index] is entry:
+                return index
+        raise ValueError("not an entry of this turn")
+
+    def _add(self, entry: Entry) -> Entry:
+        self.entries.append(entry)
+        return entry
+
+    def _say(self, text: str) -> Entry:
+        last = self.entries[-1] if self.entries else None
+        if isinstance(last, Said):
+            last.text += text
+            return last
+        return self._add(Said(text))
+
+    def _think(self, text: str, now_s: float) -> Entry:
+        last = self.entries[-1] if self.entries else None
+        if isinstance(last, Thought) and last.seconds is None:
+            last.text += text
+            return last
+        return self._add(Thought(text, started_s=now_s))
+
+    def _end_thought(self, now_s: float) -> None:
+        last = self.entries[-1] if self.entries else None
+        if isinstance(last, Thought) and last.started_s is not None and last.seconds is None:
+            last.seconds = now_s - last.started_s
+
+    def _called(self, call_id: str) -> Called | None:
+        found = (e for e in reversed(self.entries) if isinstance(e, Called) and e.call_id == call_id)
+        return next(found, None)
+
+    def _output(self, call_id: str, text: str) -> Entry | None:
+        entry = self._called(call_id)
+        if entry is not None:
+            entry.output = (entry.output + text)[-LIVE_OUTPUT_CHARS_MAX:]
+        return entry
+
+    def _ended(self, call: ToolCall, now_s: float) -> Entry:
+        entry = self._called(call.id)
+        if entry is None:
+            entry = Called(call.id, call.name, call.args, started_s=now_s)
+            self.entries.append(entry)
+        entry.call, entry.output = call, ""
+        return entry
+
+
+def records_of(stored: StoredTurns) -> list[TurnRecord]:
+    """The stored turns as records, in their order."""
+    return [
+        TurnRecord(
+            turn,
+            _entries(
+                turn,
+                sorted((s for s in stored.steps if s.turn_id == turn.id), key=lambda step: step.index),
+                [call for call in stored.calls if call.turn_id == turn.id],
+            ),
+        )
+        for turn in stored.turns
+    ]
+
+
+def _entries(turn: Turn, steps: Sequence[Step], calls: Sequence[ToolCall]) -> list[Entry]:
+    entries: list[Entry] = []
+    for step in steps:
+        if step.message.thoughts:
+            entries.append(Thought(step.message.thoughts))
+        if step.message.text:
+            entries.append(Said(step.message.text))
+        entries.extend(_calls(call for call in calls if call.step_index == step.index))
+    known = {step.index for step in steps}
+    entries.extend(_calls(call for call in calls if call.step_index not in known))
+    if turn.assistant and not any(isinstance(entry, Said) for entry in entries):
+        entries.append(Said(turn.assistant))
+    return entries
+
+
+def _calls(calls: Iterable[ToolCall]) -> list[Called]:
+    in_order = sorted(calls, key=lambda call: (call.step_index, call.position))
+    return [Called(call.id, call.name, call.args, call=call) for call in in_order]

@@ -1,0 +1,132 @@
+"""One turn on the screen: the person's words and all that followed."""
+
+from typing import TypeAlias, assert_never
+
+from textual.app import ComposeResult
+from textual.widget import Widget
+
+from ragforge.domain.messages import text_of
+from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.notices import NoticeLine, RetryLine, TurnEndLine, end_words
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.thoughts import ThoughtsView
+from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
+from ragforge.tui.widgets.turn_record import Called, Entry, Noted, Said, Thought, TurnRecord
+
+EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine
+
+USER_CHARS_SHOWN = 20_000
+"""Of what the person said; the rest is stored and was sent, but would slow the screen."""
+
+
+class UserWords(PlainText):
+    """What the person said."""
+
+
+class TurnView(Widget):
+    """Draws a `TurnRecord`; `sync` after the record has changed."""
+
+    def __init__(self, record: TurnRecord, *, load_output: LoadOutput | None) -> None:
+        super().__init__()
+        self.record = record
+        self._load_output = load_output
+        self._views: list[EntryView] = []
+        self._retry: RetryLine | None = None
+        self._end: TurnEndLine | None = None
+        self._ready = False
+        """Until its own children stand, nothing may be mounted: it would come before them."""
+
+    def compose(self) -> ComposeResult:
+        """The person's words; what follows is mounted by `sync`."""
+        if self.record.turn is None:
+            return
+        text = text_of(self.record.turn.user)
+        shown = text[:USER_CHARS_SHOWN]
+        if len(text) > len(shown):
+            shown += f"\n… {len(text) - len(shown):,} more characters"
+        yield UserWords(shown)
+
+    def on_mount(self) -> None:
+        """Draw what is known."""
+        self._ready = True
+        self.sync(now_s=None)
+
+    def sync(self, *, now_s: float | None, changed: frozenset[int] | None = None) -> None:
+        """Draw what has changed: the entries with these indexes, or all.
+
+        now_s: the time to count to; None draws no running times.
+        """
+        if not self._ready:
+            return
+        new = self.record.entries[len(self._views) :]
+        for index, view in enumerate(self._views):
+            if changed is None or index in changed:
+                self._sync_entry(view, self.record.entries[index], now_s=now_s)
+        for entry in new:
+            view = self._view_of(entry)
+            self._views.append(view)
+            self.mount(view, before=self._retry)
+        self._sync_retry(now_s=now_s)
+        self._sync_end()
+
+    @property
+    def tool_calls(self) -> list[ToolCallView]:
+        """Its tool calls, in order."""
+        return [view for view in self._views if isinstance(view, ToolCallView)]
+
+    def tick(self, *, now_s: float) -> None:
+        """Count on what is running."""
+        running = {
+            index
+            for index, entry in enumerate(self.record.entries)
+            if (isinstance(entry, Called) and entry.call is None)
+            or (isinstance(entry, Thought) and entry.seconds is None)
+        }
+        self.sync(now_s=now_s, changed=frozenset(running))
+
+    def _view_of(self, entry: Entry) -> EntryView:
+        match entry:
+            case Said():
+                return AnswerView(entry.text)
+            case Thought():
+                return ThoughtsView(entry)
+            case Called():
+                return ToolCallView(entry, load_output=self._load_output)
+            case Noted():
+                return NoticeLine(entry.text)
+            case _:
+                assert_never(entry)
+
+    def _sync_entry(self, view: EntryView, entry: Entry, *, now_s: float | None) -> None:
+        match view:
+            case AnswerView():
+                if isinstance(entry, Said):
+                    view.show_text(entry.text)
+            case ThoughtsView():
+                view.sync(now_s=now_s)
+            case ToolCallView():
+                view.sync(now_s=now_s, over=not self.record.running)
+            case NoticeLine():
+                pass
+            case _:
+                assert_never(view)
+
+    def _sync_retry(self, *, now_s: float | None) -> None:
+        event = self.record.retry
+        if self._retry is not None and self._retry.event is not event:
+            self._retry.remove()
+            self._retry = None
+        if event is None:
+            return
+        waited_s = now_s - self.record.retry_started_s if now_s is not None else 0.0
+        if self._retry is None:
+            self._retry = RetryLine(event, waited_s=waited_s)
+            self.mount(self._retry)
+        else:
+            self._retry.tick(waited_s=waited_s)
+
+    def _sync_end(self) -> None:
+        turn = self.record.turn
+        if turn is not None and self._end is None and (words := end_words(turn)):
+            self._end = TurnEndLine(words, classes=f"-{turn.status}")
+            self.mount(self._end)
