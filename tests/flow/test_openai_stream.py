@@ -331,6 +331,37 @@ async def test_after_the_finish_reason_a_missing_end_loses_nothing(server, provi
     assert ended(events).message.text == "whole"
 
 
+@pytest.mark.parametrize("done", [True, False])
+async def test_a_server_that_forgets_to_hang_up_does_not_spoil_its_answer(server, done):
+    provider = provider_for(server, idle_timeout_s=30.0 if done else 0.5)
+    server.script(Reply(text=("whole",), done=done, end=End.HANG))
+    events = await asyncio.wait_for(ask(provider, say("go")), 20.0)
+    assert ended(events).finish is FinishReason.STOP
+    await server.wait_for(lambda seen: seen.hangups == 1)
+
+
+async def test_steps_share_a_connection():
+    ports: set[int] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ports.add(writer.get_extra_info("peername")[1])
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
+            body = sse(delta("stop", content="hi")) + sse("[DONE]")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
+            writer.write(b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        steady = OpenAICompatibleProvider(
+            "m", name="x", base_url=url, api_key=None, key_source="", load_blob=load_blob
+        )
+        for _ in range(3):
+            assert ended(await ask(steady, say("go"))).message.text == "hi"
+        assert len(ports) == 1
+        await steady.close()
+
+
 @pytest.mark.parametrize("end", [End.CUT, End.RESET])
 async def test_a_connection_that_breaks_amid_the_answer_is_an_error_and_is_not_tried_again(
     server, provider, end

@@ -115,6 +115,6 @@ async def test_whatever_the_history_a_strict_server_takes_it(system, history):
     async def no_blob(digest: str) -> bytes:
         raise AssertionError(digest)
 
-    messages = (*history, UserMessage((TextPart("and now?"),)))
+    messages = (UserMessage((TextPart("first"),)), *history)
     body = await to_chat(ModelRequest(system, messages), provider="p", model="m", load_blob=no_blob)
     assert why_refused(body) == ""

@@ -6,7 +6,7 @@ against a stand-in. What differs between them lies in errors.py and limits.py.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -18,13 +18,16 @@ from ragforge.domain.events import ModelEvent
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest
 from ragforge.providers.openai_compatible import errors
-from ragforge.providers.openai_compatible.answer import Answer, StreamError
+from ragforge.providers.openai_compatible.answer import DONE, Answer, StreamError
 from ragforge.providers.openai_compatible.convert import chars_of, encode, to_chat
 from ragforge.providers.openai_compatible.http import Http, read
 from ragforge.providers.openai_compatible.limits import ask_window, limits_of
 from ragforge.providers.pump import StreamSilent, pump
 from ragforge.providers.retry import Retryable, RetryPolicy, retried
 from ragforge.providers.sse import EventDecoder, EventTooLong
+
+END_TIMEOUT_S = 1.0
+"""How long a connection may take to end once the answer has."""
 
 
 class OpenAICompatibleProvider:
@@ -111,21 +114,24 @@ class OpenAICompatibleProvider:
         data = await asyncio.to_thread(encode, body)
         answer = Answer(provider=self.name, model=self.model, request_chars=chars_of(body))
         try:
-            async with aclosing(
-                pump(self._payloads(data, answer), idle_timeout_s=self._idle_timeout_s)
-            ) as arrived:
+            async with aclosing(pump(self._payloads(data), idle_timeout_s=self._idle_timeout_s)) as arrived:
                 async for payloads in arrived:
                     for payload in payloads:
                         for event in answer.take(payload):
                             yield event
+        # What ends after the reason to stop, in whatever way, has taken no word along.
         except StreamSilent as error:
-            raise errors.silent(self._service, error.idle_timeout_s) from error
+            if not answer.finished:
+                raise errors.silent(self._service, error.idle_timeout_s) from error
+        except Retryable:
+            if not answer.finished:
+                raise
         except StreamError as error:
             raise errors.failed_in_stream(self._service, error.body) from error
         for event in answer.end():
             yield event
 
-    async def _payloads(self, data: bytes, answer: Answer) -> AsyncIterator[list[str]]:
+    async def _payloads(self, data: bytes) -> AsyncIterator[list[str]]:
         """What the stream brings, one list a piece of network; an empty one is a sign of life."""
         url = f"{self._base_url}/chat/completions"
         async with self._http.request("POST", url, data, timeout_s=None) as response:
@@ -136,17 +142,21 @@ class OpenAICompatibleProvider:
             if content_type not in ("text/event-stream", ""):
                 yield [self._whole_answer(content_type, await read(response))]
                 return
-            decoder = EventDecoder()
+            decoder, chunks = EventDecoder(), response.aiter_bytes()
             try:
-                async for chunk in response.aiter_bytes():
-                    yield decoder.feed(chunk)
+                async for chunk in chunks:
+                    payloads = decoder.feed(chunk)
+                    yield payloads
+                    if DONE in payloads:
+                        break
             except EventTooLong as error:
                 raise AnswerUnusable(f"{self.name} sent a piece of an answer too long to read.") from error
-            except Exception:
-                # A connection that breaks after the reason to stop has taken no word along.
-                if not answer.finished:
-                    raise
             yield decoder.flush()
+            # Read to its end a connection serves the next step too; but not every server ends it.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(END_TIMEOUT_S):
+                    async for _ in chunks:
+                        pass
 
     def _whole_answer(self, content_type: str, body: str) -> str:
         """The body, where a server that does not stream sent the answer, or an error, in one piece."""

@@ -25,6 +25,9 @@ from ragforge.domain.usage import Usage
 CHARS_PER_TOKEN = 4
 """For the estimate where a server counts nothing. English and code lie between 3 and 4."""
 
+DONE = "[DONE]"
+"""The payload that ends a stream."""
+
 THOUGHT_FIELDS = ("reasoning_content", "reasoning")
 """llama-server, vLLM, LM Studio and DeepSeek say the first, Ollama and OpenRouter the second."""
 
@@ -74,7 +77,7 @@ class Answer:
 
     def take(self, payload: str) -> Iterator[ModelEvent]:
         """The events of one payload. Raises AnswerUnusable when it is no chunk, StreamError for an error."""
-        if payload.strip() == "[DONE]":
+        if payload.strip() == DONE:
             return
         chunk = _decode(payload)
         if chunk.get("error"):

@@ -155,7 +155,8 @@ def _what_it_says(service: Service, body: str) -> str:
         words = "a web page" + _title(body)
     if service.key:
         words = words.replace(service.key, "***")
-    return " ".join(words.split())[:WORDS_MAX]
+    line = " ".join(words.split())[:WORDS_MAX]
+    return line if not line or line.endswith((".", "!", "?")) else f"{line}."
 
 
 def _words(body: JsonValue) -> str:
