@@ -3,11 +3,19 @@
 import json
 from collections.abc import Sequence
 
-from ragforge.domain.turns import CallStatus, Step, ToolCall
+from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.index import index_call
-from ragforge.store.sqlite.rows import from_ms, images_from_json, images_to_json, storable, to_json, to_ms
-from ragforge.store.sqlite.turns import insert_step
+from ragforge.store.sqlite.rows import (
+    from_ms,
+    images_from_json,
+    images_to_json,
+    new_key,
+    storable,
+    to_json,
+    to_ms,
+)
+from ragforge.store.sqlite.turns import insert_step, set_status
 
 COLUMNS = (
     "id, step, position, name, args, status, result, started_at, duration_ms, result_chars, result_blob, "
@@ -43,10 +51,14 @@ class SqliteToolCalls:
 
 def _add(connection: Connection, call: ToolCall, step: Step) -> None:
     turn = insert_step(connection, step)
+    set_status(connection, turn, TurnStatus.RUNNING, where=(TurnStatus.WAITING,))
+    key = new_key(connection)
     connection.execute(
-        f"INSERT INTO tool_call (turn, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        f"INSERT INTO tool_call (key, turn, {COLUMNS}) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (id) DO NOTHING",
         (
+            key,
             turn,
             call.id,
             call.step_index,
@@ -65,7 +77,7 @@ def _add(connection: Connection, call: ToolCall, step: Step) -> None:
         ),
     )
     if connection.changes():
-        index_call(connection, connection.last_insert_rowid())
+        index_call(connection, key)
 
 
 def _call(row: Row) -> ToolCall:

@@ -1,7 +1,6 @@
 """What is wrong with a database, in sentences."""
 
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.index import Kind
 
 FINDINGS_MAX = 20
 
@@ -18,17 +17,20 @@ LAWS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Turn {} cannot be found by search.",
-        f"SELECT id FROM turn WHERE key * 8 + {Kind.TURN:d} NOT IN (SELECT id FROM words_docsize)",
+        "SELECT id FROM turn WHERE key NOT IN (SELECT id FROM words_docsize)",
     ),
     (
         "Tool call {} cannot be found by search.",
-        f"SELECT id FROM tool_call WHERE key * 8 + {Kind.CALL:d} NOT IN (SELECT id FROM words_docsize)",
+        "SELECT id FROM tool_call WHERE key NOT IN (SELECT id FROM words_docsize)",
     ),
     (
         "Row {} of the search index stands for nothing.",
-        "SELECT id FROM words_docsize WHERE NOT CASE id & 7 "
-        f"WHEN {Kind.TURN:d} THEN id >> 3 IN (SELECT key FROM turn) "
-        f"WHEN {Kind.CALL:d} THEN id >> 3 IN (SELECT key FROM tool_call) ELSE 0 END",
+        "SELECT id FROM words_docsize "
+        "WHERE id NOT IN (SELECT key FROM turn UNION ALL SELECT key FROM tool_call)",
+    ),
+    (
+        "Tool call {} has the key of a turn.",
+        "SELECT id FROM tool_call WHERE key IN (SELECT key FROM turn)",
     ),
 )
 

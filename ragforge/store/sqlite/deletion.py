@@ -2,7 +2,7 @@
 
 from ragforge.store.base import Deleted
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.index import Kind, index_call, index_turn, row_of
+from ragforge.store.sqlite.index import index_call, index_turn
 from ragforge.store.sqlite.rows import one
 
 OWN_TURNS = "SELECT key FROM turn WHERE session = :session"
@@ -65,14 +65,13 @@ def _hand_over(connection: Connection, heirs: dict[int, int]) -> None:
 
 
 def _remove(connection: Connection, turns: list[int], calls: list[int]) -> None:
-    rows = [row_of(turn, Kind.TURN) for turn in turns] + [row_of(call, Kind.CALL) for call in calls]
-    connection.executemany("DELETE FROM words WHERE rowid = ?", ((row,) for row in rows))
+    connection.executemany("DELETE FROM words WHERE rowid = ?", [(key,) for key in (*turns, *calls)])
     for sql in (
         "DELETE FROM tool_call WHERE turn = ?",
         "DELETE FROM step WHERE turn = ?",
         "DELETE FROM turn WHERE key = ?",
     ):
-        connection.executemany(sql, ((turn,) for turn in turns))
+        connection.executemany(sql, [(turn,) for turn in turns])
 
 
 def _calls(connection: Connection, turn: int) -> list[int]:

@@ -5,7 +5,6 @@ has a column with a weight of its own; the words said just before and after help
 """
 
 import json
-from enum import IntEnum
 from typing import Any
 
 from ragforge.domain.json import JsonValue
@@ -20,17 +19,8 @@ NEAR_CHARS_MAX = 1_000
 ARG_CHARS_MAX = 500
 CALLS_MAX = 200
 
-
-class Kind(IntEnum):
-    """What a row stands for; in its number the lowest three bits, in its scope `k<kind>`."""
-
-    TURN = 0
-    CALL = 1
-
-
-def row_of(key: int, kind: Kind) -> int:
-    """The number of the row of the index."""
-    return key * 8 + kind
+TURN = "kt"
+CALL = "kc"
 
 
 def index_turn(connection: Connection, turn: int) -> None:
@@ -50,8 +40,8 @@ def index_turn(connection: Connection, turn: int) -> None:
     tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
     _replace(
         connection,
-        row_of(turn, Kind.TURN),
-        scope=_scope(project, session, Kind.TURN),
+        turn,
+        scope=_scope(project, session, TURN),
         user=said(user)[:USER_CHARS_MAX],
         reply=assistant[:REPLY_CHARS_MAX],
         near=" ".join(said(text)[:NEAR_CHARS_MAX] for text in (before, after) if text),
@@ -74,8 +64,8 @@ def index_call(connection: Connection, call: int) -> None:
     session, project, started_at, name, args, result = found
     _replace(
         connection,
-        row_of(call, Kind.CALL),
-        scope=_scope(project, session, Kind.CALL),
+        call,
+        scope=_scope(project, session, CALL),
         user="",
         reply=cut_middle(result, RESULT_CHARS_MAX),
         near="",
@@ -120,8 +110,8 @@ def _paths(args: dict[str, Any]) -> list[str]:
     return [storable(path)[:ARG_CHARS_MAX]] if isinstance(path, str) else []
 
 
-def _scope(project: int, session: int, kind: Kind) -> str:
-    return f"p{project} s{session} k{kind}"
+def _scope(project: int, session: int, kind: str) -> str:
+    return f"p{project} s{session} {kind}"
 
 
 def _replace(

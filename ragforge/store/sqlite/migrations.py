@@ -4,7 +4,8 @@
 identifier that everything outside the store uses. Times are milliseconds since 1970 in UTC. What is
 short stands before what is long, so that reading the former never touches the latter.
 
-The rows of `words` are numbered `key * 8 + kind` (see `index.py`). It keeps no copy of the text.
+Turns and tool calls draw their keys from one sequence, because each key is also the number of a row of
+`words`, the full-text index: the higher, the newer. The index keeps no copy of the text.
 """
 
 from ragforge.store.sqlite.prepare import Schema
@@ -58,7 +59,6 @@ CREATE TABLE turn (
 ) STRICT;
 CREATE INDEX turn_session ON turn (session);
 CREATE INDEX turn_parent ON turn (parent);
-CREATE INDEX turn_running ON turn (session) WHERE status = 'running';
 
 CREATE TABLE step (
     turn INTEGER NOT NULL REFERENCES turn,

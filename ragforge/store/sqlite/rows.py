@@ -102,6 +102,17 @@ def one(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Row | N
     return next(connection.execute(sql, values), None)
 
 
+def new_key(connection: Connection) -> int:
+    """The next key of a turn or tool call; call it within the transaction that uses it."""
+    (key,) = next(
+        connection.execute(
+            "SELECT max((SELECT coalesce(max(key), 0) FROM turn), "
+            "(SELECT coalesce(max(key), 0) FROM tool_call)) + 1"
+        )
+    )
+    return key
+
+
 def key_of(connection: Connection, table: str, identifier: str) -> int:
     """The key of what has this id. Raises Conflict when it is not stored (any more)."""
     # The table's name is one of ours, never something from outside.

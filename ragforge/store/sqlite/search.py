@@ -1,13 +1,10 @@
 """Finding by words in SQLite: what is asked is reduced to its rare words, then ranked by BM25."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import apsw
 
 from ragforge.domain.search import Hit, HitKind, Query
-from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.index import Kind, call_line, said
+from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.index import call_line, said
 from ragforge.store.sqlite.rows import from_ms, one, to_ms
 from ragforge.store.sqlite.text import Cut, excerpt, keywords, tokenizer
 
@@ -17,17 +14,19 @@ ROWS_MAX = 10_000
 HITS_MAX = 1_000
 
 # scope, user, reply, near, tools, date: see index.py for why.
-RANK = "bm25(0.0, 1.0, 0.1, 0.3, 0.5, 0.3)"
+WEIGHTS = "0.0, 1.0, 0.1, 0.3, 0.5, 0.3"
 SEARCHED = "{user reply near tools date}"
 
 RANKED = f"""
-SELECT words.rowid, words.rank FROM words
-LEFT JOIN turn ON words.rowid & 7 = {Kind.TURN:d} AND turn.key = words.rowid >> 3
-LEFT JOIN tool_call ON words.rowid & 7 = {Kind.CALL:d} AND tool_call.key = words.rowid >> 3
-WHERE words MATCH :match AND rank MATCH '{RANK}'
-    AND (:since IS NULL OR coalesce(turn.started_at, tool_call.started_at) >= :since)
-ORDER BY words.rank LIMIT :limit
+SELECT rowid, bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH :match AND rowid >= :floor
 """
+
+SINCE = """
+AND coalesce((SELECT started_at FROM turn WHERE key = words.rowid),
+    (SELECT started_at FROM tool_call WHERE key = words.rowid)) >= :since
+"""
+
+BEST = "ORDER BY score, rowid DESC LIMIT :limit"
 
 TURN = """
 SELECT turn.id, session.id, session.title, turn.id, turn.depth, turn.started_at, session.cwd, '',
@@ -41,13 +40,6 @@ SELECT tool_call.id, session.id, session.title, turn.id, turn.depth, tool_call.s
 FROM tool_call JOIN turn ON turn.key = tool_call.turn JOIN session ON session.key = turn.session
 WHERE tool_call.key = ?
 """
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    kind: Kind
-    key: int
-    score: float
 
 
 class SqliteSearch:
@@ -67,18 +59,18 @@ def _search(connection: Connection, query: Query) -> list[Hit]:
     words = keywords(query.text, cut, limit=TERMS_MAX)
     if scope is None or not words or query.limit <= 0:
         return []
-    rare = _rarest(connection, scope, words)
-    rows = connection.execute(
-        RANKED,
-        {
-            "match": _expression(scope, rare),
-            "since": None if query.since is None else to_ms(query.since),
-            "limit": min(query.limit, HITS_MAX),
-        },
-    )
-    ranked = [_Ranked(Kind(row & 7), row >> 3, -rank) for row, rank in rows]
+    wanted = _expression(scope, _rarest(connection, scope, words))
+    values: dict[str, object] = {
+        "match": wanted,
+        "floor": _floor(connection, wanted),
+        "limit": min(query.limit, HITS_MAX),
+    }
+    if query.since is not None:
+        values["since"] = to_ms(query.since)
+    # Without a date nothing but the index is read.
+    ranked = list(connection.execute(f"{RANKED} {SINCE if 'since' in values else ''} {BEST}", values))
     stems = frozenset(words)
-    return [_hit(connection, found, stems, cut) for found in ranked]
+    return [_hit(connection, key, -score, stems, cut) for key, score in ranked]
 
 
 def _scope(connection: Connection, query: Query) -> list[str] | None:
@@ -124,31 +116,38 @@ def _count(connection: Connection, scope: list[str], word: str) -> int:
     return found[0] if found else 0
 
 
+def _floor(connection: Connection, expression: str) -> int:
+    """The lowest row to rank: words that are everywhere find the newest ROWS_MAX only."""
+    found = one(
+        connection,
+        "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+        (expression, ROWS_MAX - 1),
+    )
+    return found[0] if found else 0
+
+
 def _expression(scope: list[str], words: list[str]) -> str:
     """The question in FTS5's language. A word holds letters and digits alone, so quotes make it harmless."""
     wanted = " OR ".join(f'"{word}"' for word in words)
     return " AND ".join([*(f"scope : {token}" for token in scope), f"{SEARCHED} : ({wanted})"])
 
 
-def _hit(connection: Connection, ranked: _Ranked, stems: frozenset[str], cut: Cut) -> Hit:
-    row: Row | None = one(connection, TURN if ranked.kind is Kind.TURN else CALL, (ranked.key,))
+def _hit(connection: Connection, key: int, score: float, stems: frozenset[str], cut: Cut) -> Hit:
+    row = one(connection, TURN, (key,)) or one(connection, CALL, (key,))
     if row is None:
-        raise apsw.CorruptError(
-            f"the search index holds {ranked.kind.name} {ranked.key}, which is not stored"
-        )
-    fields: tuple[Any, ...] = row
-    identifier, session, title, turn, depth, at, cwd, tool, first, second = fields
+        raise apsw.CorruptError(f"the search index holds row {key}, which stands for nothing")
+    identifier, session, title, turn, depth, at, cwd, tool, first, second = row
     line = call_line(tool, first) if tool else said(first)
     piece = excerpt([line, second], stems, cut)
     return Hit(
-        kind=HitKind.TURN if ranked.kind is Kind.TURN else HitKind.TOOL_CALL,
+        kind=HitKind.TOOL_CALL if tool else HitKind.TURN,
         id=identifier,
         session_id=session,
         session_title=title,
         turn_id=turn,
         turn_index=depth,
         at=from_ms(at),
-        score=ranked.score,
+        score=score,
         text=piece.text,
         marks=piece.marks,
         cwd=cwd,

@@ -16,14 +16,14 @@ SCANNED_CHARS_MAX = 100_000
 # Control characters could move a terminal's cursor.
 CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
-Cut = Callable[[str], list["Token"]]
+Cut = Callable[[bytes], list[tuple[int, int, str]]]
+"""Cuts UTF-8 into (start, end, stem), places in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A word, its place in characters, and its stem."""
+class Found:
+    """A wanted word and its place, in characters."""
 
-    word: str
     start: int
     end: int
     stem: str
@@ -40,55 +40,53 @@ class Excerpt:
 def tokenizer(connection: Connection) -> Cut:
     """Cuts a text into words exactly as the index does."""
     cut = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-
-    def tokens(text: str) -> list[Token]:
-        encoded = text.encode()
-        found: list[Token] = []
-        byte_at = char_at = 0
-        for item in cut(encoded, apsw.FTS5_TOKENIZE_QUERY, None, include_colocated=False):
-            start, end, stem = item
-            char_start = char_at + len(encoded[byte_at:start].decode())
-            word = encoded[start:end].decode()
-            byte_at, char_at = end, char_start + len(word)
-            found.append(Token(word, char_start, char_at, stem))
-        return found
-
-    return tokens
+    return lambda text: cut(text, apsw.FTS5_TOKENIZE_QUERY, None, include_colocated=False)
 
 
 def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
-    """The words to look for, one a stem, without stop words unless there is nothing else."""
-    tokens = cut(storable(text)[:SCANNED_CHARS_MAX])
-    telling = [token for token in tokens if token.word.lower() not in STOP_WORDS]
-    words: dict[str, str] = {}
-    for token in telling or tokens:
-        if len(words) == limit:
+    """The words to look for, by their stems, without stop words unless there is nothing else."""
+    encoded = storable(text)[:SCANNED_CHARS_MAX].encode()
+    words = [(stem, encoded[start:end].decode()) for start, end, stem in cut(encoded)]
+    telling = [(stem, word) for stem, word in words if word.lower() not in STOP_WORDS]
+    chosen: dict[str, str] = {}
+    for stem, word in telling or words:
+        if len(chosen) == limit:
             break
-        words.setdefault(token.stem, token.word)
-    return words
+        chosen.setdefault(stem, word)
+    return chosen
 
 
 def excerpt(texts: list[str], stems: frozenset[str], cut: Cut) -> Excerpt:
     """The best piece of the text that holds most of the stems; of equals, the first."""
-    best, best_count, best_at = texts[0] if texts else "", 0, 0
+    best, best_count, best_at = texts[0], 0, 0
     for text in texts:
-        scanned = text[:SCANNED_CHARS_MAX]
-        count, at = _densest([token for token in cut(scanned) if token.stem in stems])
+        count, at = _densest(_find(text[:SCANNED_CHARS_MAX], stems, cut))
         if count > best_count:
-            best, best_count, best_at = scanned, count, at
+            best, best_count, best_at = text, count, at
     piece = _piece(best, best_at)
-    marks = tuple((token.start, token.end) for token in cut(piece) if token.stem in stems)
-    return Excerpt(piece, marks)
+    return Excerpt(piece, tuple((found.start, found.end) for found in _find(piece, stems, cut)))
 
 
-def _densest(found: list[Token]) -> tuple[int, int]:
+def _find(text: str, stems: frozenset[str], cut: Cut) -> list[Found]:
+    encoded = text.encode()
+    found: list[Found] = []
+    byte_at = char_at = 0
+    for start, end, stem in cut(encoded):
+        if stem in stems:
+            char_start = char_at + len(encoded[byte_at:start].decode())
+            byte_at, char_at = end, char_start + len(encoded[start:end].decode())
+            found.append(Found(char_start, char_at, stem))
+    return found
+
+
+def _densest(found: list[Found]) -> tuple[int, int]:
     """The most different stems within one excerpt, and where it begins."""
     best = (0, 0)
     last = 0
     held: dict[str, int] = {}
-    for token in found:
-        held[token.stem] = held.get(token.stem, 0) + 1
-        while token.end - found[last].start > EXCERPT_CHARS - EXCERPT_LEAD_CHARS and found[last] is not token:
+    for word in found:
+        held[word.stem] = held.get(word.stem, 0) + 1
+        while word.end - found[last].start > EXCERPT_CHARS - EXCERPT_LEAD_CHARS and found[last] is not word:
             leaving = found[last].stem
             held[leaving] -= 1
             if not held[leaving]:

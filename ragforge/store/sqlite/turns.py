@@ -15,6 +15,7 @@ from ragforge.store.sqlite.rows import (
     key_of,
     message_from_json,
     message_to_json,
+    new_key,
     one,
     storable,
     to_ms,
@@ -57,12 +58,39 @@ class SqliteTurns:
         await self._database.write(lambda connection: _start(connection, turn))
 
     async def save_step(self, step: Step) -> None:
-        """Keep a step; one that is stored stays as it is. Raises Conflict where its turn is not stored."""
-        await self._database.write(lambda connection: insert_step(connection, step))
+        """Keep a step whose call waits for consent, and let its turn wait; a stored step stays as it is.
+
+        Raises Conflict where its turn is not stored.
+        """
+
+        def write(connection: Connection) -> None:
+            turn = insert_step(connection, step)
+            set_status(connection, turn, TurnStatus.WAITING, where=(TurnStatus.RUNNING,))
+
+        await self._database.write(write)
 
     async def end(self, end: TurnEnd) -> None:
         """Keep how the turn ended, its last step and its text. Raises Conflict where it is not stored."""
         await self._database.write(lambda connection: _end(connection, end))
+
+    async def reopen(self, turn_id: str) -> None:
+        """Let a turn that ended or waits run on, and move its session's head to it.
+
+        Raises Conflict where it is not stored.
+        """
+
+        def write(connection: Connection) -> None:
+            turn = key_of(connection, "turn", turn_id)
+            connection.execute(
+                "UPDATE turn SET status = ?, ended_at = NULL, error = '' WHERE key = ?",
+                (TurnStatus.RUNNING, turn),
+            )
+            connection.execute(
+                "UPDATE session SET head = ? WHERE key = (SELECT session FROM turn WHERE key = ?)",
+                (turn, turn),
+            )
+
+        await self._database.write(write)
 
     async def get(self, turn_id: str) -> Turn | None:
         """The turn, or None."""
@@ -119,6 +147,16 @@ def insert_step(connection: Connection, step: Step) -> int:
     return turn
 
 
+def set_status(
+    connection: Connection, turn: int, status: TurnStatus, *, where: tuple[TurnStatus, ...]
+) -> None:
+    """Give the turn the status, if it has one of those."""
+    connection.execute(
+        f"UPDATE turn SET status = ? WHERE key = ? AND status IN ({', '.join('?' * len(where))})",
+        (status, turn, *where),
+    )
+
+
 def _start(connection: Connection, turn: Turn) -> None:
     if one(connection, "SELECT 1 FROM turn WHERE id = ?", (turn.id,)) is not None:
         return
@@ -127,11 +165,13 @@ def _start(connection: Connection, turn: Turn) -> None:
     depth = one(connection, "SELECT depth + 1 FROM turn WHERE key = ?", (parent,)) or (0,)
     if depth != (turn.index,):
         raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {depth[0]}.")
+    key = new_key(connection)
     connection.execute(
-        "INSERT INTO turn (id, session, parent, depth, started_at, ended_at, status, model, input_tokens, "
-        "cached_tokens, output_tokens, thought_tokens, cost_usd, first_words, error, user, assistant) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO turn (key, id, session, parent, depth, started_at, ended_at, status, model, "
+        "input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd, first_words, error, user, assistant) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
+            key,
             turn.id,
             session,
             parent,
@@ -148,7 +188,6 @@ def _start(connection: Connection, turn: Turn) -> None:
             storable(turn.assistant),
         ),
     )
-    key = connection.last_insert_rowid()
     connection.execute(
         "UPDATE session SET head = ?, last_activity_at = max(last_activity_at, ?) WHERE key = ?",
         (key, to_ms(turn.started_at), session),

@@ -1,0 +1,90 @@
+"""What a search costs at 100,000 turns: inside a process, and as the command that a person types.
+
+The command is compared to `python -c "import typer"`, which any command line of this kind pays.
+"""
+
+import asyncio
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from seed import START, project_id, seeded, words_of
+
+from ragforge.domain.search import Query
+from ragforge.memory import recall
+from ragforge.store.open import open_store
+
+TURNS = 100_000
+QUERIES = 200
+RUNS = 15
+
+
+async def measure(path: Path) -> None:
+    """Print the times of questions of two to six words, in each scope."""
+    chance = random.Random(7)
+    words = words_of(chance)
+    questions = [words.piece(2, 6) for _ in range(QUERIES)]
+    since = START + timedelta(days=200)
+    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    print(f"{'scope':<22} {'p50 ms':>8} {'p95 ms':>8} {'max ms':>8} {'hits':>6}")
+    for name, query in {
+        "everything": Query(""),
+        "the largest project": Query("", project_id=project_id(0)),
+        "a small project": Query("", project_id=project_id(3)),
+        "one session": Query("", session_id="{session}"),
+        "everything, since": Query("", since=since),
+    }.items():
+        times: list[float] = []
+        hits = 0
+        for text in questions:
+            asked = Query(text, project_id=query.project_id, since=query.since)
+            began = time.perf_counter()
+            hits += len(await recall.search(store, asked))
+            times.append((time.perf_counter() - began) * 1000)
+        times.sort()
+        print(
+            f"{name:<22} {times[len(times) // 2]:8.1f} {times[len(times) * 95 // 100]:8.1f} "
+            f"{times[-1]:8.1f} {hits / QUERIES:6.1f}"
+        )
+    await store.close()
+
+
+def time_command(arguments: list[str], environment: dict[str, str]) -> float:
+    """Milliseconds that a process takes."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *arguments], env=environment, check=True, capture_output=True)
+    return (time.perf_counter() - began) * 1000
+
+
+def compare_commands(path: Path) -> None:
+    """Print the command's time beside that of importing typer, run in turns."""
+    environment = {
+        **os.environ,
+        "RAGFORGE_STORE": f"sqlite://{path}",
+        "RAGFORGE_DATA_DIR": str(path.parent / "data"),
+        "RAGFORGE_CONFIG_DIR": str(path.parent / "config"),
+    }
+    command = ["-m", "ragforge", "search", "--all", "--json", "ragforge bricle pladi"]
+    times: dict[str, list[float]] = {"search": [], "typer": []}
+    for _ in range(RUNS):
+        times["search"].append(time_command(command, environment))
+        times["typer"].append(time_command(["-c", "import typer"], environment))
+    search, typer = (statistics.median(times[name]) for name in ("search", "typer"))
+    print(f"ragforge search: {search:.0f} ms, import typer: {typer:.0f} ms, {search / typer:.2f} times")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = seeded(Path(folder) / "store.db", turns=TURNS)
+        asyncio.run(measure(path))
+        compare_commands(path)
+
+
+if __name__ == "__main__":
+    main()
