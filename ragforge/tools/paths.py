@@ -10,6 +10,7 @@ from ragforge.tools.base import ToolContext
 
 PROTECTED_NAMES = frozenset({".git", ".ragforge", "git~1"})
 """Folders in which a change runs code or grants consent later. `git~1` is `.git` on Windows disks."""
+BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def resolve(path_text: str, ctx: ToolContext) -> Path:
@@ -64,8 +65,14 @@ def display(path: Path, ctx: ToolContext) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with what cannot be shown in one line escaped: control characters, broken encoding."""
+    """The text with what breaks or reorders a line escaped: controls, broken encoding, bidi marks."""
+    if text.isprintable():
+        return text
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii")
+        char.encode("unicode_escape", "surrogatepass").decode("ascii") if _breaks_line(char) else char
         for char in text
     )
+
+
+def _breaks_line(char: str) -> bool:
+    return char in BIDI_CONTROLS or unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}

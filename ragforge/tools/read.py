@@ -1,6 +1,5 @@
 """The tool that reads a file: text with line numbers, or an image."""
 
-import codecs
 import difflib
 import io
 import itertools
@@ -28,6 +27,7 @@ from ragforge.tools.paths import display, printable, resolve
 from ragforge.tools.text_files import MARKS, decode, lines_of
 from ragforge.tools.threads import in_thread
 
+CHUNK_CHARS = 64 * 1024
 NEAR_NAMES_MAX = 3
 NAMES_COMPARED_MAX = 5_000
 
@@ -119,28 +119,35 @@ def _read_huge(file: BinaryIO, sample: bytes, args: ReadArgs, stop: Event) -> _F
     encoding = next((name for mark, name in MARKS if sample.startswith(mark)), "utf-8")
     if encoding == "utf-8" and b"\0" in sample:
         return _Found(f"Not text: {kind_of(sample)}, larger than {size(TEXT_BYTES_MAX)}.", failed=True)
-    lines = _stream_lines(file, encoding, stop)
-    for _ in range(args.offset - 1):
-        if next(lines, None) is None:
-            return _Found(f"The file has no line {args.offset}.", failed=True)
-    numbered, last = _numbered(lines, args)
+    numbered, last = _numbered(_stream_lines(file, encoding, args.offset, stop), args)
     if not numbered:
         return _Found(f"The file has no line {args.offset}.", failed=True)
     note = f"[a file larger than {size(TEXT_BYTES_MAX)}, lines {args.offset}-{last}; it cannot be edited]"
     return _Found(f"{numbered}\n{note}")
 
 
-def _stream_lines(file: BinaryIO, encoding: str, stop: Event) -> Iterator[str]:
-    """The lines one by one, each cut at its limit, so that a line without end fills no memory."""
+def _stream_lines(file: BinaryIO, encoding: str, first: int, stop: Event) -> Iterator[str]:
+    """The lines from `first` on; of a line without end no more than can be shown is held."""
     reader = io.TextIOWrapper(file, encoding, errors="replace", newline="\n")
+    held = reader.read(CHUNK_CHARS).removeprefix("\ufeff")
+    skip = first - 1
+    while held and skip and not stop.is_set():
+        if (ends := held.count("\n")) >= skip:
+            held = held.split("\n", skip)[-1]
+            break
+        skip -= ends
+        held = reader.read(CHUNK_CHARS)
     while not stop.is_set():
-        line = reader.readline(LINE_CHARS_MAX + 2)
-        if not line:
+        line, ending, rest = held.partition("\n")
+        if ending:
+            yield line.removesuffix("\r")
+            held = rest
+        elif more := reader.read(CHUNK_CHARS):
+            held = line[: LINE_CHARS_MAX + 1] + more
+        else:
+            if line:
+                yield line
             return
-        rest = line
-        while rest and not rest.endswith("\n") and not stop.is_set():
-            rest = reader.readline(1_000_000)
-        yield line.rstrip("\r\n").removeprefix(codecs.BOM_UTF8.decode())
 
 
 def _numbered(lines: Iterator[str], args: ReadArgs) -> tuple[str, int]:

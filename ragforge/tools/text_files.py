@@ -95,7 +95,7 @@ def _decode_as(content: bytes, encoding: str, mark: bytes) -> TextFile | None:
 
 def _decode_by_guess(content: bytes) -> TextFile | None:
     # Takes 30 ms to import, and few files need it.
-    from charset_normalizer import from_bytes  # noqa: PLC0415
+    from charset_normalizer import from_bytes
 
     if _looks_binary(content[:GUESS_BYTES_MAX]):
         return None
@@ -104,6 +104,8 @@ def _decode_by_guess(content: bytes) -> TextFile | None:
     # Where western Windows text is among the possible readings of one guess, it is by far the likeliest.
     if "cp1252" in guesses:
         guesses.insert(0, "cp1252")
+    # A few words are too little to guess from; without control characters they are text all the same.
+    guesses.append("cp1252")
     for encoding in dict.fromkeys(guesses):
         if found := _decode_as(content, encoding, b""):
             return found

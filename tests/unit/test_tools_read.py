@@ -161,7 +161,9 @@ async def test_files_of_the_kernel_without_a_size_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["", " ", "a\0b", "x" * 300, "a/" * 3000, "~nobody-has-this-name/x", "\ud800"]
+    "path",
+    ["", " ", "a\0b", "x" * 300, "a/" * 3000, "~nobody-has-this-name/x", "\ud800"],
+    ids=["empty", "blank", "nul", "long-name", "long-path", "no-home", "surrogate"],
 )
 async def test_impossible_paths_are_refused_in_words(tmp_path: Path, path: str) -> None:
     ctx = make_context(tmp_path)

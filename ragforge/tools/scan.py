@@ -1,0 +1,154 @@
+"""Walking and searching folders in a child process, which can be ended at any moment."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import assert_never
+
+import msgspec
+
+import ragforge
+from ragforge.domain.errors import UsageError
+from ragforge.tools.base import Preview, ToolContext, ToolResult
+from ragforge.tools.files import why
+from ragforge.tools.paths import display, resolve
+from ragforge.tools.scan_values import Answer, AnyRequest, End, Found, Refusal
+
+SCAN_LIMIT_S = 20.0
+KILL_GRACE_S = 2.0
+"""How long after its own limit the child is ended: it stops itself unless a pattern holds it up."""
+ANSWER_BYTES_MAX = 1024 * 1024
+
+# Isolated: a module in the project's folder must not take the place of one of ours.
+CODE = "import sys; sys.path.append(sys.argv[1]); from ragforge.tools.scan_child import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """The lines found, and how it ended; None where the child did not come to an end of its own."""
+
+    lines: tuple[str, ...]
+    end: End | None
+    timed_out: bool = False
+
+
+async def scan(request: AnyRequest, ctx: ToolContext) -> Scanned:
+    """What the child found. Raises UsageError where the request cannot be answered."""
+    lines: list[str] = []
+    end: End | None = None
+    try:
+        async with (
+            asyncio.timeout(request.limit_s + KILL_GRACE_S),
+            aclosing(_answers(request, ctx.env)) as answers,
+        ):
+            async for answer in answers:
+                match answer:
+                    case Found(text):
+                        lines.append(text)
+                    case End():
+                        end = answer
+                    case Refusal(reason):
+                        raise UsageError(reason)
+                    case _:
+                        assert_never(answer)
+    except TimeoutError:
+        return Scanned(tuple(lines), None, timed_out=True)
+    return Scanned(tuple(lines), end)
+
+
+async def _answers(request: AnyRequest, env: dict[str, str]) -> AsyncGenerator[Answer, None]:
+    """The child's answers as they come. It is gone when this is closed."""
+    try:
+        process = await _start(env)
+    except OSError as error:
+        raise UsageError(f"Cannot start the search process: {why(error)}. Try again later.") from error
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(msgspec.json.encode(request))
+        process.stdin.close()
+        decoder = msgspec.json.Decoder(Answer)
+        async for line in process.stdout:
+            yield decoder.decode(line)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def _start(env: dict[str, str]) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-c", CODE, str(Path(ragforge.__file__).parents[1])),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=env,
+        cwd="/",
+        start_new_session=True,
+        limit=ANSWER_BYTES_MAX,
+    )
+
+
+def folder_of(path_text: str, ctx: ToolContext, *, or_file: bool = False) -> Path:
+    """The folder to walk, or the file to search. Raises UsageError where there is none."""
+    path = resolve(path_text, ctx)
+    try:
+        if path.is_dir() or (or_file and path.is_file()):
+            return path
+        what = "is not a folder" if path.exists() else "does not exist"
+    except OSError as error:
+        raise UsageError(f"Cannot look into {display(path, ctx)}: {why(error)}.") from error
+    raise UsageError(f"{display(path, ctx)} {what}. Give a folder{' or a file' if or_file else ''} as path.")
+
+
+def preview_scan(path_text: str, ctx: ToolContext) -> Preview:
+    """The folder that would be read. Whether it exists is not told: the path may need consent first."""
+    try:
+        return Preview(paths=(resolve(path_text, ctx),))
+    except UsageError as error:
+        return Preview(refused=str(error))
+
+
+def as_bytes(path: Path) -> bytes:
+    """The path as the system knows it."""
+    return os.fsencode(path)
+
+
+def report(scanned: Scanned, *, found: str, limit: int, limit_s: float = SCAN_LIMIT_S) -> ToolResult:
+    """The lines, then what was left out and why.
+
+    found: what was looked for and that it matches, in the plural. limit: how many were to be told.
+    """
+    end = scanned.end
+    if end is None:
+        why_not = (
+            f"stopped after {limit_s:.0f} s and not finished; a pattern without nested repetition or a "
+            "smaller folder is faster"
+            if scanned.timed_out
+            else "the search process ended before it was done; try a smaller folder"
+        )
+        return ToolResult("\n".join([*scanned.lines, f"[{why_not}]"]), failed=not scanned.lines)
+    notes = [f"[{note}]" for note in _notes(end, found, limit, limit_s)]
+    lines = scanned.lines or (f"No {found}.",)
+    return ToolResult("\n".join([*lines, *notes]))
+
+
+def _notes(end: End, found: str, limit: int, limit_s: float) -> list[str]:
+    notes: list[str] = []
+    if end.total > limit:
+        at_least = "at least " if end.capped else ""
+        notes.append(f"{limit} of {at_least}{end.total} {found}; narrow the search to see the others")
+    if not end.complete:
+        notes.append(f"stopped after {limit_s:.0f} s: not everything was looked at; name a smaller folder")
+    counted = (
+        (end.ignored, "files or folders ignored by git left out"),
+        (end.binary, "binary files skipped"),
+        (end.large, "files skipped as too large"),
+        (end.unreadable, "files or folders could not be read"),
+    )
+    return notes + [f"{count} {what}" for count, what in counted if count]
