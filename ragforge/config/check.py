@@ -81,10 +81,10 @@ def _check_endpoint_name(name: str, *, where: str) -> None:
 def _nearest(name: str, known: list[str]) -> str:
     from difflib import get_close_matches  # only on the way to an error: keeps the start light
 
-    near = get_close_matches(name, known, n=1, cutoff=0.6) or [
+    near = get_close_matches(name, known, n=2, cutoff=0.6) or [
         key for key in known if key.rpartition(".")[2] == name.rpartition(".")[2]
     ]
-    return f"The nearest is {near[0]!r}." if near else f"There are: {', '.join(known)}."
+    return f"Do you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
 
 
 def _shown(value: Any) -> str:

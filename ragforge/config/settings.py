@@ -13,6 +13,7 @@ import msgspec
 
 from ragforge.config import paths
 from ragforge.config.check import check_value, find_key, misspelt_variables
+from ragforge.config.project import find_project
 from ragforge.config.schema import (
     BUILT_IN_ENDPOINTS,
     KEYS,
@@ -97,15 +98,10 @@ def load_settings(
     Raises UsageError that names the file, the key, the value and what is allowed.
     """
     merged = _Merge()
-    store = paths.data_dir(environ) / "ragforge.db"
-    merged.values["store",] = f"sqlite:///{store}"
-    for name, endpoint in BUILT_IN_ENDPOINTS.items():
-        for field, value in msgspec.to_builtins(endpoint).items():
-            merged.values["endpoints", name, field] = value
-
+    merged.add_defaults(environ)
     user = paths.user_file(environ)
     merged.add(_flatten(read_toml(user)), Source(SourceKind.USER, str(user)))
-    project = paths.project_file(project_root or nearest_root(cwd))
+    project = paths.project_file(project_root or find_project(cwd, identify=False).root)
     if not _same_file(user, project):
         merged.add(_flatten(read_toml(project)), Source(SourceKind.PROJECT, str(project)))
     _add_environment(merged, environ)
@@ -115,10 +111,12 @@ def load_settings(
     return merged.loaded()
 
 
-def nearest_root(cwd: Path) -> Path:
-    """The nearest folder upwards with a `.git` in it, else cwd itself; no process is started."""
-    here = cwd.resolve()
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+def check_user_settings(tree: Mapping[str, Any], *, where: str) -> None:
+    """Raises UsageError where these tables could not be the user's settings."""
+    merged = _Merge()
+    merged.add_defaults({})
+    merged.add(_flatten(tree), Source(SourceKind.USER, where))
+    merged.loaded()
 
 
 _DEFAULT = Source(SourceKind.DEFAULT)
@@ -131,6 +129,13 @@ class _Merge:
         self.values: dict[KeyPath, Any] = {}
         self.sources: dict[str, Source] = {}
         self.notices: list[str] = []
+
+    def add_defaults(self, environ: Mapping[str, str]) -> None:
+        """Put what holds when nobody says anything; it depends on where the data folder is."""
+        self.values["store",] = f"sqlite:///{paths.data_dir(environ) / 'ragforge.db'}"
+        for name, endpoint in BUILT_IN_ENDPOINTS.items():
+            for field, value in msgspec.to_builtins(endpoint).items():
+                self.values["endpoints", name, field] = value
 
     def add(self, layer: Iterator[tuple[KeyPath, Any]] | list[tuple[KeyPath, Any]], source: Source) -> None:
         """Check the values of one layer and put them on top."""

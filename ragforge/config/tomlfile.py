@@ -1,10 +1,13 @@
-"""Reading a TOML file that a person, or a stranger, wrote."""
+"""TOML files on disk: reading what a person, or a stranger, wrote; replacing a file in one step."""
 
+import os
 import stat
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from ragforge.config.paths import make_private
 from ragforge.domain.errors import UsageError
 
 _BYTES_MAX = 1_000_000
@@ -39,3 +42,41 @@ def read_text(file: Path) -> str | None:
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"Cannot read {file}: {reason}. Make it readable, or remove it.") from error
+
+
+def write_text(file: Path, text: str, *, mode: int | None = None) -> None:
+    """Replace the file in one step, durably; a crash leaves the old or the new one. Raises UsageError.
+
+    mode: of the new file; None keeps that of the old one, 0600 where there is none.
+    """
+    # Settings are often a link into a repository of dotfiles: the file that it leads to is replaced.
+    file = file.resolve()
+    folder = make_private(file.parent)
+    try:
+        if mode is None:
+            mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o600
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{file.name}-")  # made with mode 0600
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
+                out.write(text)
+                out.flush()
+                os.fchmod(out.fileno(), mode)
+                os.fsync(out.fileno())
+            temporary.replace(file)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(folder)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"Cannot write {file}: {reason}. Make its folder writable and try again.") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
-from ragforge.domain.json import JsonValue
+from ragforge.domain.json import JsonObject, JsonValue
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
@@ -62,9 +62,13 @@ class Redactor:
             case list():
                 return [self.json(item) for item in value]
             case dict():
-                return {self.text(name): self.json(item) for name, item in value.items()}
+                return self.fields(value)
             case _:
                 return value
+
+    def fields(self, value: JsonObject) -> JsonObject:
+        """The object with every string in it redacted, names included."""
+        return {self.text(name): self.json(item) for name, item in value.items()}
 
     def stream(self) -> "RedactedStream":
         """For text that arrives in pieces: a configured secret is found across their borders."""

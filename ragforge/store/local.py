@@ -333,8 +333,8 @@ def _explained(path: Path) -> Generator[None]:
         ) from error
     except StoreUnavailable as error:
         raise StoreUnavailable(
-            f"Cannot use {path} ({error.__cause__ or error}), which holds this machine's prompt history, drafts "
-            "and consent rules. Make its folder writable, or choose another with RAGFORGE_DATA_DIR."
+            f"Cannot use {path} ({error.__cause__ or error}), which holds this machine's prompt history, "
+            "drafts and consent rules. Make its folder writable, or choose another with RAGFORGE_DATA_DIR."
         ) from error
     except UnicodeError as error:  # an identifier with half a character in it
         raise StoreError(f"Cannot write to {path}: {error}.") from error

@@ -1,0 +1,165 @@
+"""Where we are: the project's folder, its branch, and what tells it from other projects.
+
+A cloned repository is not trusted: git is called without what its configuration could make it run.
+"""
+
+import os
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+GIT_LIMIT_S = 2.0
+_HEAD_BYTES_MAX = 4096
+_SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "--no-optional-locks", "--no-replace-objects")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder and the project that it belongs to. Paths have their links resolved.
+
+    git_remote: the same for all ways of writing one repository's address, without credentials.
+    first_commit: the oldest commit; empty in a shallow clone, where it cannot be known.
+    branch: the branch, or the first characters of the commit where none is checked out.
+    """
+
+    cwd: Path
+    root: Path
+    is_git: bool = False
+    git_remote: str = ""
+    first_commit: str = ""
+    branch: str = ""
+    is_home_or_root: bool = False
+
+
+def find_project(cwd: Path, *, identify: bool = True) -> Place:
+    """The place of a folder: its git root, else itself.
+
+    identify: also ask git for remote and first commit, which takes a few processes (2 s at most).
+    They are needed only where the path is not known yet. What git cannot tell stays empty.
+    """
+    here = cwd.resolve()
+    root = git_root(here)
+    place = Place(
+        cwd=here,
+        root=root or here,
+        is_git=root is not None,
+        branch=git_branch(root) if root else "",
+        is_home_or_root=_is_home_or_root(root or here),
+    )
+    if not (identify and root):
+        return place
+    remote, commit = _git_answers(root)
+    return Place(
+        place.cwd, place.root, True, normal_remote(remote), commit, place.branch, place.is_home_or_root
+    )
+
+
+def git_root(folder: Path) -> Path | None:
+    """The nearest folder upwards that git works in, or None; a bare repository is none. Starts no process."""
+    for candidate in (folder, *folder.parents):
+        if _git_dir(candidate):
+            return candidate
+    return None
+
+
+def git_branch(root: Path) -> str:
+    """The branch that is checked out, else the commit's first eight characters, else nothing. No process."""
+    git_dir = _git_dir(root)
+    head = _read_line(git_dir / "HEAD") if git_dir else ""
+    if head.startswith("ref: "):
+        name = head.removeprefix("ref: ").removeprefix("refs/heads/")
+        # The name may come from a stranger and goes to a terminal. Where git keeps its references in
+        # tables, HEAD says ".invalid".
+        return name if name.isprintable() and name != ".invalid" else ""
+    return head[:8] if re.fullmatch("[0-9a-f]{40,64}", head) else ""
+
+
+def normal_remote(url: str) -> str:
+    """The address as `host/path`, equal for ssh and https and without credentials; a local path as it is."""
+    url = url.strip().partition("?")[0]
+    with_scheme = re.fullmatch(r"[a-z+]+://(?:[^/]*@)?(\[[^\]]*\]|[^/:]*)(?::\d+)?(/.*)", url, re.IGNORECASE)
+    # scp's way: user@host:path. A single letter before the colon would be a drive.
+    match = with_scheme or re.fullmatch(r"(?:[^/@]*@)?(\[[^\]]*\]|[^/:@]{2,}):(?!//)(.*)", url)
+    host, path = (match[1].lower(), match[2]) if match else ("", url)
+    path = path.rstrip("/").removesuffix(".git").rstrip("/")
+    # Hosts are the same in capitals and small letters, paths need not be.
+    return f"{host}/{path.lstrip('/')}" if host else path
+
+
+def _git_dir(folder: Path) -> Path | None:
+    """The folder of git's own files, also of a work tree or a submodule, whose `.git` is a file."""
+    dot_git = folder / ".git"
+    try:
+        if dot_git.is_dir():
+            found = dot_git
+        elif (line := _read_line(dot_git)).startswith("gitdir: "):
+            found = folder / line.removeprefix("gitdir: ")
+        else:
+            return None
+        # An empty `.git` is none to git either.
+        return found if (found / "HEAD").is_file() or (found / "HEAD").is_symlink() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _read_line(file: Path) -> str:
+    """The file's first line, or nothing."""
+    try:
+        if not file.is_file():
+            return ""
+        with file.open("rb") as content:
+            return os.fsdecode(content.readline(_HEAD_BYTES_MAX)).rstrip("\r\n")
+    except OSError:
+        return ""
+
+
+def _git_answers(root: Path) -> tuple[str, str]:
+    """The remote's address and the oldest commit, asked at the same time."""
+    remote = _start(root, "config", "--get", "remote.origin.url")
+    # Of several beginnings (histories that were joined) the oldest is listed last.
+    commits = _start(root, "rev-list", "--max-parents=0", "HEAD", "--")
+    shallow = _start(root, "rev-parse", "--is-shallow-repository")
+    deadline = time.monotonic() + GIT_LIMIT_S
+    address, roots, is_shallow = [_answer(process, deadline) for process in (remote, commits, shallow)]
+    oldest = roots.split()[-1] if roots and is_shallow == "false" else ""
+    return address, oldest
+
+
+def _start(root: Path, *args: str) -> "subprocess.Popen[bytes] | None":
+    # Started from a git hook we inherit GIT_DIR and the like, which would answer for another repository.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        return subprocess.Popen(
+            [*_SAFE_GIT, *args],
+            cwd=root,
+            env=env | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:  # no git, or no such folder any more
+        return None
+
+
+def _answer(process: "subprocess.Popen[bytes] | None", deadline: float) -> str:
+    """What it printed; nothing where it failed or took too long."""
+    if process is None:
+        return ""
+    with process:
+        try:
+            output, _ = process.communicate(timeout=max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return ""
+    return os.fsdecode(output).strip() if process.returncode == 0 else ""
+
+
+def _is_home_or_root(folder: Path) -> bool:
+    try:
+        home = Path.home().resolve()
+    except (OSError, RuntimeError):  # a user without a home
+        return folder == Path(folder.anchor)
+    # A folder above the home holds it whole.
+    return folder == home or folder in home.parents

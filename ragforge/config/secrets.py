@@ -1,0 +1,264 @@
+"""Keys: where they are found and kept, and the environment for children, which has none of them."""
+
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+import msgspec
+
+from ragforge.config import keychain
+from ragforge.config.paths import config_dir
+from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
+from ragforge.config.tomlfile import read_toml, write_text
+from ragforge.domain.errors import UsageError
+
+GEMINI_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+"""The first that is set wins, as in Google's own client."""
+
+# Of other programs for the same services, or of ours for a store: no command of the model's needs them.
+_SECRET_NAMES = frozenset(
+    {
+        *GEMINI_VARIABLES,
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "ANTHROPIC_AUTH_TOKEN",
+        "HF_TOKEN",
+        "HUGGING_FACE_HUB_TOKEN",
+        "NEO4J_PASSWORD",
+        "NEO4J_AUTH",
+    }
+)
+# API keys are what one pays with. Tokens of other programs (GITHUB_TOKEN, AWS_..., NPM_TOKEN) stay: they
+# belong to commands that the person approves, such as `gh` and `git push`.
+_SECRET_NAME = re.compile(
+    r"(?:_API_?KEY|^API_?KEY)$|^RAGFORGE_.*(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE
+)
+_URL_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
+
+# What people set where a key is asked for but none is needed. Blotting these words out of every text, or
+# taking a PATH away because one of them is in it, would harm more than it hides.
+_PLACEHOLDERS = frozenset(
+    (
+        "none",
+        "null",
+        "empty",
+        "dummy",
+        "placeholder",
+        "changeme",
+        "test",
+        "secret",
+        "password",
+        "no-key",
+        "no_key",
+        "nokey",
+        "not-needed",
+        "api-key",
+        "sk-no-key-required",
+        "sk-dummy",
+        "your-api-key",
+        "lm-studio",
+    )
+)
+
+# No terminal is there: nothing may page, open an editor or ask for a password.
+_CHILD_VARIABLES = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "TERM": "dumb",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key and where it was found. Its value is in no `repr`."""
+
+    value: str = field(repr=False)
+    source: str
+    """For people: "GOOGLE_API_KEY", "system keyring", "keys.toml (mode 0600)"."""
+    notice: str = ""
+    """What the person should hear of it, e.g. that others could read the file."""
+
+
+def find_key(
+    provider: str, environ: Mapping[str, str], *, endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS
+) -> Key | None:
+    """The provider's key: of the environment, else of `keys.toml`, else of the system keyring.
+
+    The keyring can take seconds: call it in a thread. Raises UsageError when keys.toml cannot be read.
+    """
+    for name in key_variables(provider, endpoints):
+        if value := environ.get(name, "").strip():
+            return Key(value, name)
+    # The file is asked first: it is used where the keyring failed, and one that hangs costs seconds.
+    file = keys_file(environ)
+    notice = _make_private(file)
+    if value := _read_keys(file).get(provider, ""):
+        return Key(value, "keys.toml (mode 0600)", notice)
+    value = keychain.get([provider], environ).get(provider, "")
+    return Key(value, "system keyring") if value else None
+
+
+def save_key(provider: str, value: str, environ: Mapping[str, str]) -> str:
+    """Keep the key in the system keyring, or in `keys.toml`; the sentence says where it is.
+
+    Raises UsageError for what can be no key, and where the file cannot be written.
+    """
+    value = value.strip()
+    if not value or not value.isascii() or not value.isprintable() or " " in value:
+        raise UsageError(
+            "That is not a key: it is empty, or has spaces, line breaks or accents. Paste the key alone."
+        )
+    file = keys_file(environ)
+    refused = keychain.put(provider, value, environ)
+    kept = _read_keys(file)
+    if not refused:
+        if kept.pop(provider, None) is not None:
+            _write_keys(file, kept)
+        return f"The key of {provider} is kept in the system keyring."
+    _write_keys(file, kept | {provider: value})
+    return f"The key of {provider} is kept in {file}, which only you can read ({refused})."
+
+
+def delete_key(provider: str, environ: Mapping[str, str]) -> str:
+    """Forget the key, wherever it is kept; the sentence says what was done."""
+    file = keys_file(environ)
+    kept = _read_keys(file)
+    places: list[str] = []
+    if kept.pop(provider, None) is not None:
+        _write_keys(file, kept)
+        places.append(str(file))
+    if keychain.delete(provider, environ):
+        places.append("the system keyring")
+    if not places:
+        return f"No key of {provider} was kept."
+    return f"The key of {provider} was removed from {' and '.join(places)}."
+
+
+def all_secrets(
+    environ: Mapping[str, str],
+    *,
+    endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS,
+    store_url: str = "",
+) -> list[str]:
+    """Every secret that is configured, to be redacted: of the environment, the file and the keyring.
+
+    The keyring can take seconds: call it in a thread.
+    """
+    kept = _read_keys(keys_file(environ))
+    in_keyring = keychain.get(["gemini", *endpoints], environ)
+    found = {
+        *_named_secrets(environ, endpoints),
+        *_passwords(store_url),
+        *kept.values(),
+        *in_keyring.values(),
+    }
+    return sorted(_real(found, endpoints))
+
+
+def child_env(
+    environ: Mapping[str, str],
+    *,
+    endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS,
+    secrets: Iterable[str] = (),
+) -> dict[str, str]:
+    """The environment for a command: without keys and store passwords, with nothing that waits for a person.
+
+    secrets: those of `all_secrets`; a variable that holds one goes too, whatever its name.
+    """
+    hidden = _real({*secrets, *_named_secrets(environ, endpoints)}, endpoints)
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if not _is_secret_name(name, endpoints)
+        and not (name == "RAGFORGE_STORE" and _passwords(value))
+        and not any(secret == value or (len(secret) >= 16 and secret in value) for secret in hidden)
+    }
+    return kept | _CHILD_VARIABLES
+
+
+def key_variables(provider: str, endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS) -> tuple[str, ...]:
+    """The variables in which the provider's key is looked for; the first that is set wins."""
+    if provider == "gemini":
+        return GEMINI_VARIABLES
+    endpoint = endpoints.get(provider)
+    return (endpoint.key_env,) if endpoint and endpoint.key_env else ()
+
+
+def keys_file(environ: Mapping[str, str]) -> Path:
+    """Where keys are kept when there is no keyring."""
+    return config_dir(environ) / "keys.toml"
+
+
+def _is_secret_name(name: str, endpoints: Mapping[str, Endpoint]) -> bool:
+    return (
+        name in _SECRET_NAMES
+        or _SECRET_NAME.search(name) is not None
+        or any(endpoint.key_env == name for endpoint in endpoints.values())
+    )
+
+
+def _named_secrets(environ: Mapping[str, str], endpoints: Mapping[str, Endpoint]) -> set[str]:
+    """The secrets in the environment that are known by their variable's name."""
+    named = {
+        value.strip()
+        for name, value in environ.items()
+        # The path of a file is no secret, and messages need it.
+        if _is_secret_name(name, endpoints) and name != "GOOGLE_APPLICATION_CREDENTIALS"
+    }
+    return {*named, *_passwords(environ.get("RAGFORGE_STORE", ""))}
+
+
+def _real(found: Iterable[str], endpoints: Mapping[str, Endpoint]) -> set[str]:
+    """Those of the values that are secrets and not words that stand where no key is needed."""
+    words = {"", *_PLACEHOLDERS, *endpoints}
+    return {secret for secret in found if secret.lower() not in words}
+
+
+def _passwords(url: str) -> set[str]:
+    """The password in a URL, as it is written there and as it is meant."""
+    return {form for found in _URL_PASSWORD.findall(url) for form in (found, unquote(found))}
+
+
+def _read_keys(file: Path) -> dict[str, str]:
+    try:
+        return msgspec.convert(read_toml(file), dict[str, str])
+    except msgspec.ValidationError as error:
+        # Without the error's own words: they could hold a key.
+        raise UsageError(
+            f'{file} may hold only lines such as gemini = "KEY". Correct or remove it.'
+        ) from error
+
+
+def _write_keys(file: Path, keys: Mapping[str, str]) -> None:
+    # A JSON string of printable characters is a TOML string too.
+    lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in sorted(keys.items())]
+    head = "# Keys that ragforge keeps because there is no system keyring."
+    write_text(file, "\n".join([head, *lines, ""]), mode=0o600)
+
+
+def _make_private(file: Path) -> str:
+    """Take the file from everyone but its owner; what to tell the person, where others could read it."""
+    try:
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if not mode & 0o077:
+            return ""
+        file.chmod(0o600)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise UsageError(
+            f"{file} holds keys, others may read it, and its mode cannot be changed ({error.strerror}). "
+            "Remove it and give the key again."
+        ) from error
+    return (
+        f"Others could read {file} (mode {mode:04o}). Its mode is 0600 now; replace its keys if someone "
+        "else uses this machine."
+    )
