@@ -19,8 +19,6 @@ if TYPE_CHECKING:  # both are slow to import
 
 Result = TypeVar("Result")
 
-API_VERSION = "v1beta"
-"""Newer fields are documented there only."""
 CALL_TIMEOUT_S = 30.0
 """For calls that do not stream."""
 REPLACED = "."
@@ -146,20 +144,14 @@ def _sending(body: JsonObject) -> dict[str, Any]:
 def _open(endpoint: Endpoint) -> _Opened:
     """The client, built. To be called in a thread."""
     _keep_quiet()
-    from google.genai import Client, types
+    from google.genai import Client
 
-    from ragforge.providers.gemini.http import new_http
+    from ragforge.providers.gemini.http import new_options
 
     try:
         _ = urlsplit(endpoint.url).port  # raises ValueError where it is none
-        http = new_http()
-        client = Client(
-            api_key=endpoint.api_key,
-            vertexai=False,
-            http_options=types.HttpOptions(
-                base_url=endpoint.url, api_version=API_VERSION, httpx_async_client=cast(Any, http)
-            ),
-        )
+        options, http = new_options(endpoint)
+        client = Client(api_key=endpoint.api_key, vertexai=False, http_options=options)
     except (ValueError, ImportError, OSError) as error:
         raise ModelUnreachable(
             f"The connection to {endpoint.url} cannot be set up: {error}. Check the address, the proxy "

@@ -1,28 +1,42 @@
 """The HTTP client under google-genai, which can close what the library leaves open.
 
-Imports httpx2 at its top, so it is itself imported late, in a thread.
+Imports httpx2 and google.genai at its top, so it is itself imported late, in a thread.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import cast
+from typing import Any, cast
 
 import httpx2
+from google.genai import types
 
-from ragforge.providers.gemini.errors import CONNECT_TIMEOUT_S
+from ragforge.providers.gemini.errors import CONNECT_TIMEOUT_S, Endpoint
+
+API_VERSION = "v1beta"
+"""Newer fields are documented there only."""
 
 _bodies: ContextVar["list[_Body] | None"] = ContextVar("_bodies", default=None)
 
 
-def new_http() -> httpx2.AsyncClient:
-    """A client without time limits, but for connecting. To be closed by whoever takes it.
+def new_options(endpoint: Endpoint) -> tuple[types.HttpOptions, httpx2.AsyncClient]:
+    """The library's HTTP options with a client of ours, which is to be closed by whoever takes it.
 
-    Without a client of ours the library takes aiohttp where that happens to be installed, whose time
-    limits and cancellation behave differently.
+    It has no time limits but for connecting. Without it the library takes aiohttp where that happens to
+    be installed, whose time limits and cancellation behave differently.
     """
+    # Reading the certificates takes 50 ms and more: once, not once a client and once for websockets.
+    tls = httpx2.create_ssl_context()
     hooks = {"request": [_limit_connecting], "response": [_keep_body]}
-    return httpx2.AsyncClient(timeout=None, event_hooks=hooks)
+    http = httpx2.AsyncClient(verify=tls, timeout=None, event_hooks=hooks)
+    options = types.HttpOptions(
+        base_url=endpoint.url,
+        api_version=API_VERSION,
+        httpx_async_client=cast(Any, http),
+        httpx_client=cast(Any, httpx2.Client(verify=tls)),
+        async_client_args={"ssl": tls},
+    )
+    return options, http
 
 
 @asynccontextmanager

@@ -58,7 +58,6 @@ class Answer:
         self._parts: list[JsonObject] = []
         self._joined: list[str] | None = None
         self._finish = ""
-        self._finish_detail = ""
         self._blocked = ""
         self._usage: UsageSeen | None = None
 
@@ -77,15 +76,13 @@ class Answer:
         events: list[ModelEvent] = []
         feedback = chunk.prompt_feedback
         if feedback is not None and feedback.block_reason is not None:
-            said = feedback.block_reason_message
-            self._blocked = feedback.block_reason.value + (f": {said}" if said else "")
+            self._blocked = feedback.block_reason.value
         for candidate in (chunk.candidates or [])[:1]:
             content = candidate.content
             for part in (content.parts if content is not None else None) or []:
                 events += self._take_part(part)
             if candidate.finish_reason is not None:
                 self._finish = candidate.finish_reason.value
-                self._finish_detail = candidate.finish_message or ""
         if chunk.usage_metadata is not None:
             events += self._take_usage(chunk.usage_metadata)
         return events
@@ -168,8 +165,7 @@ class Answer:
         finish = FINISHES.get(self._finish, FinishReason.INCOMPLETE)
         if finish is FinishReason.STOP:
             return (FinishReason.CALLS if self._calls else FinishReason.STOP), ""
-        said = f": {self._finish_detail}" if self._finish_detail else ""
-        return finish, f"{self._finish}{said}"
+        return finish, self._finish
 
     def _take_usage(self, told: "types.GenerateContentResponseUsageMetadata") -> list[ModelEvent]:
         """The numbers are cumulative. Early chunks do not count what was written: it is estimated."""
