@@ -248,12 +248,6 @@ async def test_a_server_that_does_not_run_is_asked_once_and_the_error_says_how_t
         await provider_at(server.base_url, name="mine").limits()
 
 
-async def test_a_name_that_does_not_resolve_is_tried_again_and_then_told():
-    provider = provider_at("https://no-such-host.invalid/v1", attempts_max=1)
-    with pytest.raises(ModelUnreachable, match="Check the network and the address"):
-        await events_of(provider)
-
-
 async def test_a_connection_closed_without_a_word_is_tried_again():
     asked = 0
 
@@ -304,3 +298,35 @@ async def test_verify_hangs_up_after_the_first_piece_and_tries_once():
         assert len(server.chats) == 2
         assert json.dumps(server.chats[0]["messages"]) == '[{"role": "user", "content": "Say: ok"}]'
         await provider.close()
+
+
+async def test_a_server_on_this_machine_is_asked_past_any_proxy(monkeypatch):
+    closed = OpenAIStandIn()
+    await closed.start()
+    await closed.stop()
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{closed.port}")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with OpenAIStandIn() as server:
+        assert isinstance((await events_of(provider_at(server.base_url)))[-1], AnswerEnded)
+
+
+async def test_a_remote_service_that_cannot_be_reached_is_tried_again(monkeypatch):
+    closed = OpenAIStandIn()
+    await closed.start()
+    await closed.stop()
+    # A proxy that is away is a network that is away, without asking any name server.
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{closed.port}")
+    provider = provider_at("http://models.example/v1", attempts_max=2)
+    waits: list[ModelEvent] = []
+
+    async def collect() -> None:
+        async for event in provider.stream(REQUEST):
+            waits.append(event)
+
+    with pytest.raises(ModelUnreachable, match=r"Check the network.*Tried 2 times"):
+        await collect()
+    assert [type(event) for event in waits] == [RetryWaiting]
+    await provider.close()

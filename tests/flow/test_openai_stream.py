@@ -197,6 +197,15 @@ async def test_calls_told_in_odd_ways_are_the_same_two_calls_with_ids_that_diffe
     assert len({message.get("tool_call_id") for message in server.chats[1]["messages"]} - {None}) == 2
 
 
+@pytest.mark.parametrize("index", [{"index": 0}, {}])
+async def test_two_whole_calls_of_one_tool_without_ids_are_two(server, provider, index):
+    functions = [{"name": "read", "arguments": json.dumps({"path": path})} for path in ("a", "b")]
+    chunks = [sse(delta(tool_calls=[{**index, "function": function}])) for function in functions]
+    server.script(Raw([*chunks, sse(delta("tool_calls")), sse("[DONE]")]))
+    events = await ask(provider, say("go"), tools=[READ])
+    assert [call.args for call in calls(events)] == [{"path": "a"}, {"path": "b"}]
+
+
 @pytest.mark.parametrize("arguments", ['{"path": ', "[1]", "nonsense", '"text"', "[" * 100_000])
 async def test_arguments_that_are_no_json_object_are_malformed_and_the_conversation_goes_on(
     server, provider, arguments
