@@ -237,18 +237,18 @@ class _Reading:
                 self.visit(token, fed=fed, depth=depth + 1)
 
     def _read_command(self, node: "Node", *, fed: bool) -> None:
-        words: list[Word] = []
-        end = -1
+        pieces: list[list[Node]] = []
         for child in node.children:
             name = child.children[0] if child.type == "command_name" and child.children else child
             if name.type not in _WORDS:
                 if name.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}:
                     self.strange.append(f"{name.type!r}")
-                continue
-            if name.start_byte == end:  # two words without a blank: the grammar split what is one
-                self.strange.append("an unusual word")
-            end = name.end_byte
-            words.append(self._word(name))
+            elif pieces and pieces[-1][-1].end_byte == name.start_byte:
+                # Without a blank between them it is one word, whatever the grammar says.
+                pieces[-1].append(name)
+            else:
+                pieces.append([name])
+        words = [self._word(*nodes) for nodes in pieces]
         assigns = any(child.type == "variable_assignment" for child in node.children)
         if words and (words[0].text in _RESERVED or (words[0].literal and "=" in words[0].text)):
             self.strange.append(repr(words[0].text))
@@ -262,13 +262,13 @@ class _Reading:
             self.strange.append("words behind a redirection")
         self.redirections.append(Redirection(operator, self._word(targets[0]) if len(targets) == 1 else None))
 
-    def _word(self, node: "Node") -> Word:
-        written = self.source[node.start_byte : node.end_byte].decode()
+    def _word(self, *nodes: "Node") -> Word:
+        written = self.source[nodes[0].start_byte : nodes[-1].end_byte].decode()
         word = read_word(written)
         if word is None:
             self.failed = True
             return Word(written, literal=False)
-        if word.literal and any(inner.type in _EXPANSIONS for inner in _below(node)):
+        if word.literal and any(inner.type in _EXPANSIONS for node in nodes for inner in _below(node)):
             self.failed = True
         return word
 
