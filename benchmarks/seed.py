@@ -166,7 +166,8 @@ def _add_turn(
     key = new_key(connection)
     connection.execute(
         "INSERT INTO turn (key, id, session, parent, depth, started_at, ended_at, status, model, "
-        "input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd, first_words, error, user, assistant) "
+        "input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd, "
+        "first_words, error, user, assistant) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, 'finished', 'gemini:a', 4000, 1000, 300, 100, 0.002, ?, '', ?, ?)",
         (
             key,

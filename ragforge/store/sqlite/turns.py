@@ -165,10 +165,23 @@ def _start(connection: Connection, turn: Turn) -> None:
     depth = one(connection, "SELECT depth + 1 FROM turn WHERE key = ?", (parent,)) or (0,)
     if depth != (turn.index,):
         raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {depth[0]}.")
+    key = _insert_turn(connection, turn, session, parent)
+    connection.execute(
+        "UPDATE session SET head = ?, last_activity_at = max(last_activity_at, ?) WHERE key = ?",
+        (key, to_ms(turn.started_at), session),
+    )
+    index_turn(connection, key)
+    if parent is not None:
+        # The parent is found by its child's words too.
+        index_turn(connection, parent)
+
+
+def _insert_turn(connection: Connection, turn: Turn, session: int, parent: int | None) -> int:
     key = new_key(connection)
     connection.execute(
         "INSERT INTO turn (key, id, session, parent, depth, started_at, ended_at, status, model, "
-        "input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd, first_words, error, user, assistant) "
+        "input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd, "
+        "first_words, error, user, assistant) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             key,
@@ -188,14 +201,7 @@ def _start(connection: Connection, turn: Turn) -> None:
             storable(turn.assistant),
         ),
     )
-    connection.execute(
-        "UPDATE session SET head = ?, last_activity_at = max(last_activity_at, ?) WHERE key = ?",
-        (key, to_ms(turn.started_at), session),
-    )
-    index_turn(connection, key)
-    if parent is not None:
-        # The parent is found by its child's words too.
-        index_turn(connection, parent)
+    return key
 
 
 def _end(connection: Connection, end: TurnEnd) -> None:
