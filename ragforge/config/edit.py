@@ -25,7 +25,7 @@ def set_value(file: Path, key: str, value: JsonValue) -> None:
     path = tuple(key.split("."))
     checked = check_value(find_key(path, where="config"), path, value, where="config", from_text=True)
     if checked is None:
-        unset_value(file, key)
+        unset(file, key)
         return
     document, before = _open(file)
     wanted = copy.deepcopy(before)
@@ -35,7 +35,7 @@ def set_value(file: Path, key: str, value: JsonValue) -> None:
     _save(file, document, wanted)
 
 
-def unset_value(file: Path, key: str) -> bool:
+def unset(file: Path, key: str) -> bool:
     """Remove the key from the user's file, and a section that is empty then; whether it was there."""
     path = tuple(key.split("."))
     document, before = _open(file)

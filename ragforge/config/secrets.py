@@ -62,19 +62,6 @@ _PLACEHOLDERS = frozenset(
     )
 )
 
-# No terminal is there: nothing may page, open an editor or ask for a password.
-_CHILD_VARIABLES = {
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "MANPAGER": "cat",
-    "EDITOR": "true",
-    "VISUAL": "true",
-    "GIT_EDITOR": "true",
-    "GIT_SEQUENCE_EDITOR": "true",
-    "GIT_TERMINAL_PROMPT": "0",
-    "TERM": "dumb",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -169,19 +156,18 @@ def child_env(
     endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS,
     secrets: Iterable[str] = (),
 ) -> dict[str, str]:
-    """The environment for a command: without keys and store passwords, with nothing that waits for a person.
+    """The environment for a command, the person's or the model's: without keys and store passwords.
 
     secrets: those of `all_secrets`; a variable that holds one goes too, whatever its name.
     """
     hidden = _real({*secrets, *_named_secrets(environ, endpoints)}, endpoints)
-    kept = {
+    return {
         name: value
         for name, value in environ.items()
         if not _is_secret_name(name, endpoints)
         and not (name == "RAGFORGE_STORE" and _passwords(value))
         and not any(secret == value or (len(secret) >= 16 and secret in value) for secret in hidden)
     }
-    return kept | _CHILD_VARIABLES
 
 
 def key_variables(provider: str, endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ The texts are kept as they are given: whoever calls has taken the secrets out.
 """
 
 import asyncio
-import fcntl
 import json
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -13,13 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import apsw
-
 from ragforge.domain.approvals import Rule
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
-from ragforge.store.sqlite.connection import Database, connect, make_private_file, translated
+from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.prepare import Schema, prepare
 
 T = TypeVar("T")
 
@@ -56,7 +54,7 @@ CREATE TABLE confirmed (path BLOB PRIMARY KEY, at INTEGER NOT NULL) STRICT;
 
 CREATE TABLE chosen (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
-_MIGRATIONS = (_FIRST,)
+LOCAL = Schema(application_id=0x7261676C, steps=(_FIRST,))  # `ragl`
 
 
 async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":
@@ -84,11 +82,11 @@ class LocalState:
         """Put a message at the end of the history, unless it repeats the project's last one."""
         text = _clean(text)
 
-        def job(connection: apsw.Connection) -> None:
+        def job(connection: Connection) -> None:
             last = connection.execute(
                 "SELECT text FROM prompt WHERE project = ? ORDER BY number DESC LIMIT 1", (project_id,)
-            ).fetchone()
-            if last and last[0] == text:
+            )
+            if (text,) in last:
                 return
             connection.execute(
                 "INSERT INTO prompt (project, at, text) VALUES (?, ?, ?)", (project_id, _ms(), text)
@@ -108,7 +106,7 @@ class LocalState:
         """The history, newest first, each text once; of one project, or of all."""
         wanted = containing.casefold()
 
-        def job(connection: apsw.Connection) -> list[str]:
+        def job(connection: Connection) -> list[str]:
             found: dict[str, None] = {}
             rows = connection.execute(
                 "SELECT text FROM prompt WHERE ?1 IS NULL OR project = ?1 ORDER BY number DESC", (project_id,)
@@ -126,7 +124,7 @@ class LocalState:
     async def set_draft(self, key: str, text: str) -> None:
         """Keep what is typed but not sent, for a session's id or `cwd:<path>`; empty text removes it."""
 
-        def job(connection: apsw.Connection) -> None:
+        def job(connection: Connection) -> None:
             if text:
                 connection.execute(
                     "INSERT OR REPLACE INTO draft VALUES (?, ?, ?)", (os.fsencode(key), _clean(text), _ms())
@@ -144,7 +142,7 @@ class LocalState:
         """Keep the messages that wait for the running turn; an empty list removes them."""
         text = json.dumps([parts_to_json(parts) for parts in messages])
 
-        def job(connection: apsw.Connection) -> None:
+        def job(connection: Connection) -> None:
             if messages:
                 connection.execute("INSERT OR REPLACE INTO queue VALUES (?, ?)", (session_id, text))
             else:
@@ -175,7 +173,7 @@ class LocalState:
     async def remove_rule(self, project_id: str, rule: Rule) -> bool:
         """Take consent back; whether there was such a rule."""
 
-        def job(connection: apsw.Connection) -> bool:
+        def job(connection: Connection) -> bool:
             connection.execute(
                 "DELETE FROM rule WHERE project = ? AND tool = ? AND pattern = ?",
                 (project_id, rule.tool, _clean(rule.pattern)),
@@ -250,73 +248,23 @@ class LocalState:
     async def _value(self, query: str, binding: str | bytes) -> str | None:
         """The only column of the only row, or None."""
 
-        def job(connection: apsw.Connection) -> str | None:
-            row = connection.execute(query, (binding,)).fetchone()
-            return row[0] if row else None
+        def job(connection: Connection) -> str | None:
+            return next((value for (value,) in connection.execute(query, (binding,))), None)
 
         return await self._read(job)
 
-    async def _read(self, job: Callable[[apsw.Connection], T]) -> T:
+    async def _read(self, job: Callable[[Connection], T]) -> T:
         with _explained(self.path):
             return await self._database.read(job)
 
-    async def _write(self, job: Callable[[apsw.Connection], T]) -> T:
+    async def _write(self, job: Callable[[Connection], T]) -> T:
         with _explained(self.path):
             return await self._database.write(job)
 
 
 def _prepare(path: Path) -> None:
-    """Make the file and bring it to this version's schema."""
     with _explained(path):
-        make_private_file(path)
-        with translated(path):
-            if not _is_ready(path):
-                _migrate_alone(path)
-
-
-def _is_ready(path: Path) -> bool:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
-        connection.set_busy_timeout(10_000)
-        return _version(connection, path) == len(_MIGRATIONS) and connection.pragma("journal_mode") == "wal"
-    finally:
-        connection.close()
-
-
-def _migrate_alone(path: Path) -> None:
-    """Run the missing steps, one process at a time."""
-    # Switching to the write-ahead log does not wait for a second process that does the same.
-    try:
-        lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreUnavailable(f"{error.strerror}: {error.filename}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        connection = connect(path)
-        try:
-            with connection:
-                # Read again: another process may have been quicker.
-                for number in range(_version(connection, path) + 1, len(_MIGRATIONS) + 1):
-                    connection.execute(_MIGRATIONS[number - 1])
-                    connection.pragma("user_version", number)
-                connection.pragma("application_id", APPLICATION_ID)
-        finally:
-            connection.close()
-    finally:
-        os.close(lock)
-
-
-def _version(connection: apsw.Connection, path: Path) -> int:
-    version = int(connection.pragma("user_version"))
-    empty = connection.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").fetchone()
-    if empty != (1,) and connection.pragma("application_id") != APPLICATION_ID:
-        raise StoreDamaged("it is a database of another kind")
-    if version > len(_MIGRATIONS):
-        raise StoreNewer(
-            f"{path} was written by a newer ragforge (schema {version}; this one knows {len(_MIGRATIONS)}). "
-            "Update ragforge, or choose another folder with RAGFORGE_DATA_DIR."
-        )
-    return version
+        prepare(path, LOCAL, lock_dir=path.parent / "locks")
 
 
 @contextmanager
@@ -324,8 +272,11 @@ def _explained(path: Path) -> Generator[None]:
     """Says of this file what the database layer says of a store."""
     try:
         yield
-    except StoreNewer:
-        raise
+    except StoreNewer as error:
+        raise StoreNewer(
+            f"{path} was written by a newer ragforge. Update ragforge, or choose another folder for its data "
+            "with RAGFORGE_DATA_DIR."
+        ) from error
     except StoreDamaged as error:
         raise StoreDamaged(
             f"{path} cannot be used ({error.__cause__ or error}). It holds this machine's prompt history, "

@@ -11,7 +11,7 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragforge.config.edit import set_value, unset_value
+from ragforge.config.edit import set_value, unset
 from ragforge.config.settings import Loaded, SourceKind, load_settings
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonValue
@@ -91,7 +91,7 @@ def test_what_is_set_is_loaded_and_what_is_unset_is_gone(
             assert value_of(loaded, key) == value
             assert loaded.sources[key].kind is SourceKind.USER
         for key in dict((*first, *second)):
-            assert unset_value(user, key)
+            assert unset(user, key)
         assert load(root, environ) == load(root, {**environ, "RAGFORGE_CONFIG_DIR": str(root)})
         if first or second:
             assert tomllib.loads(user.read_text()) == {}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.config.edit import set_value, unset_value
+from ragforge.config.edit import set_value, unset
 from ragforge.domain.errors import UsageError
 
 WRITTEN = """\
@@ -92,28 +92,28 @@ def test_broken_files_are_left_alone(file: Path) -> None:
 
 
 def test_unset_removes_the_value_and_an_empty_section(file: Path) -> None:
-    assert unset_value(file, "turn.steps_max")
-    assert not unset_value(file, "turn.steps_max")
-    assert not unset_value(file, "shell.timeout_s")
-    assert unset_value(file, "mode")
+    assert unset(file, "turn.steps_max")
+    assert not unset(file, "turn.steps_max")
+    assert not unset(file, "shell.timeout_s")
+    assert unset(file, "mode")
     assert tomllib.loads(file.read_text()) == {"endpoints": {"mine": {"base_url": "http://gpu:9/v1"}}}
 
 
 def test_unset_mends_a_file_that_is_wrong(file: Path) -> None:
     file.write_text('wrong = 1\nworse = 2\nmode = "plan"\n')
-    assert unset_value(file, "wrong")
-    assert unset_value(file, "worse")
+    assert unset(file, "wrong")
+    assert unset(file, "worse")
     assert file.read_text() == 'mode = "plan"\n'
 
 
 def test_unset_does_not_leave_an_endpoint_without_its_url(file: Path) -> None:
     set_value(file, "endpoints.mine.key_env", "X")
     with pytest.raises(UsageError, match="no base_url"):
-        unset_value(file, "endpoints.mine.base_url")
+        unset(file, "endpoints.mine.base_url")
 
 
 def test_unset_in_no_file_is_no_error(tmp_path: Path) -> None:
-    assert not unset_value(tmp_path / "none.toml", "mode")
+    assert not unset(tmp_path / "none.toml", "mode")
     assert list(tmp_path.iterdir()) == []
 
 

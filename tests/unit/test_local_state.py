@@ -138,9 +138,10 @@ async def test_confirmed_folders_and_the_last_model_are_remembered(local: LocalS
 async def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     state = await open_local_state(tmp_path / "made" / "data")
     await state.set_last_model("x:y")
+    made = [path for path in (tmp_path / "made").rglob("*") if path.is_file()]
+    assert state.path in made
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o600}
     assert stat.S_IMODE((tmp_path / "made" / "data").stat().st_mode) == 0o700
-    for file in state.path.parent.iterdir():
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
     await state.close()
 
 

@@ -153,22 +153,7 @@ def test_children_get_no_keys_and_store_passwords(environ: dict[str, str]) -> No
     secrets = ["kept-elsewhere", "a-long-password-of-the-store"]
     found = child_env({**environ, **gone, **stays}, endpoints=endpoints, secrets=secrets)
     assert not set(found) & set(gone)
-    assert stays.items() <= found.items()
-
-
-def test_nothing_waits_for_a_person_in_a_child(environ: dict[str, str]) -> None:
-    found = child_env({**os.environ, **environ, "EDITOR": "vim", "PAGER": "less", "TERM": "xterm-256color"})
-    done = subprocess.run(
-        'echo "$TERM $PAGER"; $EDITOR file && git var GIT_EDITOR && git var GIT_PAGER',
-        shell=True,
-        env=found,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=20,
-        check=False,
-    )
-    assert done.stdout == "dumb cat\ntrue\ncat\n"
+    assert found == {**environ, **stays}
 
 
 # The keyring is tried in a process of its own, because the library chooses its backend once.
