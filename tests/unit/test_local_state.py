@@ -81,12 +81,12 @@ async def test_blank_prompts_are_no_history(local: LocalState) -> None:
 
 
 async def test_drafts_survive_the_process_and_empty_text_clears_them(local: LocalState) -> None:
-    await local.set_draft("cwd:/tmp/caf\udce9", "half a thou")
+    await local.set_draft("cwd:/tmp/gr\udce9n", "half a thou")
     again = await reopened(local)
-    assert await again.draft("cwd:/tmp/caf\udce9") == "half a thou"
+    assert await again.draft("cwd:/tmp/gr\udce9n") == "half a thou"
     assert await again.draft("cwd:/tmp") == ""
-    await again.set_draft("cwd:/tmp/caf\udce9", "")
-    assert await again.draft("cwd:/tmp/caf\udce9") == ""
+    await again.set_draft("cwd:/tmp/gr\udce9n", "")
+    assert await again.draft("cwd:/tmp/gr\udce9n") == ""
     await again.close()
 
 
@@ -114,7 +114,7 @@ async def test_rules_belong_to_their_project(local: LocalState) -> None:
 
 
 async def test_a_path_leads_to_its_project_and_back(local: LocalState) -> None:
-    old, new = Path("/src/old"), Path("/src/caf\udce9")
+    old, new = Path("/src/old"), Path("/src/gr\udce9n")
     await local.set_project(old, "a")
     await local.set_project(new, "a")
     assert await local.project_at(new) == "a"
