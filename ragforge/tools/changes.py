@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from threading import Event
 
 from ragforge.domain.errors import UsageError
 from ragforge.tools.atomic import ChangedOnDisk, hash_of, write_atomic
@@ -59,10 +61,13 @@ async def preview_change(plan: Planner, path_text: str, ctx: ToolContext) -> Pre
 async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolResult:
     """Make the change that `plan` finds now, whatever a preview found before."""
 
-    def work(path: Path) -> Change:
+    def work(path: Path, stop: Event) -> Change:
         change = plan(path)
-        if hash_of(change.content) != change.expected:
+        digest = hash_of(change.content)
+        if digest != change.expected and not stop.is_set():
             write_atomic(path, change.content, expected=change.expected)
+            # Here, so that it holds too where the call was cancelled while the file was written.
+            ctx.read_files.hashes[path] = digest
         return change
 
     try:
@@ -71,15 +76,13 @@ async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolRe
         return ToolResult(str(error), failed=True)
     shown = display(path, ctx)
     try:
-        change = await in_thread(lambda _: work(path))
+        change = await in_thread(partial(work, path))
     except UsageError as error:
         return ToolResult(f"{error} Nothing was changed.", failed=True)
     except ChangedOnDisk:
         return ToolResult(f"{shown} changed just now. Nothing was written; read it again.", failed=True)
     except OSError as error:
         return ToolResult(f"Cannot write {shown}: {why(error)}. Nothing was changed.", failed=True)
-    digest = hash_of(change.content)
-    ctx.read_files.hashes[path] = digest
-    if digest == change.expected:
+    if hash_of(change.content) == change.expected:
         return ToolResult(f"{shown} has exactly this content already.")
     return ToolResult(f"{change.note} ({size(len(change.content))}).", diff=change.diff)

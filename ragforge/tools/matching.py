@@ -58,7 +58,7 @@ def replace(text: str, old: str, new: str, *, replace_all: bool) -> Edited | Not
     found = exact or list(_by_whitespace(plain, wanted, new.replace("\r\n", "\n")))
     if not found:
         return NotEdited(f"`old` is not in the file. {_closest(plain, wanted)}")
-    lines = tuple(plain.count("\n", 0, each.start) + 1 for each in found[:1000])
+    lines = tuple(_line_numbers(plain, found))
     if len(found) > 1 and not replace_all:
         places = ", ".join(str(line) for line in lines[:PLACES_NAMED_MAX])
         more = ", ..." if len(found) > PLACES_NAMED_MAX else ""
@@ -74,6 +74,14 @@ def _positions(text: str, part: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(part, at + len(part))
+
+
+def _line_numbers(text: str, found: list[Replacement]) -> Iterator[int]:
+    line, counted = 1, 0
+    for each in found:
+        line += text.count("\n", counted, each.start)
+        counted = each.start
+        yield line
 
 
 def _apply(text: str, plain: str, found: list[Replacement]) -> str:

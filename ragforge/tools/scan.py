@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -75,10 +76,13 @@ async def _answers(request: AnyRequest, env: dict[str, str]) -> AsyncGenerator[A
         decoder = msgspec.json.Decoder(Answer)
         async for line in process.stdout:
             yield decoder.decode(line)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
         await process.wait()
+    finally:
+        if process.returncode is None:
+            # Not process.kill(), which may take the exit code away from asyncio's own waiting.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
 
 
 async def _start(env: dict[str, str]) -> asyncio.subprocess.Process:
@@ -146,9 +150,9 @@ def _notes(end: End, found: str, limit: int, limit_s: float) -> list[str]:
     if not end.complete:
         notes.append(f"stopped after {limit_s:.0f} s: not everything was looked at; name a smaller folder")
     counted = (
-        (end.ignored, "files or folders ignored by git left out"),
+        (end.ignored, "left out because git ignores them"),
         (end.binary, "binary files skipped"),
-        (end.large, "files skipped as too large"),
-        (end.unreadable, "files or folders could not be read"),
+        (end.large, "files too large to be searched"),
+        (end.unreadable, "files or folders that could not be read"),
     )
-    return notes + [f"{count} {what}" for count, what in counted if count]
+    return notes + [f"{what}: {count}" for count, what in counted if count]

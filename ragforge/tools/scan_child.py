@@ -4,6 +4,7 @@ It is a process because `re` never lets go of the interpreter's lock: a slow pat
 stop the whole program, and nothing could end it.
 """
 
+import contextlib
 import heapq
 import os
 import re
@@ -50,8 +51,10 @@ def main() -> None:
     """Answer the request on standard input, one JSON value a line."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=AnyRequest)
     # Should the parent die, nobody else ends a pattern that never ends.
+    _, most_s = resource.getrlimit(resource.RLIMIT_CPU)
     cpu_s = int(request.limit_s) + CPU_GRACE_S
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+    if most_s == resource.RLIM_INFINITY or cpu_s < most_s:
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, most_s))
     encoder = msgspec.json.Encoder()
     for answer in answers(request):
         sys.stdout.buffer.write(encoder.encode(answer) + b"\n")
@@ -104,7 +107,8 @@ def _listed(entry: Entry) -> str:
     if entry.is_folder:
         return f"{name}/"
     if entry.is_link:
-        return f"{name} -> {printable(str(Path(entry.path).readlink()))}"
+        with contextlib.suppress(OSError):  # gone since the folder was read
+            return f"{name} -> {printable(str(Path(entry.path).readlink()))}"
     return f"{name}  {size(entry.size)}"
 
 
@@ -215,7 +219,8 @@ def _end(walk: Walk, *, total: int, binary: int = 0, large: int = 0, capped: boo
 
 def _excludes_file() -> Path | None:
     """The person's own file of patterns, as git finds it. Only their settings count, not a repository's."""
-    ask = ["git", "config", "--global", "--type=path", "--get", "core.excludesFile"]
+    git = ["git", "-c", "core.fsmonitor=false", "--no-optional-locks"]
+    ask = [*git, "config", "--global", "--type=path", "--get", "core.excludesFile"]
     try:
         answer = subprocess.run(
             ask, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_LIMIT_S, check=False

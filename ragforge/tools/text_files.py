@@ -48,7 +48,7 @@ def decode(content: bytes) -> TextFile | None:
     """The text of the bytes, or None where they are not text. `encode` gives the same bytes back."""
     for mark, encoding in MARKS:
         if content.startswith(mark):
-            return _decode_as(content, encoding, mark) or _decode_as(content, encoding, b"")
+            return _decode_as(content, encoding, mark)
     if b"\0" in content:
         return None
     return _decode_as(content, "utf-8", b"") or _decode_by_guess(content)

@@ -187,3 +187,8 @@ async def test_a_small_edit_of_a_long_file_is_quickly_shown(tmp_path: Path) -> N
     result, _ = await edit_file(tmp_path, text, "\n150000\n", "\nx\n")
     assert result.diff.count("\n") == 11
     assert "@@ -149998,7 +149998,7 @@" in result.diff
+
+
+async def test_every_replaced_place_is_counted(tmp_path: Path) -> None:
+    result, _ = await edit_file(tmp_path, "x\n" * 3000, "x", "y", replace_all=True)
+    assert "at 3000 places" in result.text

@@ -195,7 +195,9 @@ async def test_binary_and_large_files_are_skipped_and_counted(ctx: ToolContext) 
     (ctx.cwd / "large").write_bytes(b"word\n" * 1_200_000)
     (ctx.cwd / "wide").write_bytes("größtes word".encode("utf-16"))
     result = await grep.run(GrepArgs("word"), ctx)
-    assert result.text == ("wide:1: größtes word\n[1 binary files skipped]\n[1 files skipped as too large]")
+    assert result.text == (
+        "wide:1: größtes word\n[binary files skipped: 1]\n[files too large to be searched: 1]"
+    )
 
 
 async def test_of_a_long_line_the_piece_with_the_match_is_shown(ctx: ToolContext) -> None:
@@ -307,9 +309,7 @@ async def test_modules_of_the_project_do_not_run_in_the_search(ctx: ToolContext)
 async def test_a_folder_is_listed_by_name_to_a_depth(ctx: ToolContext) -> None:
     put(ctx.cwd, {"b.txt": "12345", "a/c.txt": "", "a/d/e.txt": "", "x.log": "", ".gitignore": "*.log\n"})
     flat = await list_files.run(ListArgs(), ctx)
-    assert flat.text == (
-        ".gitignore  6 bytes\na/\nb.txt  5 bytes\n[1 files or folders ignored by git left out]"
-    )
+    assert flat.text == (".gitignore  6 bytes\na/\nb.txt  5 bytes\n[left out because git ignores them: 1]")
     deep = await list_files.run(ListArgs("a", 2), ctx)
     assert deep.text == "c.txt  0 bytes\nd/\nd/e.txt  0 bytes"
     (ctx.cwd / "empty").mkdir()

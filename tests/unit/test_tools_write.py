@@ -1,3 +1,5 @@
+import asyncio
+import contextlib
 import os
 import resource
 import stat
@@ -6,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.tools import read, write
+from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import ToolContext, ToolResult
 from ragforge.tools.read import ReadArgs
 from ragforge.tools.write import WriteArgs
@@ -189,3 +192,21 @@ async def test_a_disk_that_takes_no_more_leaves_the_old_file_and_no_other(tmp_pa
         assert "larger than this system allows" in result.text
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_text() == "old"
+
+
+async def test_a_cancelled_write_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    old, new = "old\n" * 100_000, "new\n" * 100_000
+    for steps in range(0, 40, 4):
+        (tmp_path / "a").write_text(old)
+        ctx = make_context(tmp_path)
+        await read.run(ReadArgs("a"), ctx)
+        task = asyncio.create_task(write.run(WriteArgs("a", new), ctx))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        content = (tmp_path / "a").read_text()
+        assert content in {old, new}
+        assert ctx.read_files.hashes[(tmp_path / "a").resolve()] == hash_of(content.encode())
+        assert names(tmp_path) == ["a"]
