@@ -160,6 +160,7 @@ def test_children_get_no_keys_and_store_passwords(environ: dict[str, str]) -> No
 
 KEYRINGS = """
 import time
+from pathlib import Path
 from keyring.backend import KeyringBackend
 
 class Working(KeyringBackend):
@@ -174,8 +175,11 @@ class Locked(Working):
     set_password = delete_password = get_password
 
 class Hanging(Working):
-    def get_password(self, service, name): time.sleep(3600)
-    def set_password(self, service, name, value): time.sleep(3600)
+    def get_password(self, service, name, value=None):
+        with (Path.home() / "asked").open("a") as asked:
+            asked.write("once ")
+        time.sleep(3600)
+    set_password = get_password
 """
 
 STORY = """
@@ -240,5 +244,6 @@ def test_an_unusable_keyring_means_the_file(tmp_path: Path, backend: str) -> Non
 
 def test_a_keyring_that_hangs_costs_one_wait_and_does_not_keep_the_process(tmp_path: Path) -> None:
     said, value, *_ = story(tmp_path, "keyrings.Hanging")
+    assert (tmp_path / "asked").read_text() == "once "
     assert "(the system keyring does not answer)" in said
     assert value == "a-key-to-keep"
