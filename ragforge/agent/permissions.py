@@ -68,10 +68,9 @@ def decide(
             return _decide_write(tool.name, preview, mode=mode, rules=rules, root=root)
         case Effect.SHELL:
             command = str(args.get("command", ""))
-            if mode is not Mode.PLAN:
-                return _decide_shell(command, rules=rules, root=root, cwd=cwd)
-            decision = _decide_shell(command, rules=(), root=root, cwd=cwd)
-            return decision if _only_reads(command) else Refuse(_in_plan_mode(tool.name))
+            if mode is Mode.PLAN:
+                return _decide_shell_in_plan_mode(tool.name, command, root=root, cwd=cwd)
+            return _decide_shell(command, rules=rules, root=root, cwd=cwd)
         case _:
             assert_never(tool.effect)
 
@@ -211,6 +210,14 @@ def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path]:
         if _is_cd(command):
             folders |= {Path(os.path.realpath(folder / command.texts[1])) for folder in folders}
     return frozenset(folders)
+
+
+def _decide_shell_in_plan_mode(tool: str, command: str, *, root: Path, cwd: Path) -> Decision:
+    if not _only_reads(command):
+        return Refuse(_in_plan_mode(tool))
+    decision = _decide_shell(command, rules=(), root=root, cwd=cwd)
+    # No "always": rules do not count in this mode.
+    return Ask(decision.reason) if isinstance(decision, Ask) else decision
 
 
 def _only_reads(command: str) -> bool:

@@ -41,7 +41,21 @@ _RUNNERS = frozenset(
         *("env", "xargs", "parallel", "sudo", "doas", "su", "runuser", "pkexec", "chroot", "unshare"),
         *("nohup", "nice", "ionice", "timeout", "stdbuf", "setsid", "time", "watch", "script", "flock"),
         *("eval", "exec", "source", ".", "command", "builtin", "trap", "alias", "enable", "hash", "set"),
-        *("shopt", "export", "read", "mapfile", "cd", "pushd", "popd", "let", "test", "[", "printf"),
+        *(
+            "shopt",
+            "export",
+            "read",
+            "mapfile",
+            "readarray",
+            "getopts",
+            "cd",
+            "pushd",
+            "popd",
+            "let",
+            "test",
+            "[",
+            "printf",
+        ),
         *("ssh", "scp", "sftp", "rsync", "nc", "ncat", "socat", "telnet", "tmux", "screen", "at", "batch"),
         *("crontab", "systemd-run", "npx", "pnpx", "bunx", "uvx", "entr", "direnv", "dotenv", "coproc"),
     )
@@ -84,12 +98,12 @@ _RUNNING_FLAGS: dict[str, tuple[str, ...]] = {
 _DEPTHS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "cargo", "go", "make", "uv", "pip", "pip3", "poetry", "pdm"), 2),
     **dict.fromkeys(("ruff", "hatch", "tox", "nox", "just", "task", "rake", "gradle", "mvn", "dotnet"), 2),
-    **dict.fromkeys(("docker", "podman", "bundle", "mix", "composer", "swift", "zig", "gh", "brew"), 2),
+    **dict.fromkeys(("docker", "podman", "bundle", "composer", "swift", "zig"), 2),
     **dict.fromkeys(("pytest", "mypy", "pyright", "tsc", "eslint", "prettier", "black", "isort"), 1),
     **dict.fromkeys(("flake8", "jest", "vitest", "rspec", "phpunit", "ctest", "gofmt", "rustfmt"), 1),
 }
 _DEPTHS_OF_TWO = {
-    **dict.fromkeys(("npm run", "pnpm run", "yarn run", "hatch env", "uv pip", "gh pr", "gh issue"), 3),
+    **dict.fromkeys(("npm run", "pnpm run", "yarn run", "hatch env", "uv pip"), 3),
 }
 _GIT_COMMON = frozenset(
     (

@@ -25,6 +25,7 @@ class Rule:
     """What needs no asking in this project. Written `tool(pattern)`, e.g. `shell(git status)`.
 
     shell: the pattern's words are the first words of a simple command. A final `*` is not needed.
+    `shell(= rm -r build)`, with a sign in front, means that command exactly.
     edit, write and read: a path pattern as in gitignore, relative to the project.
     """
 

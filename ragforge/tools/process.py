@@ -26,7 +26,9 @@ GUARD = 'read -r _; kill -s TERM -- "-$1"; sleep 2; kill -s KILL -- "-$1"'
 
 def find_shell() -> str:
     """The path of bash, or of sh where there is no bash."""
-    return shutil.which("bash") or "/bin/sh"
+    bash = shutil.which("bash")
+    # Found through a relative folder in PATH, it would be a file of the project.
+    return bash if bash is not None and Path(bash).is_absolute() else "/bin/sh"
 
 
 class ShellProcess:

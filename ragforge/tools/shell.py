@@ -62,12 +62,21 @@ PLAIN_ENV = {
 }
 
 
+# `git status` needs no asking, so it must not run what a foreign repository's settings say.
+QUIET_GIT = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+}
+
+
 def child_env(env: dict[str, str]) -> dict[str, str]:
     """The environment for a command: nothing in it waits for a person, and a name means one program."""
     kept = {name: value for name, value in env.items() if name not in {"CDPATH", "BASH_ENV", "ENV"}}
     # A relative folder in PATH would make `ls` whatever a file called ls in the project is.
     path = ":".join(folder for folder in kept.get("PATH", os.defpath).split(":") if folder.startswith("/"))
-    return {**kept, "PATH": path, **PLAIN_ENV}
+    quiet_git = {} if "GIT_CONFIG_COUNT" in kept else QUIET_GIT
+    return {**kept, "PATH": path, **PLAIN_ENV, **quiet_git}
 
 
 async def run(args: ShellArgs, ctx: ToolContext) -> ToolResult:

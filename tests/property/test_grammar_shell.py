@@ -27,7 +27,7 @@ def can_be(ran: tuple[str, ...], command: SimpleCommand) -> bool:
     return ran[:literal] == command.texts[:literal]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(command_lines)
 @example("c0 -x>/dev/null c1")
 @example("c0 a\\\nb")
@@ -70,7 +70,7 @@ def quoted_in_pieces(value: str, ways: list[int]) -> str:
     return "".join(parts) or "''"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(values, st.lists(st.integers(0, 2), max_size=4)), min_size=1, max_size=5))
 def test_quoted_words_are_what_bash_passes_on(items: list[tuple[str, list[int]]]) -> None:
     text = "c0 " + " ".join(quoted_in_pieces(value, ways) for value, ways in items)
@@ -82,7 +82,7 @@ def test_quoted_words_are_what_bash_passes_on(items: list[tuple[str, list[int]]]
         assert parsed.commands[0].literal
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(values, min_size=1, max_size=5))
 def test_shlex_quoting_is_undone(words: list[str]) -> None:
     parsed = parse_command("c0 " + shlex.join(words))

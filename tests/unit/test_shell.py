@@ -126,6 +126,14 @@ async def test_pagers_and_editors_never_block(ctx: ToolContext) -> None:
     assert "time limit" not in text
 
 
+async def test_git_status_runs_nothing_that_the_repository_says(ctx: ToolContext) -> None:
+    await shell(ctx, "git init -q . && git config core.fsmonitor 'touch stolen; false' && touch a")
+    text, failed = await shell(ctx, "git status --short")
+    assert "?? a" in text
+    assert not failed
+    assert not (ctx.cwd / "stolen").exists()
+
+
 async def test_an_interrupt_leaves_nothing_running(ctx: ToolContext, emitted: list[str]) -> None:
     marker = f"mark-{uuid.uuid4().hex}"
     command = (
