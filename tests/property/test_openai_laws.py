@@ -48,8 +48,9 @@ def cut(whole: bytes, places: list[int]) -> list[bytes]:
     st.booleans(),
 )
 def test_events_are_the_same_however_the_bytes_were_cut(values, line_end, between, places, is_ended):
-    payloads = [json.dumps(value, ensure_ascii=False) for value in values]
-    lines = [line for payload in payloads for line in (between, f"data: {payload}", "")]
+    payloads = [json.dumps(value, ensure_ascii=False, indent=1) for value in values]
+    fields = [[f"data: {line}" for line in payload.split("\n")] for payload in payloads]
+    lines = [line for field in fields for line in (between, *field, "")]
     text = line_end.join(lines if is_ended else lines[:-1]) + (line_end if is_ended else "")
     decoder = EventDecoder()
     got = [payload for piece in cut(text.encode(), places) for payload in decoder.feed(piece)]
