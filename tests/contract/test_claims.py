@@ -1,0 +1,109 @@
+import asyncio
+import os
+
+import pytest
+
+from ragforge.domain.errors import SessionBusy
+from ragforge.domain.search import Query
+from ragforge.domain.turns import TurnStatus
+from ragforge.domain.usage import Usage
+from ragforge.store.base import Store
+from tests.contract.builders import a_call, a_request, a_step, a_turn, new_session, said
+from tests.contract.conftest import Opener
+
+
+async def test_second_writer_is_refused_and_told_who_writes(store: Store, opener: Opener) -> None:
+    session = await new_session(store)
+    await store.sessions.claim(session.id)
+    for other in (store, await opener()):
+        with pytest.raises(SessionBusy) as refused:
+            await other.sessions.claim(session.id)
+        assert str(os.getpid()) in refused.value.holder
+        assert session.id[-8:] in str(refused.value)
+
+
+async def test_released_session_can_be_claimed_again(store: Store, opener: Opener) -> None:
+    session = await new_session(store)
+    other = await opener()
+    for writer in (store, other, store):
+        claim = await writer.sessions.claim(session.id)
+        await claim.release()
+        await claim.release()
+
+
+async def test_releasing_twice_does_not_end_the_next_claim(store: Store, opener: Opener) -> None:
+    session = await new_session(store)
+    old = await store.sessions.claim(session.id)
+    await old.release()
+    await store.sessions.claim(session.id)
+    await old.release()
+    with pytest.raises(SessionBusy):
+        await (await opener()).sessions.claim(session.id)
+
+
+async def test_closing_the_store_ends_its_claims(store: Store, opener: Opener) -> None:
+    session = await new_session(store)
+    other = await opener()
+    await other.sessions.claim(session.id)
+    await other.close()
+    await store.sessions.claim(session.id)
+
+
+async def test_sessions_are_claimed_apart_from_each_other(store: Store) -> None:
+    first, second = await new_session(store), await new_session(store)
+    await store.sessions.claim(first.id)
+    await store.sessions.claim(second.id)
+
+
+async def test_of_many_who_claim_at_once_one_wins(store: Store, opener: Opener) -> None:
+    session = await new_session(store)
+    others = [await opener() for _ in range(6)]
+    answers = await asyncio.gather(
+        *(other.sessions.claim(session.id) for other in others), return_exceptions=True
+    )
+    assert sum(isinstance(answer, SessionBusy) for answer in answers) == 5
+
+
+async def test_turn_of_a_dead_writer_becomes_interrupted_with_what_it_had(store: Store) -> None:
+    session = await new_session(store)
+    done = await said(store, session)
+    turn = a_turn(session, "Fix the zebra.", parent=done)
+    await store.turns.start(turn)
+    for index, text in enumerate(("First I look at the okapi.", "", "Then I act.")):
+        step = a_step(turn, index, text, a_request())
+        await store.calls.add(a_call(step), step)
+
+    await store.sessions.claim(session.id)
+
+    found = await store.turns.get(turn.id)
+    assert found is not None
+    assert found.status is TurnStatus.INTERRUPTED
+    assert found.assistant == "First I look at the okapi.\n\nThen I act."
+    assert found.ended_at is not None
+    assert (found.usage, found.cost_usd) == (Usage(300, 120, 30, 15), 0.75)
+    assert len(await store.calls.of_turns([turn.id])) == 3
+    assert turn.id in {hit.id for hit in await store.search.words(Query("okapi"))}
+    untouched = await store.turns.get(done.id)
+    assert untouched is not None
+    assert untouched.status is TurnStatus.FINISHED
+
+
+async def test_turn_that_waits_for_consent_goes_on_waiting(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    await store.turns.save_step(a_step(turn, 0, "", a_request()))
+    await store.sessions.claim(session.id)
+    found = await store.turns.get(turn.id)
+    assert found is not None
+    assert found.status is TurnStatus.WAITING
+
+
+async def test_running_turn_of_another_session_is_left_alone(store: Store) -> None:
+    session, other = await new_session(store), await new_session(store)
+    turn = a_turn(other)
+    await store.turns.start(turn)
+    await store.sessions.claim(session.id)
+    found = await store.turns.get(turn.id)
+    assert found is not None
+    assert found.status is TurnStatus.RUNNING

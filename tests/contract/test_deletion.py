@@ -1,0 +1,114 @@
+import pytest
+
+from ragforge.domain.errors import SessionBusy
+from ragforge.domain.search import Query
+from ragforge.store.base import Deleted, Store
+from tests.contract.builders import a_call, a_request, a_step, a_turn, conversation, new_session, said
+from tests.contract.conftest import Opener
+
+
+async def test_deleted_session_is_gone_with_its_turns_and_calls(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session, "zebra")
+    await store.turns.start(turn)
+    step = a_step(turn, 0, "", a_request())
+    await store.calls.add(a_call(step), step)
+    assert await store.sessions.delete(session.id) == Deleted(turns=1, kept_turns=0, tool_calls=1)
+    assert await store.sessions.get(session.id) is None
+    assert await store.turns.get(turn.id) is None
+    assert await store.turns.steps([turn.id]) == []
+    assert await store.calls.of_turns([turn.id]) == []
+    assert await store.search.words(Query("zebra parser")) == []
+    assert await store.check() == []
+
+
+async def test_dry_run_says_what_would_go_and_removes_nothing(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 3)
+    fork = await new_session(store, head=turns[1].id, forked_from=session.id)
+    assert await store.sessions.delete(session.id, dry_run=True) == Deleted(1, 2, 0)
+    assert len(await store.turns.path(turns[-1].id)) == 3
+    assert await store.sessions.delete(fork.id, dry_run=True) == Deleted(0, 0, 0)
+
+
+async def test_deleting_what_is_not_there_removes_nothing(store: Store) -> None:
+    assert await store.sessions.delete("nowhere") == Deleted(0, 0, 0)
+
+
+async def test_turns_on_the_path_of_a_fork_survive_whole_and_go_to_it(store: Store) -> None:
+    session = await new_session(store)
+    shared = a_turn(session, "zebra")
+    await store.turns.start(shared)
+    step = a_step(shared, 0, "", a_request("read", path="giraffe.py"))
+    await store.calls.add(a_call(step), step)
+    left = await said(store, session, "left behind", parent=shared)
+    fork = await new_session(store, head=shared.id, forked_from=session.id)
+    own = await said(store, fork, "its own way", parent=shared)
+
+    assert await store.sessions.delete(session.id) == Deleted(turns=1, kept_turns=1, tool_calls=0)
+
+    path = await store.turns.path(own.id)
+    assert [turn.id for turn in path] == [shared.id, own.id]
+    assert {turn.session_id for turn in path} == {fork.id}
+    assert await store.turns.steps([shared.id]) == [step]
+    assert len(await store.calls.of_turns([shared.id])) == 1
+    assert await store.turns.get(left.id) is None
+    for words in ("zebra", "giraffe"):
+        for query in (
+            Query(words),
+            Query(words, session_id=fork.id),
+            Query(words, project_id=fork.project_id),
+        ):
+            hits = await store.search.words(query)
+            assert {(hit.session_id, hit.turn_id) for hit in hits} >= {(fork.id, shared.id)}
+    assert await store.search.words(Query("zebra", project_id=session.project_id)) == []
+    assert await store.check() == []
+
+
+async def test_turns_under_an_undone_turn_of_a_fork_keep_their_root(store: Store) -> None:
+    session = await new_session(store)
+    (root,) = await conversation(store, session, 1)
+    fork = await new_session(store, head=root.id)
+    undone = await said(store, fork, parent=root)
+    await store.sessions.set_head(fork.id, None)
+    assert await store.sessions.delete(session.id) == Deleted(0, 1, 0)
+    assert len(await store.turns.path(undone.id)) == 2
+    assert await store.check() == []
+
+
+async def test_the_last_of_two_forks_takes_the_shared_turns_with_it(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 3)
+    forks = [await new_session(store, head=turns[1].id) for _ in range(2)]
+    assert await store.sessions.delete(session.id) == Deleted(1, 2, 0)
+    assert await store.sessions.delete(forks[0].id) == Deleted(0, 2, 0)
+    assert await store.sessions.delete(forks[1].id) == Deleted(2, 0, 0)
+    assert await store.turns.get(turns[0].id) is None
+    assert await store.check() == []
+
+
+async def test_deleting_a_long_session_with_a_fork_at_its_end_keeps_it_all(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 40)
+    await new_session(store, head=turns[-1].id)
+    assert await store.sessions.delete(session.id) == Deleted(0, 40, 0)
+    assert len(await store.turns.path(turns[-1].id)) == 40
+
+
+async def test_session_that_another_writes_is_not_deleted(store: Store, opener: Opener) -> None:
+    session = await new_session(store)
+    claim = await (await opener()).sessions.claim(session.id)
+    with pytest.raises(SessionBusy):
+        await store.sessions.delete(session.id)
+    assert await store.sessions.get(session.id) is not None
+    await claim.release()
+    await store.sessions.delete(session.id)
+    assert await store.sessions.get(session.id) is None
+
+
+async def test_session_can_be_deleted_by_its_own_writer(store: Store) -> None:
+    session = await new_session(store)
+    claim = await store.sessions.claim(session.id)
+    await store.sessions.delete(session.id)
+    assert await store.sessions.get(session.id) is None
+    await claim.release()

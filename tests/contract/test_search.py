@@ -1,0 +1,206 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragforge.domain.ids import new_id
+from ragforge.domain.search import Hit, HitKind, Query
+from ragforge.memory import recall
+from ragforge.store.base import Store
+from tests.contract.builders import (
+    NOON,
+    a_call,
+    a_project,
+    a_request,
+    a_step,
+    a_turn,
+    an_end,
+    new_session,
+    said,
+)
+
+
+async def test_hit_says_where_it_was_found(store: Store) -> None:
+    session = await new_session(store, title="Animals", cwd="/zoo")
+    first = await said(store, session, "Feed the lions.")
+    turn = await said(store, session, "Why does the zebra have stripes?", parent=first)
+    (hit, *_) = await recall.search(store, Query("zebra"))
+    assert hit == Hit(
+        kind=HitKind.TURN,
+        id=turn.id,
+        session_id=session.id,
+        session_title="Animals",
+        turn_id=turn.id,
+        turn_index=1,
+        at=turn.started_at,
+        score=hit.score,
+        text="Why does the zebra have stripes?",
+        marks=((13, 18),),
+        cwd="/zoo",
+    )
+    assert hit.score > 0
+
+
+async def test_tool_call_is_found_by_name_argument_and_result(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    step = a_step(turn, 0, "", a_request("shell", command="make okapi"))
+    call = a_call(step, result="Traceback: gnu not found")
+    await store.calls.add(call, step)
+    for words in ("okapi", "gnu", "shell"):
+        (hit,) = await store.search.words(Query(words))
+        assert (hit.kind, hit.id, hit.turn_id, hit.tool) == (HitKind.TOOL_CALL, call.id, turn.id, "shell")
+        assert [hit.text[start:end] for start, end in hit.marks] == [words]
+
+
+async def test_turn_is_found_by_the_files_its_tools_touched(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    step = a_step(turn, 0, "", a_request("read", path="src/okapi.py"))
+    await store.calls.add(a_call(step), step)
+    await store.turns.end(an_end(turn))
+    assert {hit.kind for hit in await store.search.words(Query("okapi"))} == set(HitKind)
+
+
+async def test_running_turn_is_found_at_once(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session, "Count the zebras.")
+    await store.turns.start(turn)
+    assert [hit.id for hit in await store.search.words(Query("zebra"))] == [turn.id]
+
+
+async def test_what_the_person_said_ranks_above_a_long_answer(store: Store) -> None:
+    session = await new_session(store)
+    answered = await said(
+        store, session, "Tell me a story.", answer="The zebra met a zebra. " + "And so on. " * 50
+    )
+    asked = await said(store, await new_session(store), "Is the zebra fed, and by whom, and when and where?")
+    assert [hit.id for hit in await store.search.words(Query("zebra"))] == [asked.id, answered.id]
+
+
+async def test_turn_is_found_by_the_words_just_before_and_after_it(store: Store) -> None:
+    session = await new_session(store)
+    before = await said(store, session, "About the zebra.")
+    middle = await said(store, session, "Yes, that one.", parent=before)
+    after = await said(store, session, "And the okapi?", parent=middle)
+    assert [hit.id for hit in await store.search.words(Query("zebra"))] == [before.id, middle.id]
+    assert [hit.id for hit in await store.search.words(Query("okapi"))] == [after.id, middle.id]
+
+
+async def test_turn_is_found_by_its_date(store: Store) -> None:
+    session = await new_session(store)
+    march = await said(store, session, "Feed them.", started_at=datetime(2026, 3, 5, 9, tzinfo=UTC))
+    await said(store, session, "Feed them.", started_at=datetime(2026, 7, 6, 9, tzinfo=UTC))
+    assert [hit.id for hit in await store.search.words(Query("march"))] == [march.id]
+
+
+async def test_inflected_words_and_accents_match_and_are_marked(store: Store) -> None:
+    session = await new_session(store)
+    await said(store, session, "🎉 Les éléphants étaient running through cafés")
+    (hit,) = await store.search.words(Query("elephants, run! cafes"))
+    assert [hit.text[start:end] for start, end in hit.marks] == ["éléphants", "running", "cafés"]
+
+
+async def test_excerpt_is_the_place_where_most_words_stand(store: Store) -> None:
+    session = await new_session(store)
+    filler = "Nothing of note happened here for a while. " * 40
+    await said(store, session, f"A zebra. {filler} The zebra fed the okapi. {filler}")
+    (hit,) = await store.search.words(Query("zebra okapi"))
+    assert "zebra fed the okapi" in hit.text
+    assert len(hit.text) <= 260
+    assert hit.text.startswith("… ")
+    assert hit.text.endswith(" …")
+    assert {hit.text[start:end] for start, end in hit.marks} == {"zebra", "okapi"}
+
+
+async def test_excerpt_is_one_line_without_control_characters(store: Store) -> None:
+    session = await new_session(store)
+    await said(store, session, "a\n\tzebra\x1b[31m\x00 red")
+    (hit,) = await store.search.words(Query("zebra"))
+    assert hit.text == "a zebra [31m red"
+
+
+async def test_search_keeps_to_project_session_and_time_before_it_counts(store: Store) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    here, there, elsewhere = (
+        await new_session(store, project),
+        await new_session(store, project),
+        await new_session(store),
+    )
+    for number in range(30):
+        await said(store, elsewhere, f"zebra {number}", started_at=NOON - timedelta(days=1))
+    turns = [await said(store, session, "a zebra among many other animals") for session in (here, there)]
+
+    async def found(**scope: object) -> set[str]:
+        return {hit.id for hit in await store.search.words(replace(Query("zebra", limit=5), **scope))}
+
+    assert await found(project_id=project.id) == {turn.id for turn in turns}
+    assert await found(session_id=here.id) == {turns[0].id}
+    assert await found(session_id=here.id, project_id=elsewhere.project_id) == set()
+    assert await found(since=NOON) == {turn.id for turn in turns}
+    assert await found(since=NOON + timedelta(days=9)) == set()
+    assert await found(project_id="nowhere") == set()
+    assert len(await found()) == 5
+
+
+async def test_limit_is_kept(store: Store) -> None:
+    session = await new_session(store)
+    for number in range(5):
+        await said(store, session, f"zebra {number}")
+    assert len(await store.search.words(Query("zebra", limit=3))) == 3
+    assert await store.search.words(Query("zebra", limit=0)) == []
+    assert await store.search.words(Query("zebra", limit=-1)) == []
+    assert len(await store.search.words(Query("zebra", limit=10**12))) == 5
+
+
+async def test_stop_words_do_not_find_everything_but_alone_they_find(store: Store) -> None:
+    session = await new_session(store)
+    await said(store, session, "What is the matter with it?")
+    zebra = await said(store, session, "The zebra.")
+    assert [hit.id for hit in await store.search.words(Query("what is the zebra"))] == [zebra.id]
+    assert await store.search.words(Query("est-ce que la girafe est dans le zoo")) == []
+    assert len(await store.search.words(Query("the"))) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n\t",
+        '"',
+        "'; DROP TABLE turn; --",
+        'zebra" OR "',
+        "NEAR(zebra okapi, 5) AND NOT *",
+        "scope : p1 OR user:zebra -col {a b} ^zebra*",
+        "zebra\x00okapi",
+        "\ud83d zebra",
+        "🎉🦓",
+        "%_*?[]()<>{}\\",
+        "zebra " * 20_000,
+        "\x00" * 1000,
+        "è" * 100_000,
+        " ".join(str(number) for number in range(20_000)),
+        "数据库 базы δεδομένων قاعدة",
+    ],
+    ids=range(16),
+)
+async def test_any_input_is_fine(store: Store, text: str) -> None:
+    session = await new_session(store)
+    turn = await said(store, session, "The zebra.")
+    hits = await store.search.words(Query(text))
+    assert [hit.id for hit in hits] == ([turn.id] if "zebra" in text else [])
+
+
+async def test_scope_is_no_text_to_be_found(store: Store) -> None:
+    session = await new_session(store)
+    await said(store, session, "The zebra.")
+    for text in ("p1", "s1", "kt", "k0"):
+        assert await store.search.words(Query(text)) == []
+
+
+async def test_words_of_a_deleted_or_unknown_scope_find_nothing(store: Store) -> None:
+    await said(store, await new_session(store), "The zebra.")
+    assert await store.search.words(Query("zebra", session_id=new_id())) == []

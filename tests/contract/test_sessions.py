@@ -1,0 +1,130 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from ragforge.domain.errors import Conflict
+from ragforge.domain.messages import ImagePart, TextPart
+from ragforge.store.base import Store
+from tests.contract.builders import NOON, a_project, a_session, conversation, new_session, said
+
+
+async def test_session_comes_back_whole(store: Store) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    session = a_session(
+        project.id, title="Été", model="gemini:a", mode="plan", forked_from="gone", user="ada", host="desk"
+    )
+    await store.sessions.add(session)
+    assert await store.sessions.get(session.id) == session
+
+
+async def test_unknown_session_is_none(store: Store) -> None:
+    assert await store.sessions.get("nowhere") is None
+
+
+async def test_session_of_an_unknown_project_is_refused(store: Store) -> None:
+    with pytest.raises(Conflict):
+        await store.sessions.add(a_session("nowhere"))
+
+
+async def test_adding_twice_does_not_undo_a_rename(store: Store) -> None:
+    session = await new_session(store)
+    await store.sessions.rename(session.id, "Parser")
+    await store.sessions.add(session)
+    assert await store.sessions.get(session.id) == replace(session, title="Parser")
+
+
+async def test_title_model_and_mode_are_remembered(store: Store) -> None:
+    session = await new_session(store)
+    await store.sessions.rename(session.id, "Parser")
+    await store.sessions.set_model(session.id, "local:search")
+    await store.sessions.set_mode(session.id, "accept-edits")
+    assert await store.sessions.get(session.id) == replace(
+        session, title="Parser", model="local:search", mode="accept-edits"
+    )
+
+
+async def test_changing_a_session_that_is_gone_is_refused(store: Store) -> None:
+    for change in (
+        store.sessions.rename("nowhere", "x"),
+        store.sessions.set_model("nowhere", "x"),
+        store.sessions.set_mode("nowhere", "x"),
+        store.sessions.set_head("nowhere", None),
+    ):
+        with pytest.raises(Conflict):
+            await change
+
+
+async def test_head_moves_and_nothing_is_removed(store: Store) -> None:
+    session = await new_session(store)
+    first, second = await conversation(store, session, 2)
+    await store.sessions.set_head(session.id, first.id)
+    found = await store.sessions.get(session.id)
+    assert found is not None
+    assert found.head == first.id
+    assert await store.turns.get(second.id) is not None
+    await store.sessions.set_head(session.id, None)
+    found = await store.sessions.get(session.id)
+    assert found is not None
+    assert found.head is None
+
+
+async def test_head_on_a_turn_that_is_not_stored_is_refused(store: Store) -> None:
+    session = await new_session(store)
+    turn = await said(store, session)
+    with pytest.raises(Conflict):
+        await store.sessions.set_head(session.id, "nowhere")
+    found = await store.sessions.get(session.id)
+    assert found is not None
+    assert found.head == turn.id
+
+
+async def test_recent_lists_the_last_active_first_with_turns_and_last_message(store: Store) -> None:
+    quiet = await new_session(store, last_activity_at=NOON - timedelta(days=2))
+    busy = await new_session(store, last_activity_at=NOON - timedelta(days=3))
+    turns = await conversation(store, busy, 3)
+    rows = await store.sessions.recent()
+    assert [row.session.id for row in rows] == [busy.id, quiet.id]
+    assert (rows[0].turns, rows[0].last_message) == (3, "Question 2.")
+    assert rows[0].session.last_activity_at == turns[-1].started_at + timedelta(seconds=9)
+    assert (rows[1].turns, rows[1].last_message) == (0, "")
+
+
+async def test_recent_counts_the_turns_of_the_path_not_those_an_undo_left(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 4)
+    await store.sessions.set_head(session.id, turns[1].id)
+    (row,) = await store.sessions.recent()
+    assert (row.turns, row.last_message) == (2, "Question 1.")
+
+
+async def test_last_message_is_cut_and_names_its_images(store: Store) -> None:
+    session = await new_session(store)
+    first = await said(store, session, "word " * 1000)
+    (row,) = await store.sessions.recent()
+    assert row.last_message == ("word " * 1000)[:200]
+    await said(
+        store, session, parent=first, user=(ImagePart("ab" * 32, "image/png", "shot.png"), TextPart("What?"))
+    )
+    (row,) = await store.sessions.recent()
+    assert row.last_message == "[image shot.png]\nWhat?"
+
+
+async def test_recent_keeps_to_project_part_of_id_and_limit(store: Store) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    mine = [await new_session(store, project) for _ in range(3)]
+    other = await new_session(store)
+    assert {row.session.id for row in await store.sessions.recent(project_id=project.id)} == {
+        session.id for session in mine
+    }
+    assert await store.sessions.recent(project_id="nowhere") == []
+    assert [row.session.id for row in await store.sessions.recent(with_id_part=other.id[-8:])] == [other.id]
+    assert [row.session.id for row in await store.sessions.recent(with_id_part=other.id[-8:].upper())] == [
+        other.id
+    ]
+    assert [row.session.id for row in await store.sessions.recent(with_id_part=other.id)] == [other.id]
+    assert await store.sessions.recent(with_id_part="%") == []
+    assert len(await store.sessions.recent(limit=2)) == 2
+    assert await store.sessions.recent(limit=0) == []

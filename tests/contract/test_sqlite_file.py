@@ -1,0 +1,295 @@
+"""What only a store in a file can get wrong."""
+
+import asyncio
+import os
+import resource
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable, UsageError
+from ragforge.domain.search import Query
+from ragforge.store.open import open_store, schemes
+from ragforge.store.sqlite.connection import PRAGMAS, connect
+from ragforge.store.sqlite.migrations import STORE
+from tests.contract.builders import (
+    a_call,
+    a_project,
+    a_request,
+    a_step,
+    a_turn,
+    an_end,
+    conversation,
+    new_session,
+    said,
+)
+
+ROOT_IGNORES_PERMISSIONS = pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+
+OPEN_AND_ADD = """
+import asyncio, sys
+from pathlib import Path
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.turns import Project
+from ragforge.store.open import open_store
+
+async def main():
+    sys.stdin.readline()
+    store = await open_store(sys.argv[1], lock_dir=Path(sys.argv[2]))
+    await store.projects.add(Project(new_id(), "one", now(), first_commit="same"))
+    await store.close()
+
+print("ready", flush=True)
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    """A store's file with a project in it, closed."""
+    path = tmp_path / "ragforge.db"
+    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    await store.projects.add(a_project())
+    await store.close()
+    return path
+
+
+async def reopen(path: Path) -> None:
+    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    await store.close()
+
+
+def test_stores_are_found_by_their_folders() -> None:
+    assert "sqlite" in schemes()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "mysql://x",
+        "sqlite",
+        "sqlite:relative.db",
+        "sqlite://relative.db",
+        "sqlite:////\0",
+        "/tmp/x.db",
+        "../x",
+    ],
+)
+async def test_wrong_address_names_what_is_right(url: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="sqlite://"):
+        await open_store(url, lock_dir=tmp_path)
+
+
+async def test_file_and_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        store = await open_store(f"sqlite://{tmp_path}/new/deep/ragforge.db", lock_dir=tmp_path / "locks")
+        await store.projects.add(a_project())
+    finally:
+        os.umask(old)
+    deep = tmp_path / "new" / "deep"
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert stat.S_IMODE(deep.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in deep.iterdir()} == {0o600}
+    await store.close()
+
+
+async def test_every_pragma_is_what_was_asked_for(path: Path) -> None:
+    connection = connect(path)
+    assert {name: connection.pragma(name) for name, _ in PRAGMAS} == dict(PRAGMAS)
+    connection.close()
+
+
+async def test_a_turn_with_three_calls_is_five_commits(tmp_path: Path) -> None:
+    path = tmp_path / "ragforge.db"
+    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    session = await new_session(store)
+    turn = a_turn(session)
+    watcher = connect(path, query_only=True)
+
+    def version() -> int:
+        return int(watcher.pragma("data_version"))
+
+    seen = [version()]
+    await store.turns.start(turn)
+    seen.append(version())
+    for index in range(3):
+        step = a_step(turn, index, "", a_request())
+        await store.calls.add(a_call(step), step)
+        seen.append(version())
+    await store.turns.end(an_end(turn, last_step=a_step(turn, 3)))
+    seen.append(version())
+    watcher.close()
+    await store.close()
+    assert len(set(seen)) == 6
+
+
+async def test_newer_schema_is_refused_and_left_alone(path: Path) -> None:
+    connection = connect(path)
+    connection.pragma("user_version", len(STORE.steps) + 1)
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreNewer, match="newer"):
+        await reopen(path)
+    assert path.read_bytes() == before
+
+
+async def test_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("These are my notes, and there are many of them. " * 100)
+    before = path.read_bytes()
+    with pytest.raises(StoreDamaged, match="not a database"):
+        await reopen(path)
+    assert path.read_bytes() == before
+
+
+async def test_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE bookmarks (url)")
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreDamaged, match="another"):
+        await reopen(path)
+    assert path.read_bytes() == before
+
+
+async def test_damaged_pages_are_reported_not_raised_raw(tmp_path: Path) -> None:
+    path = tmp_path / "ragforge.db"
+    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    session = await new_session(store)
+    turns = await conversation(store, session, 40)
+    await store.close()
+    content = bytearray(path.read_bytes())
+    content[4096 * 3 :] = os.urandom(len(content) - 4096 * 3)
+    path.write_bytes(content)
+    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    try:
+        found = await store.check()
+    except StoreDamaged as error:
+        found = [str(error)]
+    assert found
+    with pytest.raises(StoreDamaged):
+        await store.turns.path(turns[-1].id)
+    await store.close()
+
+
+async def test_check_names_what_was_lost(tmp_path: Path) -> None:
+    path = tmp_path / "ragforge.db"
+    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    session = await new_session(store)
+    turns = await conversation(store, session, 3)
+    connection = connect(path)
+    connection.pragma("foreign_keys", 0)
+    connection.execute("DELETE FROM turn WHERE id = ?", (turns[1].id,))
+    connection.execute("UPDATE session SET head = 999")
+    connection.close()
+    found = " ".join(await store.check())
+    await store.close()
+    assert f"Session {session.id} has a head that is not stored" in found
+    assert f"Turn {turns[2].id} does not stand one below its parent" in found
+    assert "refers to a turn that is not stored" in found
+    assert "search index stands for nothing" in found
+
+
+async def test_folder_in_the_files_place_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="RAGFORGE_STORE"):
+        await reopen(tmp_path)
+
+
+async def test_file_in_a_folders_place_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="RAGFORGE_STORE"):
+        await reopen(tmp_path / "file" / "ragforge.db")
+
+
+@ROOT_IGNORES_PERMISSIONS
+async def test_read_only_folder_is_explained(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreUnavailable, match="RAGFORGE_STORE"):
+        await reopen(tmp_path / "ragforge.db")
+
+
+async def test_write_that_the_disk_refuses_is_explained_and_loses_nothing(path: Path) -> None:
+    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    session = await new_session(store)
+    first = await said(store, session)
+    written = path.with_name(path.name + "-wal").stat().st_size
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written + 20_000, unlimited[1]))
+    try:
+        with pytest.raises(StoreUnavailable, match="disk"):
+            await said(store, session, "word " * 100_000, parent=first)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    second = await said(store, session, "Now it fits.", parent=first)
+    assert [turn.id for turn in await store.turns.path(second.id)] == [first.id, second.id]
+    assert await store.check() == []
+    await store.close()
+
+
+async def test_closed_store_says_so(path: Path) -> None:
+    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    await store.close()
+    await store.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.projects.get("x")
+
+
+async def test_write_reaches_the_disk_although_its_task_is_cancelled(path: Path) -> None:
+    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    project = a_project()
+    task = asyncio.create_task(store.projects.add(project))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await store.close()
+    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    assert await store.projects.get(project.id) == project
+    await store.close()
+
+
+async def test_cancelled_search_does_not_disturb_the_next(path: Path) -> None:
+    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    session = await new_session(store)
+    turn = await said(store, session, "zebra " * 20_000)
+    for _ in range(30):
+        task = asyncio.create_task(store.search.words(Query("zebra")))
+        await asyncio.sleep(0)
+        task.cancel()
+        assert [hit.id for hit in await store.search.words(Query("zebra"))] == [turn.id]
+    await store.close()
+
+
+def test_many_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/new/ragforge.db"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN_AND_ADD, url, str(tmp_path / "locks")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    errors = [process.communicate("go\n", timeout=30)[1] for process in processes]
+    assert errors == [""] * len(processes)
+
+    async def count() -> int:
+        store = await open_store(url, lock_dir=tmp_path / "locks")
+        found = await store.projects.find(first_commit="same")
+        await store.close()
+        return len(found)
+
+    assert asyncio.run(count()) == len(processes)
