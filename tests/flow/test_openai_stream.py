@@ -483,6 +483,8 @@ async def test_silence_ends_the_stream_and_a_comment_is_no_silence(server):
     await server.wait_for(lambda seen: seen.hangups == 1)
     # Comments for longer than the limit, then an answer.
     server.script(
-        Raw([*[b": thinking\n\n"] * 20, *map(sse, (delta(content="late"), delta(finish="stop")))], pause_s=0.1)
+        Raw(
+            [*[b": thinking\n\n"] * 20, *map(sse, (delta(content="late"), delta(finish="stop")))], pause_s=0.1
+        )
     )
     assert ended(await ask(provider, say("go"))).message.text == "late"
