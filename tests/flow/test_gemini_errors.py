@@ -62,10 +62,36 @@ async def test_a_key_that_the_server_repeats_is_left_out(gemini: GeminiStandIn) 
     assert "The key [key] was reported as leaked" in str(error)
 
 
-async def test_no_key_asks_nobody(gemini: GeminiStandIn) -> None:
-    _, error = await events_until_error(gemini, api_key=" ")
+@pytest.mark.parametrize("key", ["", " \n", "schlüssel", "two words", "a\nb", "a\0b"])
+async def test_what_cannot_be_a_key_asks_nobody(gemini: GeminiStandIn, key: str) -> None:
+    _, error = await events_until_error(gemini, api_key=key)
     assert isinstance(error, ModelRefusedKey)
+    assert "aistudio.google.com" in str(error)
     assert not gemini.requests
+
+
+@pytest.mark.parametrize("model", ["", "models/", "a b", "x?key=1", "../x", "größe", "a//b", "a:b"])
+async def test_what_cannot_be_a_model_asks_nobody_or_is_unknown(gemini: GeminiStandIn, model: str) -> None:
+    _, error = await events_until_error(gemini, model=model)
+    assert isinstance(error, ModelUnknown)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:1", "proxy"),
+        ("HTTP_PROXY", "nonsense://127.0.0.1:1", "proxy"),
+        ("HTTP_PROXY", "http://127.0.0.1:1", "proxy"),
+        ("SSL_CERT_FILE", "/nowhere.pem", "SSL_CERT_FILE"),
+    ],
+)
+async def test_an_environment_that_does_not_work_is_told(
+    gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch, name: str, value: str, told: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    async with open_provider(gemini, base_url="http://example.invalid") as provider:
+        with pytest.raises(ModelUnreachable, match=told):
+            await provider.verify()
 
 
 async def test_verification_tells_a_wrong_key_from_an_unknown_model(gemini: GeminiStandIn) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -21,6 +22,7 @@ from ragforge.providers.retry import Retryable, RetryPolicy, retried
 BASE_URL = "https://generativelanguage.googleapis.com"
 LIMITS_UNKNOWN = ModelLimits(context_tokens_max=1_048_576, output_tokens_max=65_536)
 """Where the service does not tell, which proxies may not."""
+MODEL_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 COUNT_TIMEOUT_S = 5.0
 """How long the end of an answer may wait for its tokens to be counted."""
 
@@ -56,7 +58,7 @@ class GeminiProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """The answer as it arrives; the last event is `AnswerEnded`. Raises ModelError."""
-        self._need_key()
+        self._check()
         body = await to_body(
             request,
             provider=self.name,
@@ -71,7 +73,7 @@ class GeminiProvider:
     async def limits(self) -> ModelLimits:
         """The model's limits, asked once. Raises ModelError."""
         if self._limits is None:
-            self._need_key()
+            self._check()
             model = await self._client.model()
             self._limits = ModelLimits(
                 model.input_token_limit or LIMITS_UNKNOWN.context_tokens_max,
@@ -81,14 +83,14 @@ class GeminiProvider:
 
     async def verify(self) -> None:
         """Prove by one call, which costs nothing, that key, endpoint and model work. Raises ModelError."""
-        self._need_key()
+        self._check()
         model = await self._client.model()
         if model.supported_actions and "generateContent" not in model.supported_actions:
             raise ModelUnknown(f"{self.model} cannot chat. Choose another model with /model.")
 
     async def models(self) -> list[str]:
         """Names of the models that can chat. Raises ModelError."""
-        self._need_key()
+        self._check()
         return [
             model.name.removeprefix("models/")
             for model in await self._client.models()
@@ -130,11 +132,20 @@ class GeminiProvider:
         usage = replace(told, input_tokens=read_tokens, output_tokens=written_tokens)
         return UsageSeen(usage, estimated=True)
 
-    def _need_key(self) -> None:
-        if not self._endpoint.api_key:
+    def _check(self) -> None:
+        """Raises ModelError for a key or name that no server needs to be asked about."""
+        key, source = self._endpoint.api_key, self._endpoint.key_source
+        if not key:
             raise ModelRefusedKey(
                 f"There is no key for Gemini. Set GEMINI_API_KEY, or make one at {KEY_PAGE}."
             )
+        if not (key.isascii() and key.isprintable() and " " not in key):
+            raise ModelRefusedKey(
+                f"The key{f' from {source}' if source else ''} holds characters that no key has. "
+                f"Copy it again from {KEY_PAGE}."
+            )
+        if not MODEL_NAME.fullmatch(self.model):
+            raise ModelUnknown(f"{self.model!r} is no name of a model. Choose one with /model.")
 
 
 def _is_uncounted(answer: Answer) -> bool:

@@ -153,8 +153,9 @@ def _open(endpoint: Endpoint) -> _Opened:
         options, http = new_options(endpoint)
         client = Client(api_key=endpoint.api_key, vertexai=False, http_options=options)
     except (ValueError, ImportError, OSError) as error:
+        said = str(error).rstrip(".")
         raise ModelUnreachable(
-            f"The connection to {endpoint.url} cannot be set up: {error}. Check the address, the proxy "
+            f"The connection to {endpoint.url} cannot be set up ({said}). Check the address, the proxy "
             "variables, SSL_CERT_FILE and GOOGLE_GENAI_HTTP_CLIENT."
         ) from error
     return _Opened(client, http)

@@ -156,6 +156,8 @@ def _over_quota(refusal: _Refusal, said: str, endpoint: Endpoint) -> ModelError 
 
 
 def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
+    from urllib.request import getproxies  # 25 ms, which httpx2 has spent by now
+
     from httpx2 import ConnectTimeout, InvalidURL, ProxyError, UnsupportedProtocol
 
     causes = tuple(_causes(error))
@@ -183,7 +185,8 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         reason, what = "no network", f"The name in {endpoint.url} cannot be found ({said})."
     elif any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         reason, what = "no connection", f"Nothing answers at {endpoint.url} (connection refused)."
-    unreachable = ModelUnreachable(f"{what} Check the network, then /retry.")
+    check = "the network and the proxy that your environment names" if getproxies() else "the network"
+    unreachable = ModelUnreachable(f"{what} Check {check}, then /retry.")
     return Retryable(unreachable, reason=reason, attempts_max=NETWORK_ATTEMPTS_MAX)
 
 
