@@ -172,7 +172,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         StoreUrl,
         About(
             "Where conversations are kept; default: ragforge.db in the data folder.",
-            "a URL such as sqlite:///PATH",
+            "a URL such as sqlite:///home/me/ragforge.db",
         ),
     ]
     model: Annotated[

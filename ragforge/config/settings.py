@@ -132,7 +132,7 @@ class _Merge:
 
     def add_defaults(self, environ: Mapping[str, str]) -> None:
         """Put what holds when nobody says anything; it depends on where the data folder is."""
-        self.values["store",] = f"sqlite:///{paths.data_dir(environ) / 'ragforge.db'}"
+        self.values["store",] = f"sqlite://{paths.data_dir(environ) / 'ragforge.db'}"
         for name, endpoint in BUILT_IN_ENDPOINTS.items():
             for field, value in msgspec.to_builtins(endpoint).items():
                 self.values["endpoints", name, field] = value

@@ -47,7 +47,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_without_any_file_there_are_defaults(machine: Machine) -> None:
     loaded = machine.load()
-    assert loaded.settings == Settings(store=f"sqlite:///{machine.home}/data/ragforge.db")
+    assert loaded.settings == Settings(store=f"sqlite://{machine.home}/data/ragforge.db")
     assert {source.kind for source in loaded.sources.values()} == {SourceKind.DEFAULT}
     assert loaded.notices == ()
     assert not (machine.home / "data").exists(), "loading makes nothing"
@@ -70,9 +70,9 @@ def test_each_layer_wins_over_those_below_and_tells_where_it_is(machine: Machine
 
 
 def test_store_and_model_come_from_their_variables(machine: Machine) -> None:
-    machine.environ |= {"RAGFORGE_STORE": "sqlite:////tmp/x.db", "RAGFORGE_MODEL": "ollama:qwen3:8b"}
+    machine.environ |= {"RAGFORGE_STORE": "sqlite:///tmp/x.db", "RAGFORGE_MODEL": "ollama:qwen3:8b"}
     settings = machine.load().settings
-    assert (settings.store, settings.model) == ("sqlite:////tmp/x.db", "ollama:qwen3:8b")
+    assert (settings.store, settings.model) == ("sqlite:///tmp/x.db", "ollama:qwen3:8b")
 
 
 def test_an_empty_variable_counts_as_unset(machine: Machine) -> None:
@@ -195,7 +195,7 @@ def test_a_byte_order_mark_is_no_error(machine: Machine) -> None:
 
 
 FORBIDDEN = {
-    'store = "sqlite:////tmp/theirs.db"': "store",
+    'store = "sqlite:///tmp/theirs.db"': "store",
     'mode = "accept-edits"': "mode",
     '[endpoints.openai]\nbase_url = "https://evil.example/v1"': "endpoints.openai.base_url",
     '[endpoints.new]\nbase_url = "https://evil.example/v1"\n': "endpoints.new.base_url",
