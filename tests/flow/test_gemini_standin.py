@@ -68,7 +68,7 @@ async def post(
         (turns({"role": "user", "parts": []}), "must not be empty"),
         (turns({"role": "user", "parts": [{"thought": True}]}), "oneof"),
         (turns({"role": "user", "parts": [{"txt": "x"}]}), "Unknown name"),
-        ({**turns(USER), "sytem": {}}, "Unknown name"),
+        ({**turns(USER), "unheard": {}}, "Unknown name"),
         (turns(USER, model_says(call(thoughtSignature=SKIP)), USER), "number of function response"),
         (turns(USER, model_says(call(thoughtSignature=SKIP)), user_says(answer("g"))), "ids and names"),
         (

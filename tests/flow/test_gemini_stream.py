@@ -59,25 +59,25 @@ def results_for(message: ModelMessage) -> ToolMessage:
 
 
 async def test_text_thoughts_and_end_arrive_in_order(gemini: GeminiStandIn) -> None:
-    gemini.script((Thought("Let me ", "think."), Text("Hel", "lo ✓")))
+    gemini.script((Thought("Let me ", "think."), Text("Good ", "day ✓")))
     async with open_provider(gemini) as provider:
         events = await ask(provider)
     shown = [event for event in events if not isinstance(event, UsageSeen)]
     assert shown[:-1] == [
         ThoughtDelta("Let me "),
         ThoughtDelta("think."),
-        TextDelta("Hel"),
-        TextDelta("lo ✓"),
+        TextDelta("Good "),
+        TextDelta("day ✓"),
     ]
     ended = end_of(events)
     assert (ended.finish, ended.message.text, ended.message.thoughts) == (
         FinishReason.STOP,
-        "Hello ✓",
+        "Good day ✓",
         "Let me think.",
     )
     assert ended.message.native == {
         "role": "model",
-        "parts": [{"text": "Let me think.", "thought": True}, {"text": "Hello ✓"}],
+        "parts": [{"text": "Let me think.", "thought": True}, {"text": "Good day ✓"}],
     }
 
 

@@ -54,7 +54,7 @@ def contents_of(messages: tuple[Message, ...]) -> list[dict[str, object]]:
     return asyncio.run(to_contents(messages, provider="gemini", model=MODEL, load_blob=load_blob))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(conversations)
 def test_any_conversation_is_one_that_the_service_takes(messages: tuple[Message, ...]) -> None:
     contents = contents_of(messages)
@@ -62,7 +62,7 @@ def test_any_conversation_is_one_that_the_service_takes(messages: tuple[Message,
     json.dumps(contents, ensure_ascii=False).encode()  # no half surrogates
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(conversations)
 def test_nothing_that_was_said_is_lost(messages: tuple[Message, ...]) -> None:
     sent = json.dumps(contents_of(messages), ensure_ascii=False)

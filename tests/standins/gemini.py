@@ -1,7 +1,7 @@
 """A server on 127.0.0.1 that speaks the Gemini REST shapes, for tests and demonstrations.
 
     async with GeminiStandIn() as server:
-        server.script(Text("Hel", "lo."), RateLimited(2.0))
+        server.script(Text("Good ", "day."), RateLimited(2.0))
         ... base_url=server.url, api_key=server.key ...
         [request] = await server.wait_for_requests(1)
 

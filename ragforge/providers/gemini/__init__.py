@@ -141,7 +141,7 @@ class GeminiProvider:
             )
         if not (key.isascii() and key.isprintable() and " " not in key):
             raise ModelRefusedKey(
-                f"The key{f' from {source}' if source else ''} holds characters that no key has. "
+                f"The key{f' ({source})' if source else ''} holds characters that no key has. "
                 f"Copy it again from {KEY_PAGE}."
             )
         if not MODEL_NAME.fullmatch(self.model):

@@ -50,7 +50,7 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         case StreamSilent():
             return ModelUnreachable(
                 f"Gemini at {endpoint.url} sent nothing for {error.idle_timeout_s:g} s. "
-                "/retry asks again; a slow network may need a longer idle_timeout_s."
+                "/retry asks again; a slow network may need a longer stream.idle_timeout_s."
             )
         case HTTPError() | InvalidURL() | StreamError() | OSError():
             return _of_network(error, endpoint)
@@ -133,9 +133,9 @@ def _of_service(refusal: _Refusal, endpoint: Endpoint) -> ModelError | Retryable
 
 
 def _refused_key(said: str, endpoint: Endpoint) -> ModelRefusedKey:
-    source = f" from {endpoint.key_source}" if endpoint.key_source else ""
+    source = f"{endpoint.key_source}; " if endpoint.key_source else ""
     return ModelRefusedKey(
-        f"Gemini refused the key{source} ({said}). Check it, or make a new one at {KEY_PAGE}."
+        f"Gemini refused the key ({source}{said}). Check it, or make a new one at {KEY_PAGE}."
     )
 
 
