@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, assert_never
 
+from ragforge.agent.shell_patterns import stays_harmless
 from ragforge.agent.shell_rules import matches, propose
 from ragforge.domain.approvals import Mode, Rule
 from ragforge.domain.json import JsonObject
@@ -174,8 +175,8 @@ def _doubt(
     shown = " ".join(command.texts)
     if command.assigns or not command.words:
         return _Doubt("runs a command with an assignment", None)
-    reads = find_reads(command.texts) if command.literal else None
-    if not command.literal and find_reads(command.texts) is not None:
+    reads = find_reads(command.texts)
+    if reads is not None and not stays_harmless(command, folders=folders, root=root):
         return _Doubt(f"runs a command with words that the shell replaces: {shown}", rule)
     if reads is None:
         return _Doubt(f"runs a command that may change something: {shown}", rule)
@@ -213,11 +214,11 @@ def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path]:
 
 
 def _decide_shell_in_plan_mode(tool: str, command: str, *, root: Path, cwd: Path) -> Decision:
-    if not _only_reads(command):
-        return Refuse(_in_plan_mode(tool))
     decision = _decide_shell(command, rules=(), root=root, cwd=cwd)
-    # No "always": rules do not count in this mode.
-    return Ask(decision.reason) if isinstance(decision, Ask) else decision
+    if not isinstance(decision, Ask):
+        return decision
+    # It may read elsewhere when asked for. No "always": rules do not count in this mode.
+    return Ask(decision.reason) if _only_reads(command) else Refuse(_in_plan_mode(tool))
 
 
 def _only_reads(command: str) -> bool:

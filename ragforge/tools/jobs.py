@@ -99,12 +99,11 @@ class Jobs:
 
     async def stop_all(self) -> None:
         """End every job, all at the same time."""
-        await asyncio.gather(*(self.stop(job.id) for job in self.list()))
+        running = [job.id for job in self.list() if job.status is JobStatus.RUNNING]
+        await asyncio.gather(*(self.stop(job_id) for job_id in running))
 
     async def _watch(self, job_id: str) -> None:
-        # Let start() put the job into the table first.
-        await asyncio.sleep(0)
-        job = self._jobs[job_id]
+        job = self._jobs[job_id]  # there already: a task starts to run when its maker waits
         await job.process.wait()
         if job.info.status is JobStatus.RUNNING:
             await job.process.end_leftovers()

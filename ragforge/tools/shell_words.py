@@ -7,10 +7,17 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word. `text` is what the program gets where literal, else the word as written."""
+    """A word. `text` is what the program gets where literal, else the word as written.
+
+    pattern: not literal for `*`, `?` and `[...]` alone; the names of files take its place.
+    """
 
     text: str
     literal: bool
+    pattern: bool = False
+
+
+_PATTERN = re.compile(r"[\w./*?\[\]!^:=@%+,-]+", re.ASCII)
 
 
 def read_word(written: str) -> Word | None:
@@ -22,7 +29,9 @@ def read_word(written: str) -> Word | None:
     scan = _Scan(written)
     if not scan.run():
         return None
-    return Word(scan.text if scan.literal else written, literal=scan.literal)
+    if scan.literal:
+        return Word(scan.text, literal=True)
+    return Word(written, literal=False, pattern=_PATTERN.fullmatch(written) is not None)
 
 
 _Outcome = Literal["read", "opaque", "broken"]
