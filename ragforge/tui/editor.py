@@ -1,7 +1,6 @@
 """Writing the draft in the person's own editor."""
 
 import asyncio
-import os
 import shlex
 import shutil
 import signal
@@ -25,38 +24,27 @@ class Edited:
     notice: str = ""
 
 
-async def edit(text: str, app: App[Any], *, env: Mapping[str, str] | None = None) -> Edited:
+async def edit(text: str, app: App[Any], *, env: Mapping[str, str]) -> Edited:
     """The text as the editor left it. The app is suspended meanwhile; its background work goes on.
 
-    env: the editor's environment, without keys and passwords; None is the process's own.
+    env: the editor's environment.
     Whatever fails, the draft is kept.
     """
-    environment = dict(os.environ if env is None else env)
-    command = editor_command(environment)
-    if not command:
-        return Edited(None, "No editor: set EDITOR, e.g. EDITOR=nano. The draft is unchanged.")
     try:
         # batch_update: a drawing while suspended would wait for ever for the terminal's writer.
         with app.batch_update(), app.suspend(), _interrupts_ignored():
-            return await asyncio.to_thread(_edited, command, text, environment)
+            return await asyncio.to_thread(edit_file, text, env)
     except SuspendNotSupported:
         return Edited(None, "This terminal cannot be handed to an editor. The draft is unchanged.")
 
 
-def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The command of $VISUAL, $EDITOR or a usual editor, as words; empty where there is none."""
-    for name in ("VISUAL", "EDITOR"):
-        if value := env.get(name, "").strip():
-            try:
-                return shlex.split(value)
-            except ValueError:
-                return [value]
-    return [name for name in _FALLBACKS if shutil.which(name, path=env.get("PATH"))][:1]
-
-
-def _edited(command: list[str], text: str, env: Mapping[str, str]) -> Edited:
+def edit_file(text: str, env: Mapping[str, str]) -> Edited:
+    """The text as the editor left it, which has the terminal until it ends."""
     import subprocess  # here, for it is needed once in a while only
 
+    command = editor_command(env)
+    if not command:
+        return Edited(None, "No editor: set EDITOR, e.g. EDITOR=nano. The draft is unchanged.")
     name = " ".join(command)
     try:
         # A folder of mode 0700: the draft is nobody else's business.
@@ -68,12 +56,23 @@ def _edited(command: list[str], text: str, env: Mapping[str, str]) -> Edited:
                 return Edited(None, f"{name} ended with code {code}. The draft is unchanged.")
             return Edited(path.read_text(encoding="utf-8").removesuffix("\n"))
     except FileNotFoundError as error:
-        missing = "its file is gone" if error.filename != command[0] else "there is no such program"
+        missing = "there is no such program" if error.filename == command[0] else "its file is gone"
         return Edited(None, f"Cannot edit with {name}: {missing}. The draft is unchanged.")
     except OSError as error:
         return Edited(None, f"Cannot edit with {name}: {error.strerror}. The draft is unchanged.")
     except UnicodeDecodeError:
         return Edited(None, f"What {name} saved is not UTF-8. The draft is unchanged.")
+
+
+def editor_command(env: Mapping[str, str]) -> list[str]:
+    """The command of $VISUAL, $EDITOR or a usual editor, as words; empty where there is none."""
+    for name in ("VISUAL", "EDITOR"):
+        if value := env.get(name, "").strip():
+            try:
+                return shlex.split(value)
+            except ValueError:
+                return [value]
+    return [name for name in _FALLBACKS if shutil.which(name, path=env.get("PATH"))][:1]
 
 
 @contextmanager

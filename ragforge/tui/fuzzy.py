@@ -16,7 +16,7 @@ def ranked(
     and the shorter name more than the longer.
     """
     wanted = query.lower()
-    fits: list[tuple[tuple[int, int, int], str]] = []
+    fits: list[tuple[tuple[int, int, int, int], str]] = []
     for number, name in enumerate(names):
         if stop and number % _CHECK_EVERY == 0 and stop.is_set():
             return []
@@ -25,21 +25,22 @@ def ranked(
     return [name for _, name in nsmallest(limit, fits)]
 
 
-def _fit(wanted: str, name: str) -> tuple[int, int, int] | None:
-    """How well it fits, smaller is better: (how, where or how scattered, length)."""
+def _fit(wanted: str, name: str) -> tuple[int, int, int, int] | None:
+    """How well it fits, smaller is better: (how, where or how scattered, length of the last part, of all)."""
     if not wanted:
-        return 0, name.rstrip("/").count("/"), 0
+        return 0, name.rstrip("/").count("/"), 0, 0
     last = name.rstrip("/").rfind("/") + 1
+    lengths = (len(name) - last, len(name))
     if name.startswith(wanted, last):
-        return 0, 0, len(name)
+        return 0, 0, *lengths
     if (at := name.find(wanted, last)) >= 0:
-        return 1, at - last, len(name)
+        return 1, at - last, *lengths
     if (at := name.find(wanted)) >= 0:
-        return 2, at, len(name)
+        return 2, at, *lengths
     if (spread := _spread(wanted, name[last:])) is not None:
-        return 3, spread, len(name)
+        return 3, spread, *lengths
     if (spread := _spread(wanted, name)) is not None:
-        return 4, spread, len(name)
+        return 4, spread, *lengths
     return None
 
 

@@ -97,6 +97,7 @@ TABLE: tuple[Key, ...] = (
     Key("scroll_page_down", ("pagedown",), "a page down", _C),
     Key("scroll_line_up", ("shift+up",), "a line up", _C),
     Key("scroll_line_down", ("shift+down",), "a line down", _C),
+    Key("show_newest", ("ctrl+end",), "to the newest output", _C),
     Key("suspend", ("ctrl+z",), "back to the shell; `fg` returns", _C),
     # Textual quits at Ctrl+Q, one key from Ctrl+W; here it says how to quit.
     Key("say_how_to_quit", ("ctrl+q",), "how to quit", _C, told=False),

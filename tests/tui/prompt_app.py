@@ -1,10 +1,10 @@
 """An app of a few lines around the prompt, and keys with times of their own."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.pilot import Pilot
 
@@ -18,7 +18,11 @@ class PromptApp(App[None]):
     """Shows a prompt area and notes its messages."""
 
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS = [*keys.app_bindings(), Binding("escape", "interrupt"), Binding("ctrl+o", "expand")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *keys.app_bindings(),
+        Binding("escape", "interrupt"),
+        Binding("ctrl+o", "expand"),
+    ]
 
     def __init__(self, **options: Any) -> None:
         super().__init__()

@@ -186,7 +186,7 @@ class Completion(Static):
         lines = [
             Content.assemble(
                 ("› ", "bold") if first + number == self._index else "  ",
-                (row.label.ljust(label_width), "bold" if first + number == self._index else ""),
+                (_fitted(row, label_width), "bold" if first + number == self._index else ""),
                 ("  " + row.detail, "dim") if row.detail else "",
             )
             for number, row in enumerate(rows)
@@ -204,6 +204,13 @@ class Completion(Static):
         row = self._first_row + event.y
         if event.y < ROWS_MAX and row < len(self._choices):
             self.post_message(self.Clicked(self._choices[row]))
+
+
+def _fitted(row: Choice, width: int) -> str:
+    """The label, of one width with the others where something stands behind it."""
+    if not row.detail:
+        return row.label
+    return row.label.ljust(width) if len(row.label) <= width else row.label[: width - 1] + "…"
 
 
 def wanted_by(before: str, *, first_line: bool) -> Wanted | None:

@@ -12,8 +12,13 @@ GAP_S = 0.010
 INSTANT_S = 0.002
 """So close that not even two keys hit at once are."""
 BURST_KEYS = 3
-HOLD_S = 0.100
-"""A paste over a network comes in pieces; nobody reads its end and reaches for Enter in this time."""
+HOLD_S = 0.120
+"""A paste may falter: it comes over a network, or reading thousands of keys keeps this machine busy.
+
+Nobody sees its end and goes on to type in this time.
+"""
+AFTER_ENTER_S = 0.025
+"""How soon something must follow an Enter for it to be a paste's first key."""
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 """Whatever `str.splitlines`, which the text area uses, takes for one."""
@@ -38,7 +43,7 @@ class Burst:
 
     def text_key(self, char: str, at_s: float) -> bool:
         """Whether this character belongs to a paste."""
-        if at_s - self._last_s > GAP_S:
+        if at_s - self._last_s > (HOLD_S if self.keys >= BURST_KEYS else GAP_S):
             self.keys, self.let_through = 1, 0
         elif char != self._last_char or self.keys >= BURST_KEYS:
             self.keys += 1
@@ -54,13 +59,9 @@ class Burst:
 
     def begin(self, at_s: float) -> None:
         """What came at this time is known to be pasted."""
-        if at_s - self._last_s > GAP_S:
+        if at_s - self._last_s > HOLD_S:
             self.let_through = 0
         self.keys, self._last_s, self._last_char = BURST_KEYS, at_s, "\r"
-
-    def quiet_s(self, now_s: float) -> float:
-        """Seconds since the last text key."""
-        return now_s - self._last_s
 
     def other_key(self) -> None:
         """A key that is no text ends a burst."""

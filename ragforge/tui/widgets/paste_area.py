@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 
 from textual import events
@@ -9,7 +10,7 @@ from textual.timer import Timer
 
 from ragforge.tui.mentions import may_be_dropped, mention_of_dropped
 from ragforge.tui.widgets.fold_area import FoldArea
-from ragforge.tui.widgets.paste import GAP_S, HOLD_S, Burst, cleaned
+from ragforge.tui.widgets.paste import AFTER_ENTER_S, HOLD_S, Burst, cleaned
 
 
 class PasteArea(FoldArea, inherit_bindings=False):
@@ -27,6 +28,7 @@ class PasteArea(FoldArea, inherit_bindings=False):
         self.clock = clock
         self._burst = Burst()
         self._gathered: list[str] = []
+        self._gathered_at_s = 0.0
         self._enter_at_s: float | None = None
         self._enter_timer: Timer | None = None
 
@@ -94,7 +96,11 @@ class PasteArea(FoldArea, inherit_bindings=False):
     # A paste that comes as keys
 
     def _is_pasted(self, key: str, text: str, at_s: float) -> bool:
-        if key == "enter":
+        if self._gathered and at_s <= self._gathered_at_s:
+            # It waited while the one before was dealt with: a flood, however it faltered on its way.
+            pasted = True
+            self._burst.begin(at_s)
+        elif key == "enter":
             pasted = self._burst.enter_is_text(at_s)
             if pasted:
                 self._burst.begin(at_s)
@@ -113,12 +119,15 @@ class PasteArea(FoldArea, inherit_bindings=False):
             if self._burst.let_through and self.selection.is_empty:
                 self._gathered.append(self.take_before(self._burst.let_through))
             self._burst.let_through = 0
-            self.set_timer(HOLD_S / 2, self._put_quiet)
+            self.set_timer(HOLD_S / 2, partial(self._put_when_over, 0))
         self._gathered.append(text)
+        # Not the key's own time: when thousands wait, their turn comes seconds later.
+        self._gathered_at_s = self.clock()
 
-    async def _put_quiet(self) -> None:
-        if self._gathered and self._burst.quiet_s(self.clock()) < HOLD_S / 4:
-            self.set_timer(HOLD_S / 2, self._put_quiet)
+    async def _put_when_over(self, gathered: int) -> None:
+        """Put the paste in once nothing was added from one look to the next."""
+        if len(self._gathered) != gathered:
+            self.set_timer(HOLD_S / 2, partial(self._put_when_over, len(self._gathered)))
         else:
             await self._put_gathered()
 
@@ -132,7 +141,7 @@ class PasteArea(FoldArea, inherit_bindings=False):
     def _wait_for_more(self, at_s: float) -> None:
         """Send, unless more text follows at once: then this Enter was the beginning of a paste."""
         self._enter_at_s = at_s
-        self._enter_timer = self.set_timer(GAP_S * 1.5, self._settle_enter)
+        self._enter_timer = self.set_timer(AFTER_ENTER_S * 1.2, self._settle_enter)
 
     async def _settle_enter(self, next_text_at_s: float | None = None) -> None:
         if self._enter_at_s is None:
@@ -140,7 +149,7 @@ class PasteArea(FoldArea, inherit_bindings=False):
         at_s, self._enter_at_s = self._enter_at_s, None
         if self._enter_timer:
             self._enter_timer.stop()
-        if next_text_at_s is not None and next_text_at_s - at_s <= GAP_S:
+        if next_text_at_s is not None and next_text_at_s - at_s <= AFTER_ENTER_S:
             self._burst.begin(at_s)
             self._gather("\r")
         else:

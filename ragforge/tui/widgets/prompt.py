@@ -1,5 +1,6 @@
 """Where the person types. What was typed is never lost, and a paste never sends itself."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
@@ -19,6 +20,7 @@ from ragforge.tui.widgets.paste_area import PasteArea
 
 QUIT_TWICE_S = 2.0
 PLACEHOLDER = "Message, /command, @file, !shell"
+SEARCH_PLACEHOLDER = "Words of a message sent before"
 
 _NAMED_OTHERWISE = {
     "select_left": "cursor_left(True)",
@@ -94,14 +96,14 @@ class Prompt(PasteArea, inherit_bindings=False):
         completion: Completion | None = None,
         history: History | None = None,
         bound: Mapping[str, tuple[str, ...]] | None = None,
-        editor_env: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = monotonic,
         id: str | None = None,
     ) -> None:
         """An empty prompt.
 
         completion: the list that it steers. bound: the keys, as `keys.bindings` returns them.
-        editor_env: the environment for an editor; None is the process's own.
+        env: the person's environment, as an editor may have it; None is the process's own.
         """
         super().__init__(id=id, placeholder=PLACEHOLDER, clock=clock)
         self.queued = 0
@@ -109,7 +111,7 @@ class Prompt(PasteArea, inherit_bindings=False):
         self.sent: History = history or ListHistory()
         self._completion = completion or Completion()
         self._actions = keys.in_place(keys.Where.PROMPT, bound or keys.bindings())
-        self._editor_env = editor_env
+        self._env = os.environ if env is None else env
         self._walk = Walk()
         self._recalled: tuple[str, Location] | None = None
         self._aside: Aside | None = None
@@ -258,7 +260,7 @@ class Prompt(PasteArea, inherit_bindings=False):
         selected = self.folds.unfold(self.selected_text) or self.screen.get_selected_text()
         if not selected:
             return False
-        self.post_message(self.Noticed(clipboard.copy(selected, self.app)))
+        self.post_message(self.Noticed(clipboard.copy(selected, self.app, env=self._env)))
         self.screen.clear_selection()
         self.move_cursor(self.cursor_location)
         return True
@@ -369,12 +371,14 @@ class Prompt(PasteArea, inherit_bindings=False):
         self._leave_aside()
         self._aside = Aside(self.text, self.cursor_location, kind)
         self.border_title = title
+        self.placeholder = SEARCH_PLACEHOLDER if kind is Kind.HISTORY else PLACEHOLDER
         self._put(text)
         self._offer(typed=True, again=True)
 
     def _leave_aside(self) -> None:
         aside, self._aside = self._aside, None
         self.border_title = ""
+        self.placeholder = PLACEHOLDER
         self._completion.close()
         if aside:
             self._put(aside.text)
@@ -400,7 +404,7 @@ class Prompt(PasteArea, inherit_bindings=False):
         self.run_worker(self._edit_outside(), group="editor", exclusive=True)
 
     async def _edit_outside(self) -> None:
-        edited = await editor.edit(self.draft, self.app, env=self._editor_env)
+        edited = await editor.edit(self.draft, self.app, env=self._env)
         if edited.notice:
             self.post_message(self.Noticed(edited.notice))
         if edited.text is not None:

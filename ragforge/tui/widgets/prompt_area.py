@@ -26,7 +26,7 @@ class PromptArea(Vertical):
         files: Files | None = None,
         history: History | None = None,
         bound: Mapping[str, tuple[str, ...]] | None = None,
-        editor_env: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = monotonic,
         id: str | None = None,
     ) -> None:
@@ -34,9 +34,7 @@ class PromptArea(Vertical):
         super().__init__(id=id)
         self.queue_list = QueueList()
         self.completion = Completion(commands=commands, files=files)
-        self.prompt = Prompt(
-            completion=self.completion, history=history, bound=bound, editor_env=editor_env, clock=clock
-        )
+        self.prompt = Prompt(completion=self.completion, history=history, bound=bound, env=env, clock=clock)
 
     def compose(self) -> ComposeResult:
         """The queue on top, the prompt at the bottom."""

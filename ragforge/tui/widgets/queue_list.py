@@ -23,14 +23,12 @@ class QueueList(Static):
     """
 
     def show(self, texts: Sequence[str]) -> None:
-        """Show these, the first to go on top; many are counted rather than listed."""
+        """Show these, the first to go on top; of many the middle is counted rather than listed."""
         self.set_class(bool(texts), "-waiting")
-        hidden = len(texts) - SHOWN_MAX
-        lines = [
-            Content.assemble(("queued ", "dim"), " ".join(text.split())[:500]) for text in texts[:SHOWN_MAX]
-        ]
-        if hidden > 0:
-            lines.append(Content.styled(f"queued {hidden} more", "dim"))
+        lines = [Content.assemble(("queued  ", "dim"), " ".join(text.split())[:500]) for text in texts]
+        if (hidden := len(texts) - SHOWN_MAX) > 0:
+            more = Content.styled(f"queued  {hidden} more", "dim")
+            lines = [*lines[: SHOWN_MAX - 1], more, lines[-1]]
         if lines:
-            lines.append(Content.styled("Up takes the last back, Esc all", "dim"))
+            lines.append(Content.styled("Up takes the last back; Esc interrupts and takes all", "dim"))
         self.update(Content("\n").join(lines))

@@ -1,0 +1,273 @@
+"""The list above the prompt."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from ragforge.tui.project_files import Found, ProjectFiles
+from ragforge.tui.widgets.completion import CommandRow, Kind, Wanted, command_choices, path_choices, wanted_by
+from ragforge.tui.widgets.history import ListHistory
+from tests.tui.prompt_app import PromptApp
+from tests.tui.waiting import press_enter, send_line, until
+
+COMMANDS = [
+    CommandRow("help", "keys and commands"),
+    CommandRow("sessions", "all sessions", aliases=("resume", "continue")),
+    CommandRow("search", "find what was said", args="WORDS"),
+]
+
+
+def project(tmp_path: Path) -> ProjectFiles:
+    for path in ("src/main.py", "src/maintain.py", "docs/my notes.md", "README.md", ".git/config"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).touch()
+    return ProjectFiles(tmp_path)
+
+
+def app_with(tmp_path: Path | None = None) -> PromptApp:
+    return PromptApp(commands=lambda: COMMANDS, files=project(tmp_path).find if tmp_path else None)
+
+
+async def test_tab_completes_a_command_and_sends_nothing():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await pilot.press("/", "h", "tab")
+        await until(pilot, lambda: app.prompt.text == "/help")
+        assert app.sent == []
+
+
+async def test_enter_on_a_command_without_arguments_sends_it():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await send_line(pilot, "/he")
+        await until(pilot, lambda: app.sent == ["/help"])
+
+
+async def test_enter_on_a_command_with_arguments_completes_it_and_waits_for_them():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await send_line(pilot, "/sea")
+        await until(pilot, lambda: app.prompt.text == "/search ")
+        assert app.sent == []
+
+
+async def test_enter_on_a_command_typed_whole_sends_it_though_it_could_take_arguments():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await send_line(pilot, "/search")
+        await until(pilot, lambda: app.sent == ["/search"])
+
+
+async def test_an_alias_typed_whole_is_sent_as_its_command():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await send_line(pilot, "/resume")
+        await until(pilot, lambda: app.sent == ["/sessions"])
+
+
+async def test_an_unknown_command_is_sent_as_typed():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await send_line(pilot, "/nonsense")
+        await until(pilot, lambda: app.sent == ["/nonsense"])
+
+
+async def test_escape_closes_the_list_and_nothing_else_and_tab_opens_it_again():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await pilot.press("/", "s", "escape", "e")
+        await until(pilot, lambda: app.prompt.text == "/se")
+        assert not app.area.completion.is_open
+        assert app.chat_actions == []
+        await pilot.press("tab")
+        await until(pilot, lambda: app.area.completion.is_open)
+
+
+async def test_a_closed_list_steals_no_keys():
+    app = app_with()
+    async with app.run_test() as pilot:
+        app.prompt.set_draft("one\ntwo")
+        await pilot.press("up")
+        await until(pilot, lambda: app.prompt.cursor_location[0] == 0)
+        await pilot.press("down", "escape")
+        await until(pilot, lambda: app.chat_actions == ["interrupt"])
+        assert app.prompt.cursor_location[0] == 1
+
+
+async def test_tab_without_anything_to_complete_keeps_the_focus():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await pilot.press("a", "tab", "b")
+        await until(pilot, lambda: app.prompt.text == "ab")
+        assert app.prompt.has_focus
+
+
+async def test_a_path_completes_and_the_next_enter_sends(tmp_path: Path):
+    app = app_with(tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press(*"see @main")
+        await until(pilot, lambda: app.area.completion.is_open)
+        await pilot.press("tab")
+        await until(pilot, lambda: app.prompt.text == "see @src/main.py ")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent == ["see @src/main.py "])
+
+
+async def test_down_chooses_the_next_path_and_enter_takes_it_without_sending(tmp_path: Path):
+    app = app_with(tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press(*"@main")
+        await until(pilot, lambda: app.area.completion.is_open)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.prompt.text == "@src/maintain.py ")
+        assert app.sent == []
+
+
+async def test_a_folder_goes_on_to_what_is_in_it_and_a_name_with_spaces_is_quoted(tmp_path: Path):
+    app = app_with(tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press(*"@docs")
+        await until(pilot, lambda: app.area.completion.is_open)
+        await pilot.press("tab")
+        await until(pilot, lambda: app.prompt.text == "@docs/")
+        await pilot.press("m")
+        await until(pilot, lambda: app.area.completion.chosen and "notes" in app.area.completion.chosen.label)
+        await pilot.press("tab")
+        await until(pilot, lambda: app.prompt.text == '@"docs/my notes.md" ')
+
+
+async def test_a_slow_search_for_files_never_holds_up_typing():
+    asked: list[str] = []
+    free = threading.Event()
+
+    def slow(query: str, stop: threading.Event) -> Found:
+        asked.append(query)
+        free.wait(20)
+        return Found([] if stop.is_set() else [f"found-{query}"], complete=True)
+
+    app = PromptApp(files=slow)
+    async with app.run_test() as pilot:
+        await pilot.press(*"@abc")
+        await until(pilot, lambda: app.prompt.text == "@abc" and "abc" in asked)
+        free.set()
+        await until(pilot, lambda: app.area.completion.chosen)
+        assert app.area.completion.chosen
+        assert app.area.completion.chosen.label == "found-abc"
+
+
+async def test_ctrl_r_searches_the_history_and_enter_takes_without_sending():
+    app = PromptApp(history=ListHistory(["fix the parser", "add a test for the parser", "other"]))
+    async with app.run_test() as pilot:
+        await pilot.press(*"my draft", "ctrl+r", *"parser test")
+        await until(pilot, lambda: app.area.completion.chosen)
+        assert app.prompt.draft == "my draft"
+        await press_enter(pilot)
+        await until(pilot, lambda: app.prompt.text == "add a test for the parser")
+        assert app.sent == []
+        await pilot.press("ctrl+underscore")
+
+
+async def test_escape_from_the_search_returns_to_the_draft_and_its_cursor():
+    app = PromptApp(history=ListHistory(["one", "two"]))
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "left", "ctrl+r", "o", "escape")
+        await until(pilot, lambda: app.prompt.text == "draft")
+        assert app.prompt.cursor_location == (0, 4)
+        assert app.chat_actions == []
+
+
+async def test_ctrl_r_again_goes_to_the_next_one():
+    app = PromptApp(history=ListHistory(["one", "two"]))
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+r", "ctrl+r", "enter")
+        await until(pilot, lambda: app.prompt.text == "two")
+
+
+async def test_a_draft_replaced_from_the_history_search_comes_back_by_undo():
+    app = PromptApp(history=ListHistory(["one", "two"]))
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "ctrl+r", "enter")
+        await until(pilot, lambda: app.prompt.text == "one")
+        await pilot.press("ctrl+underscore")
+        await until(pilot, lambda: app.prompt.text == "draft")
+
+
+async def test_the_palette_runs_a_command_and_gives_the_draft_back():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await pilot.press(*"my draft", "ctrl+p", "h")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent == ["/help"])
+        assert app.prompt.text == "my draft"
+
+
+async def test_a_click_takes_a_line():
+    app = app_with()
+    async with app.run_test() as pilot:
+        await pilot.press("/")
+        await until(pilot, lambda: app.area.completion.is_open)
+        await pilot.click(app.area.completion, offset=(3, 1))
+        await until(pilot, lambda: app.prompt.text == "/sessions")
+        assert app.prompt.has_focus
+
+
+@pytest.mark.parametrize(
+    ("before", "kind", "query"),
+    [
+        ("/he", Kind.COMMAND, "he"),
+        ("@", Kind.PATH, ""),
+        ("see @src/ma", Kind.PATH, "src/ma"),
+        ('(@"my no', Kind.PATH, "my no"),
+    ],
+)
+def test_what_the_text_asks_for(before: str, kind: Kind, query: str):
+    wanted = wanted_by(before, first_line=True)
+    assert wanted
+    assert (wanted.kind, wanted.query) == (kind, query)
+
+
+@pytest.mark.parametrize("before", ["", "me@example", "/etc/hosts", "a /help", "/help me", "@a b", '@"a" '])
+def test_what_asks_for_nothing(before: str):
+    assert wanted_by(before, first_line=True) is None
+
+
+def test_a_command_on_a_later_line_is_text():
+    assert wanted_by("/he", first_line=False) is None
+
+
+def test_commands_are_found_by_name_before_alias():
+    wanted = Wanted(Kind.COMMAND, "/s", "s", 0)
+    assert [choice.label for choice in command_choices(wanted, COMMANDS)][:2] == [
+        "/search WORDS",
+        "/sessions",
+    ]
+
+
+def test_a_mention_begun_with_a_quote_ends_with_one():
+    wanted = Wanted(Kind.PATH, '@"a', "a", 0)
+    assert path_choices(wanted, ["a.py"])[0].insert == '@"a.py" '
+
+
+def test_git_is_left_out_and_near_paths_come_first(tmp_path: Path):
+    found = project(tmp_path).find("", threading.Event())
+    assert found.complete
+    assert found.paths[:3] == ["README.md", "docs/", "src/"]
+    assert not [path for path in found.paths if ".git" in path]
+
+
+def test_a_stopped_search_goes_on_where_it_was(tmp_path: Path):
+    for number in range(50):
+        (tmp_path / f"file{number}").touch()
+    files = ProjectFiles(tmp_path)
+    stop = threading.Event()
+    stop.set()
+    assert files.find("file", stop).paths == []
+    found = files.find("file", threading.Event())
+    assert found.complete
+    assert len(found.paths) == 50
+
+
+def test_a_folder_that_links_to_its_parent_ends(tmp_path: Path):
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert ProjectFiles(tmp_path).find("", threading.Event()).paths == ["loop"]

@@ -1,0 +1,87 @@
+"""`@path` in messages."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.messages import ImagePart, TextPart
+from ragforge.tui import mentions
+from ragforge.tui.mentions import image_mime, parts_of
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
+JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 32
+
+
+class Kept:
+    """Stands for the blob store."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[str, bytes] = {}
+
+    async def put(self, data: bytes) -> str:
+        digest = hashlib.sha256(data).hexdigest()
+        self.blobs[digest] = data
+        return digest
+
+
+async def test_a_mentioned_image_becomes_a_part_and_the_text_stays_whole(tmp_path: Path):
+    (tmp_path / "shot.png").write_bytes(PNG)
+    kept = Kept()
+    text = "what is wrong in @shot.png, please?"
+    parts = await parts_of(text, tmp_path, kept.put)
+    digest = hashlib.sha256(PNG).hexdigest()
+    assert parts == (TextPart(text), ImagePart(digest, "image/png", "shot.png"))
+    assert kept.blobs == {digest: PNG}
+
+
+async def test_the_kind_is_told_by_the_content_not_the_name(tmp_path: Path):
+    (tmp_path / "a.png").write_bytes(JPEG)
+    (tmp_path / "b.png").write_text("no image")
+    parts = await parts_of("@a.png @b.png", tmp_path, Kept().put)
+    assert [part.mime for part in parts if isinstance(part, ImagePart)] == ["image/jpeg"]
+
+
+async def test_quoted_absolute_and_repeated_mentions(tmp_path: Path):
+    shot = tmp_path / "my shot.png"
+    shot.write_bytes(PNG)
+    text = f'@"my shot.png" and again @"{shot}" and (@"my shot.png")'
+    parts = await parts_of(text, tmp_path, Kept().put)
+    assert len(parts) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nobody@shot.png", "@missing.png", "@.", "@", '@"', "@~nobodyatall/x.png", "@" + "x" * 5000, "@\0"],
+)
+async def test_what_mentions_no_image_stays_text(text: str, tmp_path: Path):
+    (tmp_path / "shot.png").write_bytes(PNG)
+    assert await parts_of(text, tmp_path, Kept().put) == (TextPart(text),)
+
+
+async def test_an_image_that_is_too_large_is_refused_before_anything_is_kept(tmp_path: Path):
+    (tmp_path / "small.png").write_bytes(PNG)
+    with (tmp_path / "huge.png").open("wb") as file:
+        file.write(PNG)
+        file.truncate(mentions.IMAGE_BYTES_MAX + 1)
+    kept = Kept()
+    with pytest.raises(UsageError, match=r"huge\.png has 15\.0 MB; images up to 15 MB"):
+        await parts_of("@small.png @huge.png", tmp_path, kept.put)
+    assert kept.blobs == {}
+
+
+@pytest.mark.parametrize(
+    ("head", "mime"),
+    [
+        (PNG, "image/png"),
+        (JPEG, "image/jpeg"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        (b"RIFF\0\0\0\0WAVE", ""),
+        (b"\0\0\0\x18ftypheic", "image/heic"),
+        (b"", ""),
+    ],
+)
+def test_signatures(head: bytes, mime: str):
+    assert image_mime(head) == mime
