@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ragforge.cli.options import Options
 from ragforge.domain.approvals import Mode, parse_rule
@@ -16,6 +17,9 @@ from ragforge.session.open import (
 )
 from ragforge.session.state import Session, Workspace
 
+if TYPE_CHECKING:
+    from ragforge.tui.opening import Opened
+
 
 async def open_for_run(options: Options) -> Workspace:
     """The workspace of the current folder. Raises RagforgeError."""
@@ -27,6 +31,36 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
     for notice in workspace.loaded.notices:
         tell(notice)
     session = await _chosen(workspace, options, tell)
+    await _apply_flags(session, options)
+    return session
+
+
+async def open_for_interface(options: Options) -> "Opened":
+    """A conversation with a new session, and which one shall take its place. Raises RagforgeError."""
+    from ragforge.session.conversation import Conversation
+    from ragforge.tui.opening import Opened
+
+    workspace = await open_for_run(options)
+    session = await new_session(workspace)
+    conversation = Conversation(workspace, session)
+    start = workspace.settings.start
+    resume = ""
+    if options.resume:
+        resume = (await find_session(workspace.store, options.resume)).id
+    elif options.continue_newest or (start == "continue" and not options.new):
+        resume = await _newest(workspace, must_exist=options.continue_newest)
+    await _apply_flags(session, options)
+    return Opened(
+        conversation,
+        notices=workspace.loaded.notices,
+        show_list=start == "list" and not options.new,
+        resume=resume,
+        at=options.at,
+        fork=options.fork,
+    )
+
+
+async def _apply_flags(session: Session, options: Options) -> None:
     live = session.live
     live.rules = (*live.rules, *(parse_rule(text) for text in options.allow))
     if options.yolo:
@@ -37,7 +71,18 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
         except ModelError:
             # Said again, with the turn kept, when the model is asked.
             session.change(model=options.model)
-    return session
+
+
+async def _newest(workspace: Workspace, *, must_exist: bool) -> str:
+    try:
+        record = await newest_session(
+            workspace.store, project_id=workspace.project.id, cwd=workspace.place.cwd
+        )
+    except UsageError:
+        if must_exist:
+            raise
+        return ""
+    return record.id
 
 
 async def _chosen(workspace: Workspace, options: Options, tell: Callable[[str], None]) -> Session:
@@ -51,7 +96,7 @@ async def _chosen(workspace: Workspace, options: Options, tell: Callable[[str], 
     turn = await turn_at(store, record, options.at) if options.at else None
     if options.fork:
         return await fork_session(workspace, record, at=turn)
-    if turn and options.prompt is not None:
+    if turn:
         raise UsageError("--at shows a turn. To go on from there in a new session, add --fork.")
     resumed = await resume_session(workspace, record)
     for notice in resumed.notices:

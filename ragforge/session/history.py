@@ -30,10 +30,9 @@ async def read_turns(store: Store, turns: Sequence[Turn]) -> StoredTurns:
     )
 
 
-async def newest_turns(session: Session, count: int) -> StoredTurns:
+async def newest_turns(store: Store, head: str | None, count: int) -> StoredTurns:
     """The newest turns on the path to the head."""
-    store = session.workspace.store
-    return await read_turns(store, await store.turns.path(session.live.record.head, limit=count))
+    return await read_turns(store, await store.turns.path(head, limit=count))
 
 
 async def turns_before(session: Session, turn_id: str, count: int) -> StoredTurns:

@@ -1,10 +1,11 @@
 """The model of a session: opened when it is first needed, changed at will, and what it costs."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 
 from ragforge.config.paths import config_dir
-from ragforge.config.secrets import find_key
+from ragforge.config.secrets import find_key, key_variables
 from ragforge.domain.errors import ModelError
 from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
@@ -19,6 +20,18 @@ LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)
 """Careful values for a model that does not tell: a request that is too short still gets its answer."""
 
 NO_MODEL = "local"
+GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
+"""What is used where a Gemini key is there and no model was chosen: capable, cheap, with a free tier."""
+
+
+async def first_model(workspace: Workspace) -> str:
+    """The model of a new session: the setting's, else the one chosen last, else Gemini's where its key is
+    in the environment; empty where there is nothing to go by."""
+    chosen = workspace.settings.model or await workspace.local.last_model()
+    if chosen:
+        return chosen
+    has_key = any(workspace.environ.get(name) for name in key_variables("gemini"))
+    return GEMINI_DEFAULT if has_key else ""
 
 
 def model_of(session: Session) -> ModelName:
@@ -30,24 +43,21 @@ async def provider_of(session: Session) -> Provider:
     """The session's provider, opened at first use. Raises ModelError or UsageError that says what to do."""
     live = session.live
     if live.provider is None:
-        live.provider = connect(session.workspace, model_of(session))
+        live.provider = await connect(session.workspace, model_of(session))
     return live.provider
 
 
 async def limits_of(session: Session) -> ModelLimits:
     """What the session's model takes, capped by the settings; careful values where it cannot be asked."""
-    live = session.live
-    if live.limits is None:
-        try:
-            live.limits = await (await provider_of(session)).limits()
-        except ModelError:
-            return LIMITS_UNKNOWN  # not kept: the next turn asks again
+    try:
+        told = await (await provider_of(session)).limits()  # the provider keeps what it was told
+    except ModelError:
+        told = LIMITS_UNKNOWN
     cap = session.workspace.settings.context.tokens_max
-    told = live.limits
     return ModelLimits(min(told.context_tokens_max, cap or told.context_tokens_max), told.output_tokens_max)
 
 
-def connect(workspace: Workspace, name: ModelName, *, key: str | None = None) -> Provider:
+async def connect(workspace: Workspace, name: ModelName, *, key: str | None = None) -> Provider:
     """A provider for the model; `key` instead of the one that is kept. Raises ModelError, UsageError."""
     settings = workspace.settings
 
@@ -60,7 +70,9 @@ def connect(workspace: Workspace, name: ModelName, *, key: str | None = None) ->
     async def search(text: str, limit: int) -> list[Hit]:
         return await recall.search(workspace.store, Query(text, project_id=workspace.project.id, limit=limit))
 
-    return open_provider(
+    # In a thread: finding a key may mean waiting for the keyring.
+    return await asyncio.to_thread(
+        open_provider,
         name,
         parts=ProviderParts(
             find_key=known_key,
@@ -79,8 +91,8 @@ def connect(workspace: Workspace, name: ModelName, *, key: str | None = None) ->
 
 async def choose_model(session: Session, text: str) -> ModelName:
     """Let the session talk to another model from the next message on. Raises UsageError, ModelError."""
-    name = parse_model(text)
-    provider = connect(session.workspace, name)
+    name = parse_model(text, endpoints=session.workspace.settings.endpoints)
+    provider = await connect(session.workspace, name)
     await leave_model(session)
     session.live.provider = provider
     session.change(model=str(name))
@@ -93,7 +105,7 @@ async def choose_model(session: Session, text: str) -> ModelName:
 async def leave_model(session: Session) -> None:
     """Close the provider's connections; the next turn opens it anew, with the key as it is then."""
     live = session.live
-    provider, live.provider, live.limits = live.provider, None, None
+    provider, live.provider = live.provider, None
     if provider:
         await provider.close()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragforge.config.secrets import all_secrets, child_env
+from ragforge.config.settings import Settings, load_settings
 from ragforge.domain.approvals import Mode
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonValue
@@ -17,7 +18,7 @@ from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.session.history import came_to_nothing, read_messages
 from ragforge.session.library import open_library
-from ragforge.session.model import leave_model
+from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import keep_project
 from ragforge.session.state import Live, Session, Workspace
 from ragforge.store.blobs import SqliteBlobs
@@ -32,15 +33,12 @@ async def open_workspace(
 ) -> Workspace:
     """All that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError."""
     library = await open_library(cwd=cwd, flags=flags, environ=environ)
-    endpoints = library.loaded.settings.endpoints
-    # The keyring may take seconds.
-    secrets = await asyncio.to_thread(
-        all_secrets, environ, endpoints=endpoints, store_url=library.loaded.settings.store
-    )
+    secrets = await _secrets(library.loaded.settings, environ)
     return Workspace(
         loaded=library.loaded,
+        flags=flags,
         environ=environ,
-        child_env=child_env(environ, endpoints=endpoints, secrets=secrets),
+        child_env=child_env(environ, endpoints=library.loaded.settings.endpoints, secrets=secrets),
         place=library.place,
         project=library.identified.project,
         alike=library.identified.alike,
@@ -50,6 +48,26 @@ async def open_workspace(
         redactor=Redactor(secrets),
         tools=find_tools(),
         jobs=Jobs(),
+    )
+
+
+async def reload_settings(workspace: Workspace) -> Workspace:
+    """The workspace with settings and keys as they are now. Raises UsageError."""
+    place, environ = workspace.place, workspace.environ
+    loaded = load_settings(cwd=place.cwd, flags=workspace.flags, environ=environ, project_root=place.root)
+    secrets = await _secrets(loaded.settings, environ)
+    return replace(
+        workspace,
+        loaded=loaded,
+        child_env=child_env(environ, endpoints=loaded.settings.endpoints, secrets=secrets),
+        redactor=Redactor(secrets),
+    )
+
+
+async def _secrets(settings: Settings, environ: Mapping[str, str]) -> list[str]:
+    # In a thread: the keyring may take seconds.
+    return await asyncio.to_thread(
+        all_secrets, environ, endpoints=settings.endpoints, store_url=settings.store
     )
 
 
@@ -77,7 +95,7 @@ async def new_session(workspace: Workspace) -> Session:
         cwd=str(workspace.place.cwd),
         started_at=moment,
         last_activity_at=moment,
-        model=settings.model or await workspace.local.last_model(),
+        model=await first_model(workspace),
         mode=settings.mode,
         user=_user(),
         host=socket.gethostname(),

@@ -9,11 +9,12 @@ from typing import Any
 from ragforge.config.project import Place
 from ragforge.config.settings import Loaded, Settings
 from ragforge.domain.approvals import Mode, Rule
+from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Message, Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project
 from ragforge.domain.usage import Usage
-from ragforge.providers.base import ModelLimits, Provider
+from ragforge.providers.base import Provider
 from ragforge.store.base import Blobs, Claim, Store
 from ragforge.store.local import LocalState
 from ragforge.tools.base import AnyTool, ReadFiles
@@ -25,6 +26,7 @@ class Workspace:
     """What is open while ragforge runs in a folder, whichever session is in front."""
 
     loaded: Loaded
+    flags: Mapping[str, JsonValue]
     environ: Mapping[str, str]
     child_env: Mapping[str, str]
     """The environment of commands: without keys and passwords."""
@@ -45,14 +47,6 @@ class Workspace:
         return self.loaded.settings
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """How full the model's window was at the last call, in tokens."""
-
-    used: int = 0
-    limit: int = 0
-
-
 @dataclass(slots=True)
 class Live:
     """What changes while a session is open. Only functions of this package write to it."""
@@ -71,13 +65,11 @@ class Live:
     read_files: ReadFiles = field(default_factory=ReadFiles)
     instructions_given: set[Path] = field(default_factory=set[Path])
     provider: Provider | None = None
-    limits: ModelLimits | None = None
     running: "asyncio.Task[Any] | None" = None
     closing: bool = False
     """The app is going: a call that waits for consent goes on waiting in the store."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
-    window: Window = field(default_factory=Window)
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,6 +194,10 @@ async def _reopen(session: Session) -> Coroutine[Any, Any, _Run]:
         raise UsageError("There is no turn to go on with yet.")
     if turn.status in (TurnStatus.FINISHED, TurnStatus.CONTINUED):
         raise UsageError("The last turn finished. Send a message to go on.")
+    if turn.session_id != session.id:
+        raise UsageError(
+            "The last turn belongs to the session that this one was forked from. Send a message."
+        )
     steps = await store.turns.steps([turn.id])
     if not steps:
         return _begin(session, turn.user)

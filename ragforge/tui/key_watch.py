@@ -1,10 +1,13 @@
 """Who hears of every key before the focused widget does."""
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from textual import events
 from textual.app import App
+from textual.widget import Widget
+
+from ragforge.tui.typed import app_of
 
 Result = TypeVar("Result")
 KeyTaker: TypeAlias = Callable[[events.Key | events.Paste], bool]
@@ -29,3 +32,11 @@ class KeyWatch(App[Result]):
             if self.key_taker is not None and self.key_taker(event):
                 return
         await super().on_event(event)
+
+
+def key_watch_of(widget: Widget) -> KeyWatch[Any]:
+    """The app that the widget runs in. Raises TypeError in an app of another kind."""
+    app = app_of(widget)
+    if not isinstance(app, KeyWatch):
+        raise TypeError(f"A {type(widget).__name__} needs an app that is a KeyWatch.")
+    return app

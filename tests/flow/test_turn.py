@@ -11,6 +11,7 @@ from ragforge.domain.events import (
     StepStarted,
     TextDelta,
     ToolEnded,
+    ToolOutput,
     ToolStarted,
     TurnEnded,
     TurnStarted,
@@ -163,7 +164,7 @@ async def test_interrupting_a_command_leaves_nothing_running_and_says_so(
     async with aclosing(submit(session, (TextPart("run"),), Person().approve)) as events:
         async for event in events:
             seen.append(event)
-            if isinstance(event, ToolStarted):
+            if isinstance(event, ToolOutput):
                 stopping = asyncio.create_task(interrupt(session))
     await stopping
     [call] = await session.workspace.store.calls.of_turns([ended(seen).id])

@@ -15,11 +15,16 @@ from ragforge.domain.events import AgentEvent, Notice, TurnStarted, UsageUpdated
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
-from ragforge.tui.widgets.turn_list import BATCH_TURNS, TurnList
-from ragforge.tui.widgets.turn_record import Noted, StoredTurns, TurnRecord, records_of
+from ragforge.tui.widgets.turn_list import TurnList
+from ragforge.tui.widgets.turn_record import Noted, StoredTurns, Told, TurnRecord, records_of
 
 FLUSH_S = 0.05
 """How often the screen takes in what has streamed: faster than this nobody sees, but the keys feel it."""
+
+LOAD_TURNS = 12
+"""Turns that are asked of the store at once."""
+_OVERLAP_ROWS = 2
+"""Of the page before, for the eye."""
 
 LoadBefore: TypeAlias = Callable[[str, int], Awaitable[StoredTurns]]
 """The `count` turns before the one with this id, oldest first; none at the root."""
@@ -55,7 +60,7 @@ class Transcript(Widget):
         self._load_before = load_before
         self._clock = clock
         self._turns = TurnList(load_output=load_output)
-        self._new_below = NewBelow("↓ new output below · End")
+        self._new_below = NewBelow("↓ new output below · Ctrl+End")
         self._live: TurnRecord | None = None
         self._changed: set[int] = set()
         self._flush_timer: Timer | None = None
@@ -114,13 +119,17 @@ class Transcript(Widget):
 
     def say(self, text: str) -> None:
         """Show a line that is no part of the conversation, below what there is."""
-        if self._live is not None:
-            self.show(Notice(text))
-            return
+        self._add(Noted(text))
+
+    def tell(self, markdown: str) -> None:
+        """Show what a command answered, below what there is."""
+        self._add(Told(markdown))
+
+    def _add(self, entry: Noted | Told) -> None:
         if not self._turns.records:
             self._turns.append(TurnRecord(None))
-        record = self._turns.records[-1]
-        record.entries.append(Noted(text))
+        record = self._live or self._turns.records[-1]
+        record.entries.append(entry)
         if view := self._turns.view_of(record):
             view.sync(now_s=None, changed=frozenset())
 
@@ -164,23 +173,23 @@ class Transcript(Widget):
 
     def action_home(self) -> None:
         """Go to the oldest turn that is mounted."""
-        self._turns.scroll_home(animate=False)
+        self._turns.scroll_home(animate=False, immediate=True)
 
     def action_page_up(self) -> None:
         """Go back a page."""
-        self._turns.scroll_page_up(animate=False)
+        self._turns.scroll_by(-self._turns.size.height + _OVERLAP_ROWS)
 
     def action_page_down(self) -> None:
         """Go on a page."""
-        self._turns.scroll_page_down(animate=False)
+        self._turns.scroll_by(self._turns.size.height - _OVERLAP_ROWS)
 
     def action_line_up(self) -> None:
         """Go back a line."""
-        self._turns.scroll_up(animate=False)
+        self._turns.scroll_by(-1)
 
     def action_line_down(self) -> None:
         """Go on a line."""
-        self._turns.scroll_down(animate=False)
+        self._turns.scroll_by(1)
 
     def action_toggle_last_tool(self) -> None:
         """Open the last tool call, or close it."""
@@ -225,7 +234,7 @@ class Transcript(Widget):
         if oldest is None:
             return
         try:
-            stored = await self._load_before(oldest.id, BATCH_TURNS)
+            stored = await self._load_before(oldest.id, LOAD_TURNS)
         except (RagforgeError, OSError) as error:
             self.notify(f"Older turns cannot be read: {error}", severity="error", markup=False)
             return

@@ -43,7 +43,7 @@ class Thought:
 
 @dataclass(slots=True)
 class Called:
-    """A tool call: running while `call` is None."""
+    """A tool call: running while `call` is None and the turn has not cut it off."""
 
     call_id: str
     name: str
@@ -52,6 +52,7 @@ class Called:
     output: str = ""
     started_s: float = 0.0
     call: ToolCall | None = None
+    cut_off: bool = False
 
 
 @dataclass(slots=True)
@@ -61,7 +62,14 @@ class Noted:
     text: str
 
 
-Entry: TypeAlias = Said | Thought | Called | Noted
+@dataclass(slots=True)
+class Told:
+    """What a command answered, as Markdown; no part of the conversation."""
+
+    text: str
+
+
+Entry: TypeAlias = Said | Thought | Called | Noted | Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,14 @@ class TurnRecord:
         if not isinstance(event, ThoughtDelta | UsageUpdated):
             self._end_thought(now_s)
         match event:
-            case TurnStarted(turn) | TurnEnded(turn):
+            case TurnStarted(turn):
                 self.turn = turn
+                return None
+            case TurnEnded(turn):
+                self.turn = turn
+                for entry in self.entries:
+                    if isinstance(entry, Called):
+                        entry.cut_off = entry.call is None
                 return None
             case TextDelta(text):
                 return self._say(text)
@@ -171,15 +185,14 @@ class TurnRecord:
 
 def records_of(stored: StoredTurns) -> list[TurnRecord]:
     """The stored turns as records, in their order."""
+    steps: dict[str, list[Step]] = {}
+    calls: dict[str, list[ToolCall]] = {}
+    for step in sorted(stored.steps, key=lambda step: step.index):
+        steps.setdefault(step.turn_id, []).append(step)
+    for call in stored.calls:
+        calls.setdefault(call.turn_id, []).append(call)
     return [
-        TurnRecord(
-            turn,
-            _entries(
-                turn,
-                sorted((s for s in stored.steps if s.turn_id == turn.id), key=lambda step: step.index),
-                [call for call in stored.calls if call.turn_id == turn.id],
-            ),
-        )
+        TurnRecord(turn, _entries(turn, steps.get(turn.id, []), calls.get(turn.id, [])))
         for turn in stored.turns
     ]
 

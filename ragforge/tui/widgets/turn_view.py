@@ -11,7 +11,7 @@ from ragforge.tui.widgets.notices import NoticeLine, RetryLine, TurnEndLine, end
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.thoughts import ThoughtsView
 from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
-from ragforge.tui.widgets.turn_record import Called, Entry, Noted, Said, Thought, TurnRecord
+from ragforge.tui.widgets.turn_record import Called, Entry, Noted, Said, Thought, Told, TurnRecord
 
 EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine
 
@@ -86,7 +86,7 @@ class TurnView(Widget):
 
     def _view_of(self, entry: Entry) -> EntryView:
         match entry:
-            case Said():
+            case Said() | Told():
                 return AnswerView(entry.text)
             case Thought():
                 return ThoughtsView(entry)
@@ -105,7 +105,7 @@ class TurnView(Widget):
             case ThoughtsView():
                 view.sync(now_s=now_s)
             case ToolCallView():
-                view.sync(now_s=now_s, over=not self.record.running)
+                view.sync(now_s=now_s)
             case NoticeLine():
                 pass
             case _:

@@ -1,0 +1,269 @@
+"""An interface's hold on the session in front of it: what can be done with it, and changing to another."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+from ragforge.domain.approvals import Approve, Mode
+from ragforge.domain.errors import UsageError
+from ragforge.domain.events import AgentEvent
+from ragforge.domain.messages import Parts
+from ragforge.domain.search import Hit, Query
+from ragforge.domain.turns import Project, ToolCall, TurnStatus
+from ragforge.memory import recall
+from ragforge.session import history, modes, queue, setup, turn
+from ragforge.session.commands.base import Command, Outcome, find_commands, run_command
+from ragforge.session.history import StoredTurns
+from ragforge.session.library import delete_session, find_session, turn_at
+from ragforge.session.model import choose_model
+from ragforge.session.open import (
+    close_session,
+    close_workspace,
+    fork_session,
+    join_project,
+    new_session,
+    resume_session,
+)
+from ragforge.session.state import Session, Workspace
+from ragforge.store.base import Deleted, SessionRow
+
+SESSIONS_LISTED_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A session that came to the front: what to tell the person, and their draft."""
+
+    session: Session
+    notices: tuple[str, ...] = ()
+    draft: str = ""
+    waits: bool = False
+    """A call waits for consent: `retry` asks again."""
+
+
+class Conversation:
+    """The session in front. Every method may raise RagforgeError."""
+
+    def __init__(self, workspace: Workspace, session: Session) -> None:
+        self.workspace = workspace
+        self.session = session
+
+    # The turn
+
+    def submit(self, parts: Parts, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
+        """The events of the turn that the message begins."""
+        return turn.submit(self.session, parts, approve)
+
+    def retry(self, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
+        """The events of the newest turn going on."""
+        return turn.retry(self.session, approve)
+
+    async def interrupt(self) -> None:
+        """End the running turn; what had arrived is kept."""
+        await turn.interrupt(self.session)
+
+    async def enqueue(self, parts: Parts) -> None:
+        """Let a message wait for the next tool boundary."""
+        await queue.enqueue(self.session, parts)
+
+    async def take_back(self, *, last: bool) -> list[Parts]:
+        """The queued messages, or the last of them, taken out of the queue."""
+        if not last:
+            waiting = list(self.session.live.queue)
+            await queue.take_all(self.session)
+            return waiting
+        parts = await queue.take_last(self.session)
+        return [parts] if parts else []
+
+    async def run(self, name: str, args: str) -> Outcome:
+        """What a slash command says shall be done."""
+        return await run_command(self.session, name, args)
+
+    async def cycle_mode(self) -> Mode:
+        """The next consent mode."""
+        return await modes.cycle_mode(self.session)
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """Every slash command."""
+        return tuple(find_commands().values())
+
+    # What is kept
+
+    async def turns_until(self, number: int | None, count: int) -> StoredTurns:
+        """The newest turns of the session, or those up to a turn counted from 1."""
+        head = self.session.live.record.head
+        if number is not None:
+            head = (await turn_at(self.workspace.store, self.session.live.record, number)).id
+        return await history.newest_turns(self.workspace.store, head, count)
+
+    async def turns_before(self, turn_id: str, count: int) -> StoredTurns:
+        """The turns before one."""
+        return await history.turns_before(self.session, turn_id, count)
+
+    async def whole_result(self, call: ToolCall) -> str:
+        """A tool's whole output, wherever it lies."""
+        if call.result_blob is None:
+            return call.result
+        return (await self.workspace.blobs.get(call.result_blob)).decode("utf-8", "replace")
+
+    async def sessions(self) -> list[SessionRow]:
+        """This folder's sessions first, then the project's others; each part the last active first."""
+        rows = await self.workspace.store.sessions.recent(
+            project_id=self.workspace.project.id, limit=SESSIONS_LISTED_MAX
+        )
+        here = str(self.workspace.place.cwd)
+        return sorted(rows, key=lambda row: row.session.cwd != here)
+
+    async def search(self, text: str, *, limit: int = 50) -> list[Hit]:
+        """What was said and done in this project."""
+        query = Query(text, project_id=self.workspace.project.id, limit=limit)
+        return await recall.search(self.workspace.store, query)
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session a title."""
+        title = self.workspace.redactor.text(title)
+        await self.workspace.store.sessions.rename(session_id, title)
+        if session_id == self.session.id:
+            self.session.change(title=title)
+
+    async def would_delete(self, session_id: str) -> Deleted:
+        """What deleting the session would remove."""
+        return await self.workspace.store.sessions.delete(session_id, dry_run=True)
+
+    async def delete(self, session_id: str) -> Deleted:
+        """Remove a session that is not in front."""
+        if session_id == self.session.id:
+            raise UsageError("This session is open here. Start another one with /new, then delete it.")
+        return await delete_session(self.workspace.store, self.workspace.local, session_id)
+
+    # Drafts and the history of the prompt
+
+    @property
+    def draft_key(self) -> str:
+        """Under which the draft is kept: the session's, or the folder's before there is one."""
+        return self.session.id if self.session.live.stored else f"cwd:{self.workspace.place.cwd}"
+
+    async def keep_draft(self, text: str) -> None:
+        """Keep what is typed and not sent."""
+        await self.workspace.local.set_draft(self.draft_key, self.workspace.redactor.text(text))
+
+    async def folder_draft(self) -> str:
+        """What was typed here and not sent, before there was a session."""
+        return await self.workspace.local.draft(f"cwd:{self.workspace.place.cwd}")
+
+    async def forget_folder_draft(self) -> None:
+        """It was sent."""
+        await self.workspace.local.set_draft(f"cwd:{self.workspace.place.cwd}", "")
+
+    async def prompts(self) -> list[str]:
+        """What was sent before in this project, newest first."""
+        return await self.workspace.local.prompts(project_id=self.workspace.project.id)
+
+    async def remember_prompt(self, text: str) -> None:
+        """Keep what was sent or cleared."""
+        await self.workspace.local.add_prompt(
+            self.workspace.redactor.text(text), project_id=self.workspace.project.id
+        )
+
+    # Another session
+
+    async def start_new(self) -> Shown:
+        """A new session in front."""
+        mode = self.session.live.mode
+        await close_session(self.session)
+        self.session = await new_session(self.workspace)
+        if mode is Mode.ALL:
+            self.session.live.mode = mode  # the person said so for this run of the program
+        return Shown(self.session, draft=await self.folder_draft())
+
+    async def resume(self, session_id: str, *, read_only: bool = False) -> Shown:
+        """That session in front. Raises SessionBusy while another process writes it."""
+        record = await find_session(self.workspace.store, session_id)
+        if record.id == self.session.id:
+            return Shown(self.session)
+        resumed = await resume_session(self.workspace, record, read_only=read_only)
+        await close_session(self.session)
+        self.session = resumed.session
+        head = await self.workspace.store.turns.get(record.head) if record.head else None
+        waits = head is not None and head.status is TurnStatus.WAITING and not read_only
+        return Shown(self.session, resumed.notices, resumed.draft, waits)
+
+    async def fork(self, session_id: str, *, at: int | None = None) -> Shown:
+        """A new session on the turns of that one, up to a turn counted from 1 or its newest, in front."""
+        store = self.workspace.store
+        record = await find_session(store, session_id)
+        forked = await fork_session(
+            self.workspace, record, at=await turn_at(store, record, at) if at else None
+        )
+        await close_session(self.session)
+        self.session = forked
+        return Shown(forked)
+
+    async def join(self, project: Project) -> None:
+        """Take this folder for a copy of a project that is known from elsewhere."""
+        self.workspace = await join_project(self.workspace, project)
+        self.session = await new_session(self.workspace)
+
+    # Models
+
+    async def gemini_key_source(self) -> str:
+        """Where the Gemini key comes from; empty where there is none."""
+        return await setup.gemini_key_source(self.workspace)
+
+    async def save_gemini_key(self, key: str) -> str:
+        """Prove and keep the key; the sentence says where."""
+        workspace, where = await setup.save_gemini_key(self.workspace, key)
+        self._work_in(workspace)
+        return where
+
+    async def add_endpoint(self, url: str, key: str = "") -> str:
+        """Keep an endpoint; its name."""
+        workspace, name = await setup.add_endpoint(self.workspace, url, key)
+        self._work_in(workspace)
+        return name
+
+    async def local_endpoints(self) -> list[setup.FoundEndpoint]:
+        """The model servers that run on this machine."""
+        return await setup.find_local_endpoints()
+
+    async def models_of(self, provider: str) -> list[str]:
+        """What a provider offers, as `provider:name`."""
+        return await setup.models_of(self.workspace, provider)
+
+    async def choose_model(self, name: str) -> str:
+        """Talk to this model from the next message on; its name."""
+        return str(await choose_model(self.session, name))
+
+    def _work_in(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.session = Session(workspace, self.session.live)
+
+    # The folder
+
+    async def confirm_folder(self) -> None:
+        """The person wants this unlikely folder as a project."""
+        await self.workspace.local.confirm_folder(self.workspace.place.root)
+
+    async def needs_confirmation(self) -> bool:
+        """Whether the folder is the home or the root of the disk, and the person has not said yes to it."""
+        place = self.workspace.place
+        return place.is_home_or_root and not await self.workspace.local.is_confirmed(place.root)
+
+    async def last_answer(self) -> str:
+        """The newest answer, for the terminal that is left behind."""
+        newest = await self.workspace.store.turns.path(self.session.live.record.head, limit=1)
+        return newest[0].assistant if newest else ""
+
+    @property
+    def resume_command(self) -> str:
+        """The exact command that comes back here; empty for a session in which nothing was said."""
+        return f"ragforge -r {self.session.id}" if self.session.live.stored else ""
+
+    async def close(self) -> None:
+        """Interrupt what runs, keep its end, and release everything. A pending approval stays pending."""
+        self.session.live.closing = True
+        await turn.interrupt(self.session)
+        try:
+            await close_session(self.session)
+        finally:
+            await close_workspace(self.workspace)

@@ -1,0 +1,81 @@
+"""The app: what is opened at the start, and how it leaves the terminal."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+
+from textual.binding import BindingType
+
+from ragforge.tui import clipboard
+from ragforge.tui.key_watch import KeyWatch
+from ragforge.tui.keys import app_bindings
+from ragforge.tui.opening import Leaving, Opened
+from ragforge.tui.screens.chat import ChatScreen
+from ragforge.tui.theme import install_theme
+
+log = logging.getLogger(__name__)
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class RagforgeApp(KeyWatch[Leaving]):
+    """ragforge in the terminal.
+
+    open_session: opens what was asked for on the command line; it runs after the first frame, because
+    it loads most of the program.
+    """
+
+    CSS_PATH = "theme.tcss"
+    TITLE = "ragforge"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
+
+    def __init__(
+        self,
+        open_session: Callable[[], Coroutine[Any, Any, Opened]],
+        *,
+        theme_setting: str = "auto",
+        terminal_is_dark: bool | None = None,
+        typed_before: str = "",
+    ) -> None:
+        super().__init__()
+        self._open_session = open_session
+        self._theme_setting = theme_setting
+        self._terminal_is_dark = terminal_is_dark
+        self._typed_before = typed_before
+        self._chat: ChatScreen | None = None
+
+    def on_mount(self) -> None:
+        """Draw the chat at once; everything else comes after it."""
+        install_theme(self, self._theme_setting, terminal_is_dark=self._terminal_is_dark)
+        self._chat = ChatScreen(self._open_session, typed_before=self._typed_before)
+        self.push_screen(self._chat)
+        loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS:
+            loop.add_signal_handler(number, self._stop, number)
+
+    def _stop(self, number: int) -> None:
+        """Leave as a signal asks: what runs is interrupted and kept, and the terminal restored."""
+        if self._chat:
+            self._chat.leave(exit_code=128 + number)
+        else:
+            self.exit(Leaving(exit_code=128 + number), return_code=128 + number)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy what was selected, where this machine's clipboard can be reached, else by the terminal."""
+        self.notify(clipboard.copy(text, self), markup=False)
+
+    def action_say_how_to_quit(self) -> None:
+        """Ctrl+Q does not quit: it lies next to Ctrl+W."""
+        self.notify("Ctrl+D on an empty input quits, so does /exit.", markup=False)
+
+    def _fatal_error(self) -> None:
+        """Leave without Textual's traceback, which shows variables: there are keys among them."""
+        error = self._exception
+        log.error("The interface stopped unexpectedly", exc_info=error)
+        command = self._chat.resume_command if self._chat else ""
+        words = f"{type(error).__name__}: {error}" if error else "unknown"
+        failure = f"The interface stopped unexpectedly ({words}). What was said is kept; the log has more."
+        self.exit(Leaving("", command, 1, failure=failure), return_code=1)

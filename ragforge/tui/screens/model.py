@@ -1,0 +1,185 @@
+"""Choosing a model, and setting one up: a Gemini key, an endpoint, or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.tui.widgets.plain import PlainText
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Conversation
+
+PASTE_KEY, LIST_GEMINI, OTHER, NONE = "paste-key", "list-gemini", "other", "none"
+WELCOME = (
+    "ragforge talks to a model that reads, edits and runs things in this folder, with your consent, "
+    "and remembers. Choose one, now or later with /model:"
+)
+FIRST_GEMINI = "gemini:gemini-3.8-flash"
+
+
+class ModelScreen(ModalScreen[str | None]):
+    """A sentence on what was chosen, or None where nothing was."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
+
+    def __init__(self, conversation: Conversation, *, first: bool = False) -> None:
+        super().__init__()
+        self._conversation = conversation
+        self._first = first
+        self._asks_for = ""
+        self._url = ""
+
+    def compose(self) -> ComposeResult:
+        """What can be chosen; a line for a key or a URL where one is asked for."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText("Welcome to ragforge" if self._first else "Model", classes="dialog-title")
+            yield PlainText(WELCOME if self._first else self._present(), classes="dialog-detail")
+            yield OptionList()
+            yield Input(classes="hidden")
+            yield PlainText("", classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Show what is known at once, and what runs on this machine when it has answered."""
+        self._menu()
+
+    def _present(self) -> str:
+        return f"Now: {self._conversation.session.live.record.model or 'no model'}"
+
+    @work(exclusive=True, group="menu")
+    async def _menu(self) -> None:
+        self._ask_for("")
+        options = self.query_one(OptionList)
+        options.clear_options()
+        source = await self._conversation.gemini_key_source()
+        if source:
+            options.add_option(Option(f"Gemini (key from {source}): list its models", LIST_GEMINI))
+            options.add_option(Option("Paste another Gemini key", PASTE_KEY))
+        else:
+            options.add_option(Option("Paste a Gemini API key", PASTE_KEY))
+        options.add_option(Option("Another OpenAI-compatible endpoint, by its URL", OTHER))
+        options.add_option(Option("Go on without a model: search answers", NONE))
+        options.highlighted = 0
+        options.focus()
+        self._hint("Up and Down, Enter chooses, Esc closes. Looking for model servers on this machine ...")
+        found = await self._conversation.local_endpoints()
+        for endpoint in found:
+            for model in endpoint.models[:20]:
+                options.add_option(
+                    Option(f"{endpoint.name} on this machine: {model}", f"model {endpoint.name}:{model}")
+                )
+        told = "" if found else " No model server answers on this machine (Ollama, llama-server, ...)."
+        self._hint(f"Up and Down, Enter chooses, Esc closes.{told}")
+
+    @on(OptionList.OptionSelected)
+    async def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        chosen = event.option_id or ""
+        match chosen.split(" ", 1):
+            case ["paste-key"]:
+                self._ask_for("key", "Paste the key", "Get one at https://aistudio.google.com/apikey.")
+            case ["list-gemini"]:
+                self._list_models("gemini")
+            case ["other"]:
+                self._ask_for(
+                    "url", "http://localhost:8080/v1", "The endpoint's URL, up to and with its version."
+                )
+            case ["none"]:
+                await self._conversation.choose_model("local")
+                self.dismiss(
+                    "Without a model: answers are search results of what is stored. /model changes it."
+                )
+            case ["model", name]:
+                self._choose(name)
+            case _:
+                pass
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._asks_for == "key":
+            self._try_key(event.value)
+        elif self._asks_for == "url":
+            self._url = event.value
+            self._ask_for("endpoint-key", "its key, or nothing", "Enter alone where it needs no key.")
+        elif self._asks_for == "endpoint-key":
+            self._add_endpoint(self._url, event.value)
+
+    @work(exclusive=True, group="model")
+    async def _try_key(self, key: str) -> None:
+        self._hint("Asking Gemini whether the key works ...")
+        try:
+            where = await self._conversation.save_gemini_key(key)
+            name = await self._conversation.choose_model(FIRST_GEMINI)
+        except RagforgeError as error:
+            self._hint(str(error))
+            return
+        self.dismiss(f"{where} Now talking to {name}; /model lists others.")
+
+    @work(exclusive=True, group="model")
+    async def _add_endpoint(self, url: str, key: str) -> None:
+        self._hint(f"Asking {url} for its models ...")
+        try:
+            name = await self._conversation.add_endpoint(url, key)
+        except RagforgeError as error:
+            self._ask_for("url", url, str(error))
+            return
+        self._list_models(name)
+
+    @work(exclusive=True, group="menu")
+    async def _list_models(self, provider: str) -> None:
+        self._ask_for("")
+        self._hint(f"Asking {provider} for its models ...")
+        try:
+            models = await self._conversation.models_of(provider)
+        except RagforgeError as error:
+            self._hint(str(error))
+            return
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options([Option(model, f"model {model}") for model in models])
+        options.focus()
+        self._hint(
+            "Enter chooses, Esc goes back." if models else f"{provider} lists no models. Esc goes back."
+        )
+
+    @work(exclusive=True, group="model")
+    async def _choose(self, name: str) -> None:
+        try:
+            chosen = await self._conversation.choose_model(name)
+        except RagforgeError as error:
+            self._hint(str(error))
+            return
+        self.dismiss(f"Now talking to {chosen}.")
+
+    def _ask_for(self, what: str, placeholder: str = "", hint: str = "") -> None:
+        """Show the line to type in, or the list again where nothing is asked for."""
+        self._asks_for = what
+        field, options = self.query_one(Input), self.query_one(OptionList)
+        field.set_class(not what, "hidden")
+        options.set_class(bool(what), "hidden")
+        field.value, field.placeholder, field.password = "", placeholder, what.endswith("key")
+        (field if what else options).focus()
+        self._hint(f"{hint} Esc goes back." if what else hint)
+
+    def _hint(self, words: str) -> None:
+        self.query_one(".dialog-hint", PlainText).set_text(words)
+
+    def action_back(self) -> None:
+        """Back to the list, or close."""
+        at_menu = not self._asks_for and any(
+            self.query_one(OptionList).get_option_at_index(at).id == NONE
+            for at in range(self.query_one(OptionList).option_count)
+        )
+        if at_menu:
+            self.dismiss(None)
+        else:
+            self._menu()

@@ -1,0 +1,143 @@
+"""Search in every session of the project, as one types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.search import Hit
+from ragforge.tui.keys import Where, declared
+from ragforge.tui.widgets.plain import PlainText
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Conversation
+
+LINES_A_HIT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a hit is: the session and its turn, counted from 1."""
+
+    session_id: str
+    turn: int
+
+
+class SearchScreen(ModalScreen[Found | None]):
+    """The hit to go to, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key for key in declared(Where.LIST) if getattr(key, "action", "") not in ("rename", "delete")
+    ]
+
+    def __init__(self, conversation: Conversation, words: str = "") -> None:
+        super().__init__()
+        self._conversation = conversation
+        self._words = words
+        self._hits: list[Hit] = []
+        self._index = 0
+
+    def compose(self) -> ComposeResult:
+        """A line to type in, and the hits."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText("Search this project", classes="dialog-title")
+            yield Input(self._words, placeholder="words that were said, file names, commands")
+            with VerticalScroll(can_focus=False, classes="hits"):
+                yield Static(id="hits", markup=False)
+            yield PlainText("Enter opens the session at this turn, Esc closes", classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Search for what was given."""
+        self.query_one(Input).focus()
+        self._search(self._words)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        self._search(event.value)
+
+    @work(exclusive=True)
+    async def _search(self, text: str) -> None:
+        try:
+            self._hits = await self._conversation.search(text) if text.strip() else []
+        except RagforgeError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self._index = 0
+        self._draw(nothing=f"Nothing found for “{text}”." if text.strip() else "")
+
+    def _draw(self, *, nothing: str = "") -> None:
+        lines = [line for at, hit in enumerate(self._hits) for line in self._lines(hit, at == self._index)]
+        self.query_one("#hits", Static).update(Content("\n").join(lines) if lines else Content(nothing))
+        self.query_one(VerticalScroll).scroll_to(y=max(0, (self._index - 1) * LINES_A_HIT), animate=False)
+
+    def _lines(self, hit: Hit, chosen: bool) -> list[Content]:
+        mark = "› " if chosen else "  "
+        what = f"{hit.tool} in turn" if hit.tool else "turn"
+        head = Content.assemble(
+            (mark, "bold"),
+            (hit.session_title or hit.session_id, "bold" if chosen else ""),
+            (f"  {what} {hit.turn_index + 1}, {hit.at.astimezone():%Y-%m-%d %H:%M}", "$text-muted"),
+        )
+        return [head, Content.assemble("    ", _marked(hit)), Content("")]
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_take()
+
+    def action_take(self) -> None:
+        """Go to the chosen hit."""
+        if self._hits:
+            hit = self._hits[self._index]
+            self.dismiss(Found(hit.session_id, hit.turn_index + 1))
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    def action_list_up(self) -> None:
+        """A hit up."""
+        self._step(-1)
+
+    def action_list_down(self) -> None:
+        """A hit down."""
+        self._step(1)
+
+    def action_list_page_up(self) -> None:
+        """A page up."""
+        self._step(-5)
+
+    def action_list_page_down(self) -> None:
+        """A page down."""
+        self._step(5)
+
+    def _step(self, by: int) -> None:
+        if self._hits:
+            self._index = max(0, min(self._index + by, len(self._hits) - 1))
+            self._draw()
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the hit under the mouse."""
+        if isinstance(event.widget, Static) and event.widget.id == "hits":
+            at = event.y // LINES_A_HIT
+            if at < len(self._hits):
+                self._index = at
+                self.action_take()
+
+
+def _marked(hit: Hit) -> Content:
+    """The excerpt on one line, its matched words bold and underlined: seen without colour too."""
+    text = "".join(" " if char in "\n\r\t" or not char.isprintable() else char for char in hit.text)
+    content = Content(text)
+    for start, end in hit.marks:
+        content = content.stylize("bold underline $text-warning", start, end)
+    return content

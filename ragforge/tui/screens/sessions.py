@@ -1,0 +1,156 @@
+"""The sessions of this folder and project: resume, rename or delete one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.ids import now
+from ragforge.tui.keys import Where, declared
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.typed import app_of
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.session_list import SessionList
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Conversation
+
+ROWS_AROUND = 8
+"""Lines of the screen that are not the list."""
+
+
+class SessionsScreen(ModalScreen[str | None]):
+    """The id of the session to resume, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*declared(Where.LIST)]
+
+    def __init__(self, conversation: Conversation, words: str = "") -> None:
+        super().__init__()
+        self._conversation = conversation
+        self._words = words
+        self._renaming: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """A line to type in, and the list."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText("Sessions", classes="dialog-title")
+            yield Input(self._words, placeholder="type to narrow")
+            yield SessionList()
+            yield PlainText("", classes="dialog-hint")
+
+    async def on_mount(self) -> None:
+        """Read the sessions."""
+        self.query_one(Input).focus()
+        self._hint()
+        await self._reload()
+
+    async def _reload(self) -> None:
+        rows = await self._conversation.sessions()
+        sessions = self.query_one(SessionList)
+        sessions.set_rows_max((self.size.height - ROWS_AROUND) // 2)
+        sessions.show(rows, here=str(self._conversation.workspace.place.cwd), now=now())
+        sessions.narrow(self.query_one(Input).value)
+        sessions.step(1)
+        if not rows:
+            self.query_one(".dialog-hint", PlainText).set_text("No session in this project yet. Esc closes.")
+
+    def _hint(self) -> None:
+        words = (
+            "Enter keeps the new title, Esc the old one"
+            if self._renaming
+            else "Enter resumes, Ctrl+E renames, Ctrl+X deletes, Esc closes"
+        )
+        self.query_one(".dialog-hint", PlainText).set_text(words)
+
+    @on(Input.Changed)
+    def _narrow(self, event: Input.Changed) -> None:
+        if self._renaming is None:
+            sessions = self.query_one(SessionList)
+            sessions.narrow(event.value)
+            sessions.step(1)
+
+    @on(Input.Submitted)
+    async def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._renaming is not None:
+            await self._rename(event.value)
+        else:
+            self.action_take()
+
+    def action_take(self) -> None:
+        """Resume the chosen session."""
+        row = self.query_one(SessionList).chosen
+        if row:
+            self.dismiss(row.session.id)
+
+    @on(SessionList.Clicked)
+    def _clicked(self, event: SessionList.Clicked) -> None:
+        self.dismiss(event.row.session.id)
+
+    def action_leave(self) -> None:
+        """Close, or stop renaming."""
+        if self._renaming is None:
+            self.dismiss(None)
+            return
+        self._renaming = None
+        self.query_one(Input).value = ""
+        self._hint()
+
+    def action_list_up(self) -> None:
+        """A session up."""
+        self.query_one(SessionList).step(-1)
+
+    def action_list_down(self) -> None:
+        """A session down."""
+        self.query_one(SessionList).step(1)
+
+    def action_list_page_up(self) -> None:
+        """A page up."""
+        self.query_one(SessionList).step(-8)
+
+    def action_list_page_down(self) -> None:
+        """A page down."""
+        self.query_one(SessionList).step(8)
+
+    def action_rename(self) -> None:
+        """Type a new title for the chosen session."""
+        row = self.query_one(SessionList).chosen
+        if row and self._renaming is None:
+            self._renaming = row.session.id
+            field = self.query_one(Input)
+            field.value = row.session.title
+            field.cursor_position = len(field.value)
+            self._hint()
+
+    async def _rename(self, title: str) -> None:
+        session_id, self._renaming = self._renaming, None
+        if session_id and title.strip():
+            await self._conversation.rename(session_id, " ".join(title.split()))
+        self.query_one(Input).value = ""
+        self._hint()
+        await self._reload()
+
+    @work
+    async def action_delete(self) -> None:
+        """Ask, saying what goes, then delete the chosen session."""
+        row = self.query_one(SessionList).chosen
+        if row is None or self._renaming is not None:
+            return
+        try:
+            would = await self._conversation.would_delete(row.session.id)
+            detail = f"{would.turns} turns and {would.tool_calls} tool calls go for good."
+            if would.kept_turns:
+                detail += f" {would.kept_turns} turns stay, because another session shares them."
+            title = row.session.title or "this session"
+            if await app_of(self).push_screen_wait(ConfirmScreen(f"Delete “{title}”?", detail=detail)):
+                await self._conversation.delete(row.session.id)
+                await self._reload()
+        except RagforgeError as error:
+            self.notify(str(error), severity="error", markup=False)
