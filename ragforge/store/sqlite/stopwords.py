@@ -12,13 +12,15 @@ to too under until up us ve very was we were what when where which while who who
 you your yours
 """
 
-FRENCH = """
-ai aie ainsi alors as au aucun aussi autre aux avait avec avez avoir avons c ce ceci cela celle celui
-ces cet cette ceux chaque ci comme comment d dans de depuis des donc du elle elles en encore entre es
-est et étaient était été êtes être eu eux fait fut il ils j je jusque l la là le les leur leurs lui m
-ma mais me même mes moi mon n ne ni nos notre nous on ont où ou par parce pas peu peut plus pour
-pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera ses si sommes sont sous suis
-sur t ta tandis te tes toi ton tous tout toute toutes très tu un une vers voici voilà vos votre vous y à
-"""
+FRENCH = (
+    "ai aie ainsi alors as au aucun aussi autre aux avait avec avez avoir avons c ce ceci cela "
+    "celle celui "  # codespell:ignore celle
+    "ces cet cette ceux chaque ci comme comment d dans de depuis des donc du elle elles en encore entre es "
+    "est et étaient était été êtes être eu eux fait fut il ils j je jusque l la là le les leur leurs lui m "
+    "ma mais me même mes moi mon n ne ni nos notre nous on ont où ou par parce pas peu peut plus pour "
+    "pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera ses si sommes sont sous suis "
+    "sur t ta tandis te tes toi "  # codespell:ignore te,toi
+    "ton tous tout toute toutes très tu un une vers voici voilà vos votre vous y à"
+)
 
-STOP_WORDS = frozenset((ENGLISH + FRENCH).split())
+STOP_WORDS = frozenset(f"{ENGLISH} {FRENCH}".split())
