@@ -188,7 +188,7 @@ async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
 
 async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
     parts = call.parts
-
+    call = replace(call, started_at=now(), started_s=time.monotonic())  # the wait for consent is no work
     shown = parts.redact.stream()
 
     def emit(text: str) -> None:
