@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+from ragforge.tools.ignore import is_ignored, rules_above, rules_in
 from ragforge.tui.fuzzy import ranked
 
 PATHS_MAX = 50_000
@@ -15,7 +16,6 @@ SLICE_S = 0.25
 """How long one look may take before what was found is shown."""
 FRESH_S = 10.0
 """How long a finished list is used before the tree is read again."""
-_SKIPPED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,23 @@ class Found:
 
 
 class ProjectFiles:
-    """The files and folders below a root, relative to it, folders with a slash at the end."""
+    """The files and folders below a folder, relative to it, folders with a slash at the end."""
 
     def __init__(
         self,
-        root: Path,
+        folder: Path,
         *,
-        ignored: Callable[[Path, bool], bool] | None = None,
+        root: Path | None = None,
+        excludes: Path | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Nothing is read yet. ignored: whether a path (and whether it is a folder) is left out."""
-        self._root = root
-        self._ignored = ignored or _nothing
+        """Nothing is read yet.
+
+        folder: the session's. root: the project's, where git's rules begin; excludes: the person's own file.
+        """
+        self._folder = folder
+        self._root = root or folder
+        self._excludes = excludes
         self._clock = clock
         self._lock = threading.Lock()
         self._paths: list[str] = []
@@ -70,28 +75,29 @@ class ProjectFiles:
         self._rest, self._done_at_s = None, self._clock()
 
     def _walk(self) -> Iterator[str]:
-        """Near ones first: what a limit cuts off lies deep."""
-        folders = deque([""])
+        """What git does not ignore. Near ones first: what a limit cuts off lies deep."""
+        folders = deque([("", rules_above(self._folder, self._root, self._excludes))])
         while folders:
-            folder = folders.popleft()
-            for entry in _entries(self._root / folder):
-                inside = entry.is_dir(follow_symlinks=False)
-                if entry.name in _SKIPPED or self._ignored(Path(entry.path), inside):
+            folder, rules = folders.popleft()
+            rules = rules_in(str(self._folder / folder), rules)
+            for name, is_folder in _inside(self._folder / folder):
+                if is_ignored(str(self._folder / folder / name), rules, is_folder=is_folder):
                     continue
-                path = folder + entry.name + ("/" if inside else "")
-                if inside:
-                    folders.append(path)
+                path = folder + name + ("/" if is_folder else "")
+                if is_folder:
+                    folders.append((path, rules))
                 yield path
 
 
-def _nothing(path: Path, folder: bool) -> bool:
-    return False
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _inside(folder: Path) -> list[tuple[str, bool]]:
+    """The names, by name, and whether they are folders. One that cannot be typed cannot be mentioned."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            return sorted(
+                (entry.name, entry.is_dir(follow_symlinks=False))
+                for entry in entries
+                if entry.name.isprintable()
+            )
     except OSError:
-        # Not readable, or gone meanwhile: its files cannot be mentioned.
+        # Not readable, or gone meanwhile.
         return []

@@ -1,5 +1,6 @@
 """The list above the prompt."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -247,6 +248,21 @@ def test_commands_are_found_by_name_before_alias():
 def test_a_mention_begun_with_a_quote_ends_with_one():
     wanted = Wanted(Kind.PATH, '@"a', "a", 0)
     assert path_choices(wanted, ["a.py"])[0].insert == '@"a.py" '
+
+
+def test_what_git_ignores_is_not_offered(tmp_path: Path):
+    files = project(tmp_path)
+    (tmp_path / ".gitignore").write_text("*.md\n!README.md\n")
+    (tmp_path / "src" / ".gitignore").write_text("main.py\n")
+    found = files.find("", threading.Event())
+    assert found.paths == [".gitignore", "README.md", "docs/", "src/", "src/.gitignore", "src/maintain.py"]
+
+
+def test_names_that_cannot_be_typed_are_not_offered(tmp_path: Path):
+    (tmp_path / "two\nlines").touch()
+    Path(os.fsdecode(bytes(tmp_path) + b"/\xff")).touch()
+    (tmp_path / "good").touch()
+    assert ProjectFiles(tmp_path).find("", threading.Event()).paths == ["good"]
 
 
 def test_git_is_left_out_and_near_paths_come_first(tmp_path: Path):
