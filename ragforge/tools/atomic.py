@@ -8,9 +8,6 @@ import secrets
 import stat
 from pathlib import Path
 
-FOLDER_MODE = 0o777
-"""Before the umask, like `mkdir`."""
-
 
 class ChangedOnDisk(Exception):
     """The file is not what it was when the new content was made."""
@@ -78,7 +75,7 @@ def _make_folders(folder: Path) -> list[Path]:
     made: list[Path] = []
     try:
         for each in reversed(missing):
-            each.mkdir(FOLDER_MODE, exist_ok=True)
+            each.mkdir(exist_ok=True)
             made.append(each)
     except OSError:
         for each in reversed(made):

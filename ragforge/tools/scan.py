@@ -25,8 +25,16 @@ KILL_GRACE_S = 2.0
 """How long after its own limit the child is ended: it stops itself unless a pattern holds it up."""
 ANSWER_BYTES_MAX = 1024 * 1024
 
-# Isolated: a module in the project's folder must not take the place of one of ours.
-CODE = "import sys; sys.path.append(sys.argv[1]); from ragforge.tools.scan_child import main; main()"
+# Isolated: a module in the project's folder must not take the place of one of ours. The package comes from
+# where ours does, should there be two; all else from the interpreter's own folders first.
+CODE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import ragforge
+sys.path.append(sys.path.pop(0))
+from ragforge.tools.scan_child import main
+main()
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ async def test_a_text_that_is_not_there_says_what_is_closest(tmp_path: Path) -> 
     assert result.failed
     assert "Closest: lines 4-6, where 2 of its 3 lines are; line 5 is 'a = 2', not 'b = 2'." in result.text
     assert after.decode() == text
-    alike, _ = await edit_file(tmp_path, text, "def twoo():", "x")
+    alike, _ = await edit_file(tmp_path, text, "def two(x):", "x")
     assert "Closest: line 4, which is 'def two():'" in alike.text
     nothing, _ = await edit_file(tmp_path, text, "%%%%", "x")
     assert "No line is like it" in nothing.text

@@ -96,7 +96,7 @@ async def test_links_are_named_but_never_followed(tmp_path: Path) -> None:
 
 IGNORES = {
     ".gitignore": "*.log\n!keep.log\n/build\nnode_modules/\n# comment\n\\#odd\ndocs/**/*.tmp\ndata/*\n"
-    "!data/kept/\ndeep/**\n!deep/er/\ntrailing   \n[invalid\n*/only/*\n\r\n",
+    "!data/kept/\ndeep/**\n!deep/er/\n!deep/keep\n lead\ntrailing   \n[invalid\n*/only/*\n\r\n",
     "sub/.gitignore": "!*.log\nlocal\n/rooted\n**/far\n",
     "white/.gitignore": "*\n!*/\n!*.py\n!.gitignore\n",
 }
@@ -119,6 +119,9 @@ FILES = [
         "data/kept/y",
         "deep/x",
         "deep/er/y",
+        "deep/keep",
+        " lead",
+        "lead",
         "trailing",
     ),
     *("sub/a.log", "sub/local", "sub/x/local", "sub/rooted", "sub/x/rooted", "sub/a/b/far", "white/a.txt"),
@@ -153,14 +156,33 @@ async def test_what_is_found_is_what_git_does_not_ignore(ctx: ToolContext) -> No
 
 
 async def test_rules_from_above_hold_below_unless_the_folder_itself_is_ignored(ctx: ToolContext) -> None:
-    put(ctx.cwd, {".gitignore": "*.log\nvendor/\n", "a/b/x.log": "", "a/b/x.py": "", "vendor/v/y.py": "z"})
+    put(
+        ctx.cwd,
+        {
+            ".gitignore": "*.log\nvendor/\n",
+            "a/b/x.log": "",
+            "a/b/x.py": "",
+            "vendor/v/y.py": "z",
+            "vendor/v/z.log": "",
+        },
+    )
     assert await found(ctx, "*", "a/b") == ["a/b/x.py"]
     assert await found(ctx, "y.py") == []
-    assert await found(ctx, "*", "vendor/v") == ["vendor/v/y.py"]
+    assert sorted(await found(ctx, "*", "vendor/v")) == ["vendor/v/y.py", "vendor/v/z.log"]
     assert (await grep.run(GrepArgs("z", "vendor/v/y.py"), ctx)).text == "vendor/v/y.py:1: z"
     inner = make_context(ctx.cwd, cwd=ctx.cwd / "a")
     assert await found(inner, "*") == ["b/x.py"]
     assert (await list_files.run(ListArgs("..", 1), inner)).text.startswith(".gitignore")
+
+
+async def test_a_folder_outside_the_project_has_the_rules_of_its_own_repository(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {"other/.git/HEAD": "", "other/.gitignore": "*.log\n", "other/sub/a.log": "", "other/sub/b": ""},
+    )
+    put(tmp_path, {"project/a": ""})
+    names = await found(make_context(tmp_path / "project"), "*", "../other/sub")
+    assert names == [str(tmp_path.resolve() / "other" / "sub" / "b")]
 
 
 async def test_a_gitignore_that_is_a_pipe_holds_nothing_up(ctx: ToolContext) -> None:
@@ -183,7 +205,7 @@ async def test_lines_come_by_file_with_number_and_context(ctx: ToolContext) -> N
 
 
 async def test_matches_beyond_the_limit_are_counted(ctx: ToolContext) -> None:
-    put(ctx.cwd, {"a": "x\n" * 30, "b": "x\n" * 20_000})
+    put(ctx.cwd, {"a": "x\n" * 30, "b": "x\n" * 20_000, "c": "x"})
     result = await grep.run(GrepArgs("x", "a", limit=10), ctx)
     assert result.text.count("\n") == 10
     assert result.text.endswith("[10 of 30 lines match; narrow the search to see the others]")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.tools import read, write
-from ragforge.tools.atomic import hash_of
+from ragforge.tools.atomic import ChangedOnDisk, hash_of, write_atomic
 from ragforge.tools.base import ToolContext, ToolResult
 from ragforge.tools.read import ReadArgs
 from ragforge.tools.write import WriteArgs
@@ -63,6 +63,15 @@ async def test_a_file_that_changed_since_it_was_read_is_not_overwritten(tmp_path
     assert result.failed
     assert "has changed since it was read" in result.text
     assert (tmp_path / "a").read_text() == "by someone else, between preview and run"
+
+
+@pytest.mark.parametrize("expected", [None, hash_of(b"what was read")])
+def test_a_file_that_changed_at_the_last_moment_stays_as_it_is(tmp_path: Path, expected: str | None) -> None:
+    (tmp_path / "a").write_text("someone else's")
+    with pytest.raises(ChangedOnDisk):
+        write_atomic(tmp_path / "a", b"ours", expected=expected)
+    assert (tmp_path / "a").read_text() == "someone else's"
+    assert names(tmp_path) == ["a"]
 
 
 async def test_a_file_that_appeared_after_the_preview_is_not_overwritten(tmp_path: Path) -> None:
