@@ -55,6 +55,7 @@ class Answer:
         self._text: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[CallRequest] = []
+        self._written_chars = 0
         self._parts: list[JsonObject] = []
         self._joined: list[str] | None = None
         self._finish = ""
@@ -94,8 +95,7 @@ class Answer:
 
     def written(self) -> str:
         """What the model wrote, for counting: its text and calls, without thoughts."""
-        calls = [f"{call.name}{json.dumps(call.args, ensure_ascii=False)}" for call in self._calls]
-        return "".join((*self._text, *calls))
+        return "".join((*self._text, *map(_call_text, self._calls)))
 
     def _take_part(self, part: "types.Part") -> list[ModelEvent]:
         self._keep(part)
@@ -109,6 +109,7 @@ class Answer:
                 malformed="" if asked.name else "the call has no name",
             )
             self._calls.append(call)
+            self._written_chars += len(_call_text(call))
             return [CallSeen(call)]
         if not part.text:
             return []
@@ -116,6 +117,7 @@ class Answer:
             self._thoughts.append(part.text)
             return [ThoughtDelta(part.text)]
         self._text.append(part.text)
+        self._written_chars += len(part.text)
         return [TextDelta(part.text)]
 
     def _keep(self, part: "types.Part") -> None:
@@ -170,7 +172,7 @@ class Answer:
     def _take_usage(self, told: "types.GenerateContentResponseUsageMetadata") -> list[ModelEvent]:
         """The numbers are cumulative. Early chunks do not count what was written: it is estimated."""
         counted = told.candidates_token_count
-        estimate = -(-len(self.written()) // CHARS_PER_TOKEN)
+        estimate = -(-self._written_chars // CHARS_PER_TOKEN)
         usage = Usage(
             input_tokens=(told.prompt_token_count or 0) + (told.tool_use_prompt_token_count or 0),
             cached_tokens=told.cached_content_token_count or 0,
@@ -182,3 +184,7 @@ class Answer:
             return []
         self._usage = seen
         return [seen]
+
+
+def _call_text(call: CallRequest) -> str:
+    return f"{call.name}{json.dumps(call.args, ensure_ascii=False)}"
