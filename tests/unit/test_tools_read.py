@@ -191,4 +191,4 @@ async def test_the_preview_names_the_file_behind_a_link(tmp_path: Path) -> None:
 )
 def test_arguments_that_do_not_fit_the_schema_are_named(args: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        read.TOOL.parse(args)  # pyright: ignore[reportArgumentType]
+        read.TOOL.parse(args)
