@@ -4,14 +4,15 @@ import os
 import sys
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragforge.cli.options import Options, run_to_exit_code
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import short_id
-from ragforge.domain.search import Hit, Query
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.domain.search import Hit
 
 _AGO = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -48,6 +49,7 @@ async def _search(
     *,
     as_json: bool,
 ) -> int:
+    from ragforge.domain.search import Query
     from ragforge.memory import recall
     from ragforge.session.library import close_library, find_session, open_library
 
@@ -86,12 +88,12 @@ def parse_since(text: str, moment: datetime) -> datetime:
     return when if when.tzinfo else when.astimezone()
 
 
-def resume_command(hit: Hit) -> str:
+def resume_command(hit: "Hit") -> str:
     """The command that opens the hit's session at its turn."""
     return f"ragforge -r {hit.session_id} --at {hit.turn_index + 1}"
 
 
-def _print_json(text: str, took_ms: float, hits: list[Hit]) -> None:
+def _print_json(text: str, took_ms: float, hits: "list[Hit]") -> None:
     import json
 
     found: list[dict[str, Any]] = [
@@ -110,21 +112,21 @@ def _print_json(text: str, took_ms: float, hits: list[Hit]) -> None:
     typer.echo(json.dumps({"query": text, "took_ms": round(took_ms, 1), "hits": found}, ensure_ascii=False))
 
 
-def _print_hits(text: str, hits: list[Hit], *, everywhere: bool) -> None:
+def _print_hits(text: str, hits: "list[Hit]", *, everywhere: bool) -> None:
     if not hits:
         where = "any project" if everywhere else "this project (--all searches every project)"
         typer.echo(f"Nothing found for {text!r} in {where}.", err=True)
         return
     for hit in hits:
         what = f"{hit.tool} call" if hit.tool else "turn"
-        head = f"{hit.at.astimezone():%Y-%m-%d %H:%M}  {hit.session_title or short_id(hit.session_id)}"
+        head = f"{hit.at.astimezone():%Y-%m-%d %H:%M}  {hit.session_title or hit.session_id}"
         typer.echo(typer.style(f"{head}  ({what} of turn {hit.turn_index + 1})", bold=_styled()))
         typer.echo(f"  {_marked(hit)}")
         typer.echo(typer.style(f"  {resume_command(hit)}", dim=_styled()))
         typer.echo()
 
 
-def _marked(hit: Hit) -> str:
+def _marked(hit: "Hit") -> str:
     """The excerpt with its matched words marked: by colour on a terminal, else as *words*."""
     out, at = "", 0
     for start, end in hit.marks:

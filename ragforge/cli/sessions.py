@@ -2,12 +2,14 @@
 
 import json
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragforge.cli.options import Options, run_to_exit_code
-from ragforge.store.base import SessionRow
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.store.base import SessionRow
 
 app = typer.Typer(help="List, rename or delete sessions.", invoke_without_command=True)
 
@@ -98,7 +100,7 @@ def delete(
     raise typer.Exit(run_to_exit_code(work))
 
 
-def _as_json(row: SessionRow) -> dict[str, object]:
+def _as_json(row: "SessionRow") -> dict[str, object]:
     return {
         "id": row.session.id,
         "title": row.session.title,
@@ -111,7 +113,7 @@ def _as_json(row: SessionRow) -> dict[str, object]:
     }
 
 
-def _print_rows(rows: list[SessionRow]) -> None:
+def _print_rows(rows: "list[SessionRow]") -> None:
     if not rows:
         typer.echo("No sessions in this project yet (--all lists those of every project).", err=True)
     for row in rows:
