@@ -143,6 +143,8 @@ _WORDS = {
     "extglob_pattern",
     "regex",
 }
+_BLANKS = frozenset((b" ", b"\t", b"\n"))
+_SEPARATORS = _BLANKS | {b"", b";", b"&", b"|", b"(", b")"}
 _OPENERS = {"negated_command", "compound_statement"}
 _ONE_LINE = {"command", "redirected_statement", "file_redirect", "test_command", "negated_command"}
 _RESERVED = frozenset(
@@ -214,13 +216,20 @@ class _Reading:
 
     def _well_spaced(self, node: "Node") -> bool:
         """Whether blanks stand where the shell wants them; the grammar is more generous."""
-        text, parts = _text(node), node.children
-        if node.type == "file_descriptor":
-            before = self.source[: node.start_byte][-1:]
-            return text.isdecimal() and (not before or before in b" \t\n;&|()")
-        if node.type in {"!", "{"}:
-            after = self.source[node.end_byte : node.end_byte + 1]
-            return after in {b" ", b"\t", b"\n"} or node.parent is None or node.parent.type not in _OPENERS
+        parts = node.children
+        before = self.source[: node.start_byte][-1:]
+        after = self.source[node.end_byte : node.end_byte + 1]
+        match node.type:
+            case "file_descriptor":
+                return _text(node).isdecimal() and before in _SEPARATORS
+            case "comment":
+                return before in _SEPARATORS
+            case "!" | "{" if node.parent is not None and node.parent.type in _OPENERS:
+                return after in _BLANKS
+            case "test_command" | "compound_statement" if after not in _SEPARATORS:
+                return False
+            case _:
+                pass
         if node.type not in _ONE_LINE:
             return True
         if node.type == "test_command":

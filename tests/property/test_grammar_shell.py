@@ -37,6 +37,8 @@ def can_be(ran: tuple[str, ...], command: SimpleCommand) -> bool:
 @example(" c0 b\nE\n[]|-")
 @example("c0c0\\n>$ E")
 @example("c0 x\\\n;c1")
+@example("[ -f a ]#|&~[ |&@")
+@example("{ c0; }c1")
 def test_whatever_bash_runs_was_told(text: str) -> None:
     parsed = parse_command(text)
     if parsed is None or parsed.strange:
