@@ -1,5 +1,7 @@
 """Starting the interface, and what stays in the terminal when it ends."""
 
+import asyncio
+import importlib
 import os
 import sys
 import threading
@@ -31,9 +33,9 @@ def run_interface(options: Options) -> int:
     asking.join()
 
     async def open_session() -> Opened:
-        from ragforge.cli.opening import open_for_interface
-
-        return await open_for_interface(options)
+        # Most of the program is loaded here: in a thread, so that keys are drawn meanwhile.
+        opening = await asyncio.to_thread(importlib.import_module, "ragforge.cli.opening")
+        return await opening.open_for_interface(options)
 
     app = RagforgeApp(
         open_session,
