@@ -23,7 +23,7 @@ from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.rows import message_to_json, new_key, to_json, to_ms, user_to_json
 
-FORMAT = 2
+FORMAT = 3
 """Raised when what is seeded changes."""
 
 PROJECTS = 8

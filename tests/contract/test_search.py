@@ -82,11 +82,12 @@ async def test_what_the_person_said_ranks_above_a_long_answer(store: Store) -> N
 
 async def test_turn_is_found_by_the_words_just_before_and_after_it(store: Store) -> None:
     session = await new_session(store)
-    before = await said(store, session, "About the zebra.")
-    middle = await said(store, session, "Yes, that one.", parent=before)
-    after = await said(store, session, "And the okapi?", parent=middle)
-    assert [hit.id for hit in await store.search.words(Query("zebra"))] == [before.id, middle.id]
-    assert [hit.id for hit in await store.search.words(Query("okapi"))] == [after.id, middle.id]
+    turns = [await said(store, session, "About the zebra.")]
+    for text in ("Yes, that one.", "Feed it.", "And then?", "And the okapi?"):
+        turns.append(await said(store, session, text, parent=turns[-1]))
+    said_it, *near = [hit.id for hit in await store.search.words(Query("zebra"))]
+    assert (said_it, {*near}) == (turns[0].id, {turns[1].id, turns[2].id})
+    assert [hit.id for hit in await store.search.words(Query("okapi"))] == [turns[4].id, turns[3].id]
 
 
 async def test_turn_is_found_by_its_date(store: Store) -> None:

@@ -3,9 +3,9 @@ from datetime import timedelta
 
 import pytest
 
-from ragforge.domain.errors import Conflict
+from ragforge.domain.errors import Conflict, RagforgeError
 from ragforge.domain.messages import ImagePart, TextPart
-from ragforge.store.base import Store
+from ragforge.store.base import Deleted, Store
 from tests.contract.builders import NOON, a_project, a_session, conversation, new_session, said
 
 
@@ -128,3 +128,28 @@ async def test_recent_keeps_to_project_part_of_id_and_limit(store: Store) -> Non
     assert await store.sessions.recent(with_id_part="%") == []
     assert len(await store.sessions.recent(limit=2)) == 2
     assert await store.sessions.recent(limit=0) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "../../etc/passwd", "\x00", "\ud83d", "x" * 5000, "'; --"], ids=range(6)
+)
+async def test_id_that_nothing_has_is_told_so(store: Store, wrong: str) -> None:
+    session = await new_session(store)
+    turn = await said(store, session)
+    for ask in (
+        store.sessions.get,
+        store.turns.get,
+        store.projects.get,
+        store.turns.path,
+        store.sessions.delete,
+    ):
+        try:
+            assert await ask(wrong) in (None, [], Deleted(0, 0, 0))
+        except RagforgeError as error:
+            assert str(error)
+    for change in (store.sessions.rename(wrong, "x"), store.sessions.set_head(session.id, wrong)):
+        with pytest.raises(Conflict):
+            await change
+    assert await store.turns.steps([wrong]) == []
+    assert await store.turns.path(turn.id) != []
+    assert await store.check() == []

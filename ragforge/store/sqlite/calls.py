@@ -73,7 +73,7 @@ def _add(connection: Connection, call: ToolCall, step: Step) -> None:
             call.result_blob,
             storable(call.diff),
             images_to_json(call.images),
-            call.provider_id,
+            storable(call.provider_id),
         ),
     )
     if connection.changes():

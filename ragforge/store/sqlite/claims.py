@@ -28,7 +28,8 @@ class FileClaim:
     ) -> "FileClaim":
         """The claim. Raises SessionBusy while another process, or this one, holds it."""
         # An id comes from outside where a person types it; it must not lead out of the folder.
-        path = lock_dir / f"{session_id.replace(os.sep, '_')}.lock"
+        name = "".join(char if char.isalnum() else "-" for char in session_id)
+        path = lock_dir / f"{name}.lock"
         try:
             lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             return cls(path, _locked(path, session_id), on_release)

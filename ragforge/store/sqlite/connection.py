@@ -194,6 +194,9 @@ def translated(path: Path) -> Generator[None, None, None]:
         raise
     except apsw.Error as error:
         raise _explained(error, path) from error
+    except UnicodeEncodeError as error:
+        # All text is made storable before; what is left are identifiers that a person typed.
+        raise Conflict(f"{error.object!r} is in no store: it is not valid text.") from error
 
 
 def _explained(error: apsw.Error, path: Path) -> RagforgeError:

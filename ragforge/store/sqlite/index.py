@@ -1,7 +1,8 @@
 """What a row of the full-text index holds. Its columns matter more to what is found than any ranking.
 
 Measured on user-and-assistant transcripts: the person's words must not drown in long answers, so each
-has a column with a weight of its own; the words said just before and after help, those of answers hurt.
+has a column with a weight of its own. What the person said in the two turns before and in the one after
+helps nearly as much as all of it; what was answered there hurts.
 """
 
 import json
@@ -27,15 +28,17 @@ def index_turn(connection: Connection, turn: int) -> None:
     """Write the turn's row afresh from what is stored."""
     found = one(
         connection,
-        "SELECT turn.session, session.project, turn.started_at, turn.user, turn.assistant, before.user, "
+        "SELECT turn.session, session.project, turn.started_at, turn.user, turn.assistant, "
+        "before.user, earlier.user, "
         "(SELECT user FROM turn AS child WHERE child.parent = turn.key ORDER BY child.key LIMIT 1) "
         "FROM turn JOIN session ON session.key = turn.session "
-        "LEFT JOIN turn AS before ON before.key = turn.parent WHERE turn.key = ?",
+        "LEFT JOIN turn AS before ON before.key = turn.parent "
+        "LEFT JOIN turn AS earlier ON earlier.key = before.parent WHERE turn.key = ?",
         (turn,),
     )
     if found is None:
         return
-    session, project, started_at, user, assistant, before, after = found
+    session, project, started_at, user, assistant, *near = found
     calls = connection.execute("SELECT name, args FROM tool_call WHERE turn = ? LIMIT ?", (turn, CALLS_MAX))
     tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
     _replace(
@@ -44,7 +47,7 @@ def index_turn(connection: Connection, turn: int) -> None:
         scope=_scope(project, session, TURN),
         user=said(user)[:USER_CHARS_MAX],
         reply=assistant[:REPLY_CHARS_MAX],
-        near=" ".join(said(text)[:NEAR_CHARS_MAX] for text in (before, after) if text),
+        near=" ".join(said(text)[:NEAR_CHARS_MAX] for text in near if text),
         tools=" ".join(tools),
         started_at=started_at,
     )

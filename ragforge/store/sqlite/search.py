@@ -14,7 +14,7 @@ ROWS_MAX = 10_000
 HITS_MAX = 1_000
 
 # scope, user, reply, near, tools, date: see index.py for why.
-WEIGHTS = "0.0, 1.0, 0.1, 0.3, 0.5, 0.3"
+WEIGHTS = "0.0, 1.0, 0.1, 0.3, 0.5, 0.5"
 SEARCHED = "{user reply near tools date}"
 
 RANKED = f"""
