@@ -25,7 +25,7 @@ async def test_every_newline_key_makes_a_line_and_sends_nothing():
 
 async def test_the_prompt_grows_with_its_text_up_to_ten_lines():
     app = PromptApp()
-    async with app.run_test(size=(40, 20)) as pilot:
+    async with app.run_test(size=(40, 24)) as pilot:
         assert app.prompt.size.height == 1
         app.prompt.set_draft("word " * 20)
         await until(pilot, lambda: app.prompt.size.height == 3)
@@ -206,3 +206,76 @@ async def test_joined_emoji_are_typed_whole():
         for char in "👩\u200d🚀":
             app.prompt.post_message(events.Key(f"key_{ord(char)}", char))
         await until(pilot, lambda: app.prompt.text == "👩\u200d🚀")
+
+
+async def test_sending_a_message_of_before_brings_the_draft_back():
+    app = PromptApp(history=ListHistory(["again"]))
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "up")
+        await until(pilot, lambda: app.prompt.text == "again")
+        assert app.prompt.draft == "draft"
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent == ["again"] and app.prompt.text == "draft")
+
+
+async def test_sending_what_a_search_found_brings_the_draft_back():
+    app = PromptApp(history=ListHistory(["again"]))
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "ctrl+r", "enter")
+        await until(pilot, lambda: app.prompt.text == "again")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent == ["again"] and app.prompt.text == "draft")
+
+
+async def test_clearing_a_recalled_text_keeps_it_and_the_draft_in_the_history():
+    app = PromptApp(history=ListHistory(["again"]))
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "up", "!", "ctrl+c")
+        await until(pilot, lambda: app.prompt.text == "")
+        assert app.prompt.sent.entries() == ["again!", "draft", "again"]
+
+
+async def test_an_entry_changed_on_the_way_is_kept_when_another_is_sent():
+    app = PromptApp(history=ListHistory(["newer", "older"]))
+    async with app.run_test() as pilot:
+        await pilot.press("up", "!", "up")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent == ["older"])
+        assert app.prompt.sent.entries() == ["older", "newer!", "newer"]
+
+
+async def test_a_message_that_returns_comes_before_the_draft_and_not_before_a_recalled_one():
+    app = PromptApp(history=ListHistory(["again"]))
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "up")
+        await until(pilot, lambda: app.prompt.text == "again")
+        app.prompt.put_back("failed")
+        await until(pilot, lambda: app.prompt.text == "failed\n\ndraft")
+
+
+async def test_a_palette_whose_slash_is_deleted_gives_the_draft_back():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press(*"draft", "ctrl+p", "backspace")
+        await until(pilot, lambda: app.prompt.text == "draft")
+        await pilot.press("!")
+        await until(pilot, lambda: app.prompt.draft == "draft!")
+
+
+async def test_in_a_low_terminal_the_conversation_keeps_half_of_the_lines():
+    app = PromptApp(history=ListHistory([str(number) for number in range(30)]))
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.prompt.set_draft("\n" * 30)
+        await until(pilot, lambda: app.prompt.outer_size.height == 5)
+        await pilot.resize_terminal(40, 40)
+        await until(pilot, lambda: app.prompt.size.height == 10)
+
+
+async def test_a_search_that_finds_nothing_takes_no_key_for_something_else():
+    app = PromptApp(history=ListHistory(["one"]))
+    async with app.run_test() as pilot:
+        app.area.show_queue(["queued"])
+        await pilot.press(*"draft", "ctrl+r", *"zzz", "up", "down", "ctrl+j", "enter", "escape")
+        await until(pilot, lambda: app.prompt.text == "draft")
+        assert app.sent == []
+        assert not app.got(Prompt.TakeBack)

@@ -180,7 +180,7 @@ class Completion(Static):
 
     def _draw(self) -> None:
         first = self._first_row
-        rows = self._choices[first : first + ROWS_MAX]
+        rows = self._choices[first : first + self._rows_max]
         room = max(8, (self.screen.size.width - 4) * 3 // 5)
         label_width = min(room, max((len(row.label) for row in rows if row.detail), default=0))
         lines = [
@@ -191,18 +191,23 @@ class Completion(Static):
             )
             for number, row in enumerate(rows)
         ]
-        if len(self._choices) > ROWS_MAX:
+        if len(self._choices) > self._rows_max:
             lines.append(Content.styled(f"  {self._index + 1} of {len(self._choices)}", "dim"))
         self.update(Content("\n").join(lines))
 
     @property
+    def _rows_max(self) -> int:
+        return max(2, min(ROWS_MAX, self.screen.size.height // 3))
+
+    @property
     def _first_row(self) -> int:
-        return min(max(0, self._index - ROWS_MAX // 2), max(0, len(self._choices) - ROWS_MAX))
+        rows = self._rows_max
+        return min(max(0, self._index - rows // 2), max(0, len(self._choices) - rows))
 
     def on_click(self, event: events.Click) -> None:
         """Take the line."""
         row = self._first_row + event.y
-        if event.y < ROWS_MAX and row < len(self._choices):
+        if event.y < self._rows_max and row < len(self._choices):
             self.post_message(self.Clicked(self._choices[row]))
 
 

@@ -52,6 +52,22 @@ class Walk:
         self.place = place
         return self.texts.get(place, entries[place - 1] if place else "")
 
+    @property
+    def draft(self) -> str:
+        """The unsent draft that waits at the start of a walk; nothing where there is no walk."""
+        return self.texts.get(0, "") if self.place else ""
+
+    def changed(self, entries: Sequence[str]) -> list[str]:
+        """The entries that were changed and left, as they are now."""
+        places = (place for place in self.texts if 0 < place <= len(entries) and place != self.place)
+        return [self.texts[place] for place in places if self.texts[place] != entries[place - 1]]
+
+    def jump(self, place: int, *, draft: str) -> None:
+        """Go to an entry from a draft that is to be found again."""
+        if not self.place:
+            self.texts[0] = draft
+        self.place = place
+
     def end(self) -> None:
         """Something was sent or cleared: the next walk begins at the draft."""
         self.texts.clear()

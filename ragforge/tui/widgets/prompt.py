@@ -4,21 +4,23 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.document._document import Location
 from textual.message import Message
+from textual.screen import Screen
 
 from ragforge.tui import clipboard, editor, keys
 from ragforge.tui.widgets.completion import Choice, Completion, Kind
-from ragforge.tui.widgets.history import History, ListHistory, Walk
+from ragforge.tui.widgets.history import History
 from ragforge.tui.widgets.paste import Folds, cleaned
-from ragforge.tui.widgets.paste_area import PasteArea
+from ragforge.tui.widgets.recall_area import RecallArea
 
 QUIT_TWICE_S = 2.0
+LINES_MAX = 10
 PLACEHOLDER = "Message, /command, @file, !shell"
 SEARCH_PLACEHOLDER = "Words of a message sent before"
 
@@ -42,14 +44,13 @@ class Aside:
     kind: Kind
 
 
-class Prompt(PasteArea, inherit_bindings=False):
+class Prompt(RecallArea, inherit_bindings=False):
     """The input of the chat: grows from one line to ten."""
 
     DEFAULT_CSS = """
     Prompt {
         height: auto;
         min-height: 3;
-        max-height: 12;
         border: round $border-blurred;
         background: transparent;
         padding: 0 1;
@@ -105,15 +106,12 @@ class Prompt(PasteArea, inherit_bindings=False):
         completion: the list that it steers. bound: the keys, as `keys.bindings` returns them.
         env: the person's environment, as an editor may have it; None is the process's own.
         """
-        super().__init__(id=id, placeholder=PLACEHOLDER, clock=clock)
+        super().__init__(id=id, placeholder=PLACEHOLDER, clock=clock, history=history)
         self.queued = 0
         """How many messages wait; the owner sets it. Up on an empty prompt asks for the last."""
-        self.sent: History = history or ListHistory()
         self._completion = completion or Completion()
         self._actions = keys.in_place(keys.Where.PROMPT, bound or keys.bindings())
         self._env = os.environ if env is None else env
-        self._walk = Walk()
-        self._recalled: tuple[str, Location] | None = None
         self._aside: Aside | None = None
         self._cleared_at_s = float("-inf")
         self._killed = ""
@@ -121,20 +119,34 @@ class Prompt(PasteArea, inherit_bindings=False):
     def on_mount(self) -> None:
         """Make every new-line key arrive as one."""
         keys.teach_terminal_keys()
+        # Textual leaves the signal's type open.
+        cast("Any", self.screen).screen_layout_refresh_signal.subscribe(self, self._fit_screen)
+
+    def _fit_screen(self, screen: Screen[object]) -> None:
+        """In a low terminal the conversation keeps half of the lines."""
+        lines = max(1, min(LINES_MAX, screen.size.height // 2 - 2))
+        if self.styles.max_height is None or self.styles.max_height.value != lines + 2:
+            self.styles.max_height = lines + 2
 
     @property
     def draft(self) -> str:
         """What is written and not sent, every paste whole."""
-        return self.folds.unfold(self._aside.text) if self._aside else self.whole
+        if self._aside:
+            return self.folds.unfold(self._aside.text)
+        if self.shows_entry_as_it_was:
+            return self.folds.unfold(self.draft_left)
+        return self.whole
 
     def set_draft(self, text: str) -> None:
         """Show this instead of what is there; undo brings that back."""
         self._leave_aside()
+        self.leave_walk()
         self._put(cleaned(text))
 
     def put_back(self, *texts: str) -> None:
         """Text that returns (queued, failed, interrupted): it comes before what is being written."""
         self._leave_aside()
+        self.leave_walk()
         parts = [cleaned(text) for text in texts if text.strip()]
         self._put("\n\n".join([*parts, self.text] if self.text.strip() else parts))
 
@@ -164,6 +176,7 @@ class Prompt(PasteArea, inherit_bindings=False):
             self._killed = self.deleted
         if done and action.startswith(("cursor", "delete", "undo", "redo")):
             self._offer(typed=self.text != before)
+        self._leave_palette()
         return done
 
     def after_paste(self) -> None:
@@ -176,6 +189,8 @@ class Prompt(PasteArea, inherit_bindings=False):
 
     def action_newline(self) -> None:
         """A new line."""
+        if self._searching:
+            return
         self.type_over("\n")
         self._completion.close()
 
@@ -193,19 +208,20 @@ class Prompt(PasteArea, inherit_bindings=False):
         if not text.strip():
             self.post_message(self.EnterOnEmpty())
             return
-        self._remember(text)
         if self._aside:
+            self.sent.add(text)
             self._leave_aside()
         else:
+            draft = self.draft_left
+            self.remember(text)
             self._killed = self.folds.unfold(self._killed)
             self.load_text("")
-            self.folds = Folds()
+            if draft:
+                # A message of before was sent, and what was being written comes back.
+                self._put(draft)
+            else:
+                self.folds = Folds()
         self.post_message(self.Submitted(text))
-
-    def _remember(self, text: str) -> None:
-        self.sent.add(text)
-        self._walk.end()
-        self._recalled = None
 
     def action_clear(self) -> None:
         """Copy what is selected; else clear, the text being kept in the history; the second time quit."""
@@ -220,7 +236,7 @@ class Prompt(PasteArea, inherit_bindings=False):
         if self._aside:
             self._leave_aside()
         elif self.text.strip():
-            self._remember(self.whole)
+            self.remember(self.draft_left, self.text)
             self._put("")
             again = f"Cleared; Up brings it back. {again}"
         self.post_message(self.Noticed(again))
@@ -269,36 +285,25 @@ class Prompt(PasteArea, inherit_bindings=False):
 
     def action_up(self) -> None:
         """Up in the list or the text; from its first line to the last queued or an older message."""
-        if self._completion.is_open:
+        if self._completion.is_open or self._searching:
             self._completion.step(-1)
-        elif not self.text and self.queued and not self._walk.place:
+        elif not self.text and self.queued and not self.walking:
             self.post_message(self.TakeBack(last=True))
-        elif self._untouched or self.navigator.is_first_wrapped_line(self.cursor_location):
-            self._walk_to(+1)
+        elif self.untouched or self.navigator.is_first_wrapped_line(self.cursor_location):
+            self.walk(+1)
         else:
             self.action_cursor_up()
 
     def action_down(self) -> None:
         """Down in the list or the text; from its last line to a newer message, at last to the draft."""
-        if self._completion.is_open:
+        if self._completion.is_open or self._searching:
             self._completion.step(+1)
-        elif not (self._untouched or self.navigator.is_last_wrapped_line(self.cursor_location)):
+        elif not (self.untouched or self.navigator.is_last_wrapped_line(self.cursor_location)):
             self.action_cursor_down()
-        elif self._walk.place:
-            self._walk_to(-1)
+        elif self.walking:
+            self.walk(-1)
         else:
             raise SkipAction()
-
-    @property
-    def _untouched(self) -> bool:
-        """Whether this is a recalled text in which nobody has moved yet: then Up goes on at once."""
-        return self._recalled == (self.text, self.cursor_location)
-
-    def _walk_to(self, by: int) -> None:
-        text = self._walk.step(by, leaving=self.text, entries=self.sent.entries())
-        if text is not None:
-            self._put(text)
-            self._recalled = (self.text, self.cursor_location) if self._walk.place else None
 
     def action_search_history(self) -> None:
         """Search the messages sent before; again: the next one."""
@@ -345,7 +350,7 @@ class Prompt(PasteArea, inherit_bindings=False):
         """Put the line into the text; whether nothing is missing, so that Enter sends it."""
         if self._searching:
             self._leave_aside()
-            self._put(choice.insert)
+            self.jump_to(choice.insert)
             return False
         row, column = self.cursor_location
         start = column - choice.replaces
@@ -374,6 +379,14 @@ class Prompt(PasteArea, inherit_bindings=False):
         self.placeholder = SEARCH_PLACEHOLDER if kind is Kind.HISTORY else PLACEHOLDER
         self._put(text)
         self._offer(typed=True, again=True)
+
+    def _leave_palette(self) -> None:
+        """Without its `/` the line is no command: the draft comes back, or this becomes the draft."""
+        if self._aside and self._aside.kind is Kind.COMMAND and not self.text.startswith("/"):
+            if not self.text:
+                self._leave_aside()
+            elif not self._aside.text:
+                self._aside = None
 
     def _leave_aside(self) -> None:
         aside, self._aside = self._aside, None

@@ -1,0 +1,77 @@
+"""A text area from which one walks back through the messages sent before, and returns to the draft."""
+
+from collections.abc import Callable
+from time import monotonic
+
+from textual.document._document import Location
+
+from ragforge.tui.widgets.history import History, ListHistory, Walk
+from ragforge.tui.widgets.paste_area import PasteArea
+
+
+class RecallArea(PasteArea, inherit_bindings=False):
+    """Keeps what is left on a walk: the draft, and every entry that was changed on the way."""
+
+    def __init__(
+        self,
+        *,
+        id: str | None = None,
+        placeholder: str = "",
+        clock: Callable[[], float] = monotonic,
+        history: History | None = None,
+    ) -> None:
+        """history: the messages sent before; None keeps those of this run."""
+        super().__init__(id=id, placeholder=placeholder, clock=clock)
+        self.sent: History = history or ListHistory()
+        self._walk = Walk()
+        self._recalled: tuple[str, Location] | None = None
+
+    @property
+    def walking(self) -> bool:
+        """Whether an entry is shown and not the draft."""
+        return self._walk.place > 0
+
+    @property
+    def draft_left(self) -> str:
+        """The draft that waits while an entry is shown."""
+        return self._walk.draft
+
+    @property
+    def shows_entry_as_it_was(self) -> bool:
+        """Whether an entry is shown that nobody has changed."""
+        return self.walking and self._recalled is not None and self._recalled[0] == self.text
+
+    @property
+    def untouched(self) -> bool:
+        """Whether this is an entry in which nobody has even moved: then Up goes on at once."""
+        return self._recalled == (self.text, self.cursor_location)
+
+    def walk(self, by: int) -> None:
+        """Show an older entry, or a newer one and at last the draft."""
+        text = self._walk.step(by, leaving=self.text, entries=self.sent.entries())
+        if text is not None:
+            self._show(text)
+
+    def jump_to(self, entry: str) -> None:
+        """Show an entry, as if one had walked to it."""
+        self._walk.jump(list(self.sent.entries()).index(entry) + 1, draft=self.text)
+        self._show(entry)
+
+    def remember(self, *texts: str) -> None:
+        """Keep the texts in the history, with what was changed on the walk, and end the walk."""
+        for text in (*self._walk.changed(self.sent.entries()), *texts):
+            if text.strip():
+                self.sent.add(self.folds.unfold(text))
+        self._walk.end()
+        self._recalled = None
+
+    def leave_walk(self) -> None:
+        """Return from the history to the draft."""
+        if self.walking:
+            draft, changed = self.draft_left, "" if self.shows_entry_as_it_was else self.text
+            self.remember(changed)
+            self.set_text(draft)
+
+    def _show(self, text: str) -> None:
+        self.set_text(text)
+        self._recalled = (self.text, self.cursor_location) if self.walking else None
