@@ -6,17 +6,19 @@ import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.tools import job, shell
-from ragforge.tools.base import ReadFiles, ToolContext
+from ragforge.tools.base import ToolContext
 from ragforge.tools.job import JobArgs
 from ragforge.tools.jobs import ENDED_MAX, RUNNING_MAX, Jobs, JobStatus
 from ragforge.tools.shell import ShellArgs
 from tests.processes import running_with, until
+from tests.tool_context import make_context
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -30,13 +32,7 @@ async def jobs() -> AsyncIterator[Jobs]:
 
 @pytest.fixture
 def ctx(jobs: Jobs, tmp_path: Path) -> ToolContext:
-    async def search(text: str, limit: int) -> list[object]:
-        return []
-
-    async def put_blob(content: bytes) -> str:
-        return ""
-
-    return ToolContext(tmp_path, tmp_path, ENV, ReadFiles(), jobs, search, put_blob, lambda text: None)
+    return replace(make_context(tmp_path), env=ENV, jobs=jobs)
 
 
 async def test_a_server_is_started_listed_used_and_stopped(ctx: ToolContext, jobs: Jobs) -> None:

@@ -4,15 +4,17 @@ import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from ragforge.tools.base import ReadFiles, ToolContext
+from ragforge.tools.base import ToolContext
 from ragforge.tools.jobs import Jobs
 from ragforge.tools.shell import TOOL, ShellArgs
 from tests.processes import running_with, until
+from tests.tool_context import make_context
 
 
 @pytest.fixture
@@ -22,24 +24,9 @@ def emitted() -> list[str]:
 
 @pytest.fixture
 async def ctx(tmp_path: Path, emitted: list[str]) -> AsyncIterator[ToolContext]:
-    async def search(text: str, limit: int) -> list[object]:
-        return []
-
-    async def put_blob(content: bytes) -> str:
-        return ""
-
     jobs = Jobs()
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
-    yield ToolContext(
-        cwd=tmp_path,
-        root=tmp_path,
-        env=env,
-        read_files=ReadFiles(),
-        jobs=jobs,
-        search=search,
-        put_blob=put_blob,
-        emit=emitted.append,
-    )
+    yield replace(make_context(tmp_path), env=env, jobs=jobs, emit=emitted.append)
     await jobs.stop_all()
 
 
