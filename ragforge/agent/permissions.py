@@ -54,7 +54,7 @@ def decide(
 ) -> Decision:
     """Whether the call may happen.
 
-    preview: what the tool says that it would do, its paths resolved. root and cwd: links resolved.
+    preview: what the tool says that it would do, its paths and the root with links resolved.
     """
     if preview.refused:
         return Refuse(preview.refused)
@@ -137,6 +137,7 @@ class _Doubt:
 
 
 def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path) -> Decision:
+    cwd = Path(os.path.realpath(cwd))
     parsed = parse_command(command)
     if parsed is None:
         return Ask("runs a command that cannot be understood for certain")

@@ -514,3 +514,11 @@ def test_the_reason_names_what_is_doubtful(root: Path) -> None:
         decision = judge(root, command)
         assert isinstance(decision, Ask)
         assert words in decision.reason
+
+
+def test_a_session_opened_through_a_link_is_in_its_project(root: Path) -> None:
+    link = root.parent / "a link"
+    link.symlink_to(root)
+    for command, decision in {"cat b.py": Allow(), "cd src && cat a.py": Allow()}.items():
+        args = {"command": command}
+        assert decide(shell.TOOL, args, Preview(), mode=Mode.ASK, rules=[], root=root, cwd=link) == decision
