@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.search import Hit
 from ragforge.tools.base import ReadFiles, ToolContext
 
@@ -26,6 +27,11 @@ class Kept:
         self.blobs[digest] = content
         return digest
 
+    async def get_blob(self, digest: str) -> bytes:
+        if digest not in self.blobs:
+            raise StoreUnavailable(f"no blob {digest[:8]}")
+        return self.blobs[digest]
+
     async def search(self, query: str, limit: int) -> list[Hit]:
         self.asked.append((query, limit))
         return self.hits[:limit]
@@ -41,6 +47,7 @@ def make_context(folder: Path, kept: Kept | None = None, *, cwd: Path | None = N
         jobs=cast(Any, None),  # file tools start nothing
         search=kept.search,
         put_blob=kept.put_blob,
+        get_blob=kept.get_blob,
         emit=lambda text: None,
     )
 

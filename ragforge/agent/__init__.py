@@ -1,1 +1,1 @@
-"""The thinking part: asks the model, decides what may happen, runs the tools, and goes on until done."""
+"""The thinking part: asks the model, decides what may happen, runs the tools, goes on until it is done."""

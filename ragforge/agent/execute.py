@@ -18,7 +18,7 @@ from ragforge.domain.ids import now
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.turns import CallStatus, Step, ToolCall
 from ragforge.tools.base import AnyTool, Effect, Preview, ToolResult
-from ragforge.tools.limits import RESULT_CHARS_MAX, cut_result
+from ragforge.tools.limits import cut_result, result_chars_max
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,8 @@ class _OpenCall:
         """Keep it, whole: what is too long for the model goes to the blob store."""
         redact = self.parts.redact
         text = redact.text(result.text)
-        long = len(text) > RESULT_CHARS_MAX
+        chars_max = result_chars_max(self.request.name)
+        long = len(text) > chars_max
         blob = await self.parts.context.put_blob(text.encode("utf-8", "replace")) if long else None
         ended = ToolCall(
             id=self.request.id,
@@ -66,7 +67,7 @@ class _OpenCall:
             name=self.request.name,
             args=redact.fields(self.request.args),
             status=status,
-            result=cut_result(text, reference=blob).text if blob else text,
+            result=cut_result(text, reference=blob, chars_max=chars_max).text if blob else text,
             started_at=self.started_at,
             duration_ms=round((time.monotonic() - self.started_s) * 1000),
             result_chars=len(text),
@@ -195,6 +196,13 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         parts.events.offer(ToolOutput(call.request.id, shown.feed(text)))
 
     try:
+        # Links may have been turned elsewhere while the person thought about it.
+        now_meant = await ready.tool.preview(ready.args, parts.context)
+        if now_meant.paths != ready.preview.paths:
+            moved = ToolResult(
+                "The path leads elsewhere than when consent was given. Nothing was done.", True
+            )
+            return await call.end(moved, CallStatus.FAILED)
         result = await ready.tool.run(ready.args, replace(parts.context, emit=emit))
     except asyncio.CancelledError:
         stopped = ToolResult(

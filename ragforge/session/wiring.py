@@ -146,6 +146,7 @@ def tool_context(session: Session) -> ToolContext:
         jobs=workspace.jobs,
         search=search,
         put_blob=workspace.blobs.put,
+        get_blob=workspace.blobs.get,
         emit=lambda _: None,
         shell_timeout_s=workspace.settings.shell.timeout_s,
     )

@@ -77,6 +77,7 @@ class ToolContext:
     jobs: "Jobs"
     search: Callable[[str, int], Awaitable[list[Hit]]]
     put_blob: Callable[[bytes], Awaitable[str]]
+    get_blob: Callable[[str], Awaitable[bytes]]
     emit: Callable[[str], None]
     shell_timeout_s: float = 120.0
 

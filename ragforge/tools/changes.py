@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.redact import MARK
 from ragforge.tools.atomic import ChangedOnDisk, hash_of, write_atomic
 from ragforge.tools.base import Preview, ToolContext, ToolResult
 from ragforge.tools.files import size, why
@@ -41,6 +42,15 @@ def check_was_read(path: Path, content: bytes, ctx: ToolContext) -> None:
         raise UsageError(f"{shown} exists and was not read in this session. Read it first.")
     if seen != hash_of(content):
         raise UsageError(f"{shown} has changed since it was read. Read it again, then repeat the change.")
+
+
+def check_hides_nothing(path: Path, before: str, after: str, ctx: ToolContext) -> None:
+    """Raises UsageError where a secret that was hidden from the model would be replaced by its stand-in."""
+    if MARK in after and MARK not in before:
+        raise UsageError(
+            f"The new text of {display(path, ctx)} holds {MARK}, which stands for a secret that you were not "
+            "shown: writing it would destroy the secret. Use edit on the lines around it."
+        )
 
 
 async def preview_change(plan: Planner, path_text: str, ctx: ToolContext) -> Preview:

@@ -9,7 +9,7 @@ import msgspec
 from ragforge.domain.errors import UsageError
 from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
-from ragforge.tools.changes import Change, check_was_read, make_change, preview_change
+from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
 from ragforge.tools.diffs import unified
 from ragforge.tools.files import read_whole
 from ragforge.tools.matching import Edited, NotEdited, replace
@@ -57,6 +57,7 @@ def _plan(args: EditArgs, ctx: ToolContext, path: Path) -> Change:
         case NotEdited(reason):
             raise UsageError(reason)
         case Edited() as edited:
+            check_hides_nothing(path, file.text, edited.text, ctx)
             content = encode(edited.text, file)
     if content == before:
         raise UsageError(

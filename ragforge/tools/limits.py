@@ -37,7 +37,7 @@ def cut_result(text: str, *, reference: str = "", chars_max: int = RESULT_CHARS_
     head = _to_line_end(text[: room * 2 // 3])
     tail = _from_line_start(text[len(text) - room // 3 :])
     missing = len(text) - len(head) - len(tail)
-    kept = f"; the whole is kept under {reference[:80]}" if reference else ""
+    kept = f"; read_result opens the whole: reference={reference[:80]}" if reference else ""
     note = f"[... {missing:,} of {len(text):,} characters left out here{kept} ...]"
     return Cut(f"{head}\n{note}\n{tail}", len(text), was_cut=True)
 

@@ -9,7 +9,7 @@ import msgspec
 from ragforge.domain.errors import UsageError
 from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
-from ragforge.tools.changes import Change, check_was_read, make_change, preview_change
+from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
 from ragforge.tools.diffs import unified
 from ragforge.tools.files import read_whole
 from ragforge.tools.paths import display
@@ -46,6 +46,7 @@ def _plan(args: WriteArgs, ctx: ToolContext, path: Path) -> Change:
         raise UsageError(f"{shown} is not text. If it shall be replaced, delete it first.")
     # The mark is written again by `encode`; a second one would be a stray character in the text.
     text = to_newline(args.content.removeprefix("\ufeff") if file.mark else args.content, file.newline)
+    check_hides_nothing(path, file.text, text, ctx)
     content = encode(text, file)
     return Change(path, content, hash_of(before), unified(file.text, text, shown), f"Wrote {shown}")
 

@@ -219,3 +219,13 @@ async def test_a_cancelled_write_leaves_the_old_file_or_the_new_one(tmp_path: Pa
         assert content in {old, new}
         assert ctx.read_files.hashes[(tmp_path / "a").resolve()] == hash_of(content.encode())
         assert names(tmp_path) == ["a"]
+
+
+async def test_a_secret_that_was_hidden_is_not_replaced_by_its_stand_in(tmp_path: Path) -> None:
+    ctx = make_context(tmp_path)
+    path = tmp_path / "env"
+    path.write_text("key=very-secret\n")
+    ctx.read_files.hashes[path] = hash_of(path.read_bytes())
+    result = await write.run(WriteArgs("env", "key=[redacted]\nmore=1\n"), ctx)
+    assert result.failed
+    assert path.read_text() == "key=very-secret\n"
