@@ -64,5 +64,10 @@ def install_theme(app: App[Any], setting: str, *, terminal_is_dark: bool | None)
     """
     app.register_theme(DARK)
     app.register_theme(LIGHT)
+    app.theme = theme_name(setting, terminal_is_dark=terminal_is_dark)
+
+
+def theme_name(setting: str, *, terminal_is_dark: bool | None) -> str:
+    """The name of the theme for this setting on this terminal."""
     is_light = setting == "light" or (setting == "auto" and terminal_is_dark is False)
-    app.theme = LIGHT.name if is_light else DARK.name
+    return LIGHT.name if is_light else DARK.name

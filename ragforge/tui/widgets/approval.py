@@ -39,7 +39,7 @@ _DETAIL_LINES_FIT = 8
 _DETAIL_ROWS_MIN = 3
 _ROWS_FOR_THE_REST = 10
 """Border and margins of the panel, the prompt, the status line, and the end of the conversation."""
-_SCROLLS = {"pageup": -8, "pagedown": 8}
+_SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,8 @@ class ApprovalPanel(Widget):
         boxes = [box for box in self.query(VerticalScroll) if box.max_scroll_y > 0]
         if key not in _SCROLLS or not boxes:
             return False
-        boxes[0].scroll_relative(y=_SCROLLS[key], animate=False)
+        rows = _SCROLLS[key] * max(1, boxes[0].size.height - 1)
+        boxes[0].scroll_to(y=boxes[0].scroll_y + rows, animate=False, immediate=True)
         return True
 
     def _choice_of(self, action: str) -> Choice | None:
@@ -258,6 +259,10 @@ class ApprovalDock(Widget):
         self._on_reason_left = on_reason_left
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[ApprovalAnswer] | None = None
+
+    def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
+        """Let these keys hold from the next question on, as `keys.bindings` returns them."""
+        self._bound = bound
 
     @property
     def panel(self) -> ApprovalPanel | None:

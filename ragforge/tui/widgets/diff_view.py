@@ -55,7 +55,7 @@ def diff_lines(diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX) -> lis
     text = printable(diff).removesuffix("\n")
     several = len(re.findall(r"^\+\+\+ ", text, re.MULTILINE)) > 1
     rows = list(_rows(text, several=several))
-    width = max((len(number) for number, *_ in rows), default=0)
+    width = max(1, *(len(number) for number, *_ in rows), 1)
     return [
         TextLine(
             cut_line(line, line_chars_max), f"{'⋯' if kind == 'hunk' else number:>{width}} {sign} ", kind

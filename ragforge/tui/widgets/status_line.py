@@ -173,12 +173,14 @@ def _mode_fact(mode: Mode) -> _Fact:
 def _cost_words(status: Status) -> tuple[str, str]:
     """The cost in full and short; nothing before anything was used."""
     if status.cost_usd is None:
-        return "price unknown", "$?"
+        return "price unknown", "price unknown"
     if not status.usage.total_tokens:
         return "", ""
     about = "~" if status.estimated else ""
     digits = 2 if status.cost_usd >= 0.1 or status.cost_usd == 0 else 4
     words = f"{about}${status.cost_usd:.{digits}f}"
+    if 0 < status.cost_usd < 0.00005:
+        words = "<$0.0001"
     return words, words
 
 

@@ -46,8 +46,6 @@ class ToolHead(Widget, can_focus=True):
     def __init__(self, entry: Called) -> None:
         super().__init__()
         self._entry = entry
-        self.over = False
-        """The turn ended without an end of this call."""
         self.now_s: float | None = None
 
     @property
@@ -55,16 +53,17 @@ class ToolHead(Widget, can_focus=True):
         """How the call stands; None while it runs."""
         if self._entry.call is not None:
             return self._entry.call.status
-        return CallStatus.INTERRUPTED if self.over else None
+        return CallStatus.INTERRUPTED if self._entry.cut_off else None
 
     def words(self) -> tuple[str, str, list[str]]:
         """Name, what it is about, and the facts, the most important first."""
         call = self._entry.call
         if call is not None:
-            size = [size_words(call.result_chars or len(call.result))] if call.status is CallStatus.OK else []
+            tells_size = call.status is CallStatus.OK and not call.diff
+            size = [size_words(call.result_chars or len(call.result))] if tells_size else []
             took = [time_words(call.duration_ms)] if call.status is not CallStatus.DENIED else []
             facts = [outcome(call), *size, *took]
-        elif self.over:
+        elif self._entry.cut_off:
             facts = ["interrupted"]
         else:
             elapsed_s = int(self.now_s - self._entry.started_s) if self.now_s is not None else 0
@@ -99,7 +98,11 @@ class ToolCallView(Widget):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
 
     class Toggled(Message):
-        """It was opened or closed by hand: the reader wants to look at it."""
+        """It is to be opened or closed: whoever scrolls holds still first, then calls `set_open`."""
+
+        def __init__(self, view: "ToolCallView") -> None:
+            super().__init__()
+            self.view = view
 
     def __init__(self, entry: Called, *, load_output: LoadOutput | None) -> None:
         super().__init__()
@@ -123,12 +126,12 @@ class ToolCallView(Widget):
         """Draw it."""
         self.sync(now_s=None)
 
-    def sync(self, *, now_s: float | None, over: bool = False) -> None:
-        """Draw what is known now. now_s: the time to count to while it runs. over: the turn ended."""
-        self._head.now_s, self._head.over = now_s, over
+    def sync(self, *, now_s: float | None) -> None:
+        """Draw what is known now. now_s: the time to count to while it runs."""
+        self._head.now_s = now_s
         self._head.refresh(layout=False)
         if self._entry.call is None:
-            self._show_tail(self._entry.output if not over else "")
+            self._show_tail(self._entry.output if not self._entry.cut_off else "")
         elif not self._ended:
             self._ended = True
             self._show_tail("")
@@ -165,8 +168,7 @@ class ToolCallView(Widget):
 
     def action_open_close(self) -> None:
         """Open or close."""
-        self.post_message(self.Toggled())
-        self.set_open(not self.is_open)
+        self.post_message(self.Toggled(self))
 
     def on_click(self, event: events.Click) -> None:
         """Open or close."""

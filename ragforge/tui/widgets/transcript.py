@@ -83,6 +83,11 @@ class Transcript(Widget):
         return self._turns.following
 
     @property
+    def is_live(self) -> bool:
+        """Is a turn going on, or not yet drawn to its end?"""
+        return self._live is not None
+
+    @property
     def turns(self) -> TurnList:
         """The scrolling part."""
         return self._turns
@@ -113,7 +118,7 @@ class Transcript(Widget):
         self._changed.add(len(self._live.entries) - 2)  # a thought ends when the next entry begins
         if not self._live.running:
             self._changed.update(range(len(self._live.entries)))
-        if not self._turns.following:
+        if not self._turns.follow_at_end():
             self._new_below.display = True
         self._flush_soon()
 
@@ -210,6 +215,7 @@ class Transcript(Widget):
         """What the reader opens stays where it is."""
         event.stop()
         self._turns.hold()
+        event.view.set_open(not event.view.is_open)
 
     async def on_click(self, event: events.Click) -> None:
         """Go to the newest output."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from textual.containers import VerticalScroll
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.layout import DockArrangeResult
 from textual.message import Message
 from textual.widget import Widget
@@ -13,11 +13,11 @@ from ragforge.tui.widgets.tool_line import LoadOutput
 from ragforge.tui.widgets.turn_record import TurnRecord
 from ragforge.tui.widgets.turn_view import TurnView
 
-WINDOW_TURNS = 12
-"""Turns that are mounted while the newest is followed: what is mounted is what costs."""
-BATCH_TURNS = 6
-WINDOW_TURNS_MAX = 24
-"""Turns that are mounted while reading back."""
+FIRST_TURNS = 4
+"""Turns that are mounted at first; more follow until there is a screen above what is seen."""
+BATCH_TURNS_MAX = 8
+KEPT_SCREENS = 2
+"""Turns further away than this are unmounted: what is mounted is what costs, at each word that arrives."""
 EXTEND_RETRY_S = 0.05
 
 
@@ -42,6 +42,8 @@ class TurnList(VerticalScroll, can_focus=False):
         self._following = True
         self._held: tuple[Widget, int] | None = None
         """The turn that stays in place, and its top's distance from the top of the screen."""
+        self._placed: dict[Widget, Region] = {}
+        """Where the turns were at the last layout, from the top of the first."""
         self._extending = False
 
     @property
@@ -72,7 +74,7 @@ class TurnList(VerticalScroll, can_focus=False):
         """Mount the newest turns and follow; with `records`, of these instead."""
         if records is not None:
             self._records = list(records)
-        first = max(0, len(self._records) - WINDOW_TURNS)
+        first = max(0, len(self._records) - FIRST_TURNS)
         if records is not None or self._last < len(self._records):
             old, self._views = self._views, [self._view(record) for record in self._records[first:]]
             self._first = first
@@ -82,16 +84,14 @@ class TurnList(VerticalScroll, can_focus=False):
         self._follow()
 
     def append(self, record: TurnRecord) -> None:
-        """Add the newest turn."""
+        """Add the newest turn; it is mounted where it will soon be seen."""
         at_end = self._last == len(self._records)
         self._records.append(record)
-        if not at_end or (not self._following and len(self._views) >= WINDOW_TURNS_MAX):
-            return
-        view = self._view(record)
-        self._views.append(view)
-        self.mount(view)
-        if self._following:
-            self._drop_first(len(self._views) - WINDOW_TURNS)
+        if at_end and (self._following or self.max_scroll_y - self.scroll_y < self.size.height):
+            view = self._view(record)
+            self._views.append(view)
+            self.mount(view)
+            self.call_after_refresh(self._trim)
 
     def prepend(self, records: Sequence[TurnRecord]) -> None:
         """Add older turns; they are mounted when the reader comes near."""
@@ -103,6 +103,16 @@ class TurnList(VerticalScroll, can_focus=False):
         """Stay at what is seen now, until the reader goes to the end."""
         self._following = False
         self._hold_first_visible()
+
+    def follow_at_end(self) -> bool:
+        """Follow where the end is in view, though it was held. Returns whether the view follows."""
+        if self.scroll_y >= self.max_scroll_y and self._last == len(self._records):
+            self._following, self._held = True, None
+        return self._following
+
+    def scroll_by(self, rows: int) -> None:
+        """Scroll at once: delayed ones, from keys that come together, would become one."""
+        self.scroll_to(y=self.scroll_y + rows, animate=False, immediate=True)
 
     def extend(self) -> None:
         """Mount more turns above or below where the reader comes near the edge of the window."""
@@ -132,33 +142,44 @@ class TurnList(VerticalScroll, can_focus=False):
 
     def _extended(self) -> None:
         self._extending = False
+        self._trim()
         self.post_message(self.Moved())
         self.extend()
 
     def _extend_up(self) -> None:
-        count = min(BATCH_TURNS, self._first)
-        views = [self._view(record) for record in self._records[self._first - count : self._first]]
-        self._first -= count
+        first = max(0, self._first - self._batch())
+        views = [self._view(record) for record in self._records[first : self._first]]
+        self._first = first
         self._views[:0] = views
         self.mount_all(views, before=0 if self.children else None)
-        if not self._following:
-            for view in self._views[WINDOW_TURNS_MAX:]:
-                view.remove()
-            del self._views[WINDOW_TURNS_MAX:]
 
     def _extend_down(self) -> None:
-        views = [self._view(record) for record in self._records[self._last : self._last + BATCH_TURNS]]
+        until = self._last + self._batch()
+        views = [self._view(record) for record in self._records[self._last : until]]
         self._views.extend(views)
         self.mount_all(views)
-        self._drop_first(len(self._views) - WINDOW_TURNS_MAX)
 
-    def _drop_first(self, count: int) -> None:
-        if count <= 0:
-            return
-        for view in self._views[:count]:
-            view.remove()
-        del self._views[:count]
-        self._first += count
+    def _batch(self) -> int:
+        """How many turns make half a screen, if they are like those that are mounted."""
+        heights = [region.height for region in self._placed.values()]
+        rows = max(1.0, sum(heights) / max(1, len(heights)))
+        return max(1, min(BATCH_TURNS_MAX, round(self.size.height / 2 / rows)))
+
+    def _trim(self) -> None:
+        """Unmount what is far from what is seen."""
+        kept = KEPT_SCREENS * self.size.height
+        above, below = self.scroll_y - kept, self.scroll_y + self.size.height + kept
+        while len(self._views) > 1 and 0 < self._bottom_of(self._views[0]) < above:
+            self._views.pop(0).remove()
+            self._first += 1
+        while not self._following and len(self._views) > 1 and self._top_of(self._views[-1]) > below:
+            self._views.pop().remove()
+
+    def _top_of(self, view: TurnView) -> int:
+        return self._placed.get(view, Region()).y
+
+    def _bottom_of(self, view: TurnView) -> int:
+        return self._placed.get(view, Region()).bottom
 
     def _follow(self) -> None:
         self._following, self._held = True, None
@@ -178,8 +199,8 @@ class TurnList(VerticalScroll, can_focus=False):
         if self._following:
             return
         for view in self._views:
-            region = view.virtual_region
-            if region.bottom > self.scroll_y and region.height:
+            region = self._placed.get(view, Region())
+            if region.height and region.bottom > self.scroll_y:
                 self._held = (view, region.y - round(self.scroll_y))
                 return
 
@@ -189,6 +210,7 @@ class TurnList(VerticalScroll, can_focus=False):
         Textual reads the scroll offset after this call, so nothing is ever drawn at the wrong place.
         """
         result = super().arrange(size, optimal)
+        self._placed = {item.widget: item.region for item in result.placements}
         wanted = self._wanted_scroll(size, result)
         if wanted is not None and wanted != self.scroll_y:
             # Without watchers: the reader did not scroll, and watchers would ask for another layout.
@@ -201,5 +223,4 @@ class TurnList(VerticalScroll, can_focus=False):
         if self._held is None:
             return None
         held, distance = self._held
-        top = next((item.region.y for item in result.placements if item.widget is held), None)
-        return None if top is None else max(0, top - distance)
+        return max(0, self._placed[held].y - distance) if held in self._placed else None

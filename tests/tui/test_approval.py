@@ -1,0 +1,262 @@
+"""Asking for consent. The keys have times of their own, so that no test waits for a pause in typing."""
+
+import asyncio
+from time import monotonic
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from ragforge.domain.approvals import (
+    Answer,
+    ApprovalAnswer,
+    ApprovalRequest,
+    GoOnApproval,
+    Rule,
+    ToolApproval,
+)
+from ragforge.tui.widgets.approval import QUIET_S, ApprovalPanel
+from tests.tui.transcript_app import DIFF, ChatApp
+from tests.tui.waiting import until
+
+COMMAND = ToolApproval(
+    "call-1",
+    "shell",
+    {"command": "git push && ./deploy.sh"},
+    "git push && ./deploy.sh",
+    "git push && ./deploy.sh",
+    "not known to be read-only",
+    (Rule("shell", "git push"), Rule("shell", "./deploy.sh")),
+)
+EDIT = ToolApproval("call-1", "edit", {}, "parser.py", DIFF, "changes a file")
+
+
+def key(app: ChatApp, name: str, *, at_s: float | None = None) -> None:
+    """A key as the terminal sends it."""
+    event = events.Key(name, name if len(name) == 1 else {"space": " ", "enter": "\r"}.get(name))
+    if at_s is not None:
+        event.time = at_s
+    app.post_message(event)
+
+
+async def asked(app: ChatApp, pilot: Pilot[None], request: ApprovalRequest) -> asyncio.Task[ApprovalAnswer]:
+    task = asyncio.create_task(app.dock.ask(request))
+    await until(pilot, lambda: app.dock.panel is not None)
+    return task
+
+
+async def armed(app: ChatApp, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: app.dock.panel is not None and app.dock.panel.armed)
+
+
+def words(app: ChatApp) -> str:
+    return " ".join(app.screen_text().split())
+
+
+async def test_what_is_asked_is_shown_whole_with_the_exact_rules() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await until(pilot, lambda: "4 no, and tell the model why" in words(app))
+        assert "asks because: not known to be read-only" in words(app)
+        assert "git push && ./deploy.sh" in words(app)
+        assert "adds shell(git push), shell(./deploy.sh)" in words(app)
+        task.cancel()
+
+
+async def test_without_a_rule_there_is_no_always() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, EDIT)
+        await armed(app, pilot)
+        assert "always" not in words(app)
+        key(app, "2")
+        await until(pilot, lambda: app.prompt.text == "2")
+        assert not task.done()
+        task.cancel()
+
+
+@pytest.mark.parametrize(
+    ("pressed", "answer"),
+    [
+        ("1", ApprovalAnswer(Answer.ONCE)),
+        ("y", ApprovalAnswer(Answer.ONCE)),
+        ("2", ApprovalAnswer(Answer.ALWAYS)),
+        ("3", ApprovalAnswer(Answer.NO)),
+    ],
+)
+async def test_an_armed_panel_takes_its_answer_and_leaves_the_draft(
+    pressed: str, answer: ApprovalAnswer
+) -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.prompt.text = "my draft"
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, pressed)
+        await until(pilot, task.done)
+        assert task.result() == answer
+        await until(pilot, lambda: not app.query(ApprovalPanel))
+        assert app.prompt.text == "my draft"
+        assert app.focused is app.prompt
+
+
+async def test_no_is_told_with_a_reason() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, "4")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        for name in ("u", "s", "e", "space", "1", "enter"):
+            key(app, name)
+        await until(pilot, task.done)
+        assert task.result() == ApprovalAnswer(Answer.NO, "use 1")
+        await until(pilot, lambda: app.focused is app.prompt)
+        assert app.prompt.text == ""
+
+
+async def test_escape_leaves_the_reason_and_not_the_question() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, "4")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.focused is app.prompt)
+        assert not task.done()
+        await armed(app, pilot)
+        key(app, "3")
+        await until(pilot, task.done)
+
+
+async def test_a_key_before_the_pause_goes_to_the_draft() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        key(app, "h", at_s=monotonic() + 60)  # a typist who has not paused
+        task = await asked(app, pilot, COMMAND)
+        panel = app.dock.panel
+        assert panel is not None
+        for name in "1y23n4":
+            key(app, name)
+        await until(pilot, lambda: app.prompt.text == "h1y23n4")
+        assert not panel.armed
+        assert not task.done()
+        assert "answers once you pause typing" in words(app)
+        task.cancel()
+
+
+async def test_a_key_that_was_pressed_before_it_was_armed_goes_to_the_draft_however_late_it_comes() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, "1", at_s=monotonic() - 10)
+        await until(pilot, lambda: app.prompt.text == "1")
+        assert not task.done()
+        task.cancel()
+
+
+@pytest.mark.parametrize("name", ["enter", "space", "x", "left", "ctrl+a"])
+async def test_enter_space_and_other_keys_answer_nothing_and_make_it_wait_again(name: str) -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        panel = app.dock.panel
+        assert panel is not None
+        key(app, name)
+        key(app, "1")  # right behind: part of what is being typed
+        await until(pilot, lambda: "1" in app.prompt.text)
+        assert not task.done()
+        await armed(app, pilot)
+        key(app, "1")
+        await until(pilot, task.done)
+
+
+async def test_it_is_armed_half_a_second_after_the_last_key() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        key(app, "h")
+        await until(pilot, lambda: app.prompt.text == "h")
+        last_key_s = app.last_key_s
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        assert monotonic() - last_key_s >= QUIET_S
+        task.cancel()
+
+
+async def test_a_paste_goes_to_the_draft() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        app.post_message(events.Paste("1\ny\n"))
+        await until(pilot, lambda: "y" in app.prompt.text)
+        assert not task.done()
+        task.cancel()
+
+
+async def test_cancelling_closes_the_question_and_keeps_the_reason_that_was_typed() -> None:
+    left: list[str] = []
+    app = ChatApp(on_reason_left=left.append)
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, "4")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        key(app, "w")
+        await until(pilot, lambda: app.query_one(Input).value == "w")
+        task.cancel()
+        await until(pilot, lambda: not app.query(ApprovalPanel))
+        assert task.cancelled()
+        assert left == ["w"]
+        assert app.focused is app.prompt
+        key(app, "1")
+        await until(pilot, lambda: app.prompt.text == "1")
+
+
+async def test_two_questions_come_one_after_the_other() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        first = await asked(app, pilot, COMMAND)
+        second = asyncio.create_task(app.dock.ask(GoOnApproval(50)))
+        await armed(app, pilot)
+        assert len(app.query(ApprovalPanel)) == 1
+        key(app, "1")
+        await until(pilot, first.done)
+        await until(pilot, lambda: "50 steps used. Go on?" in words(app))
+        assert not second.done()
+        await armed(app, pilot)
+        key(app, "3")
+        await until(pilot, second.done)
+        assert second.result() == ApprovalAnswer(Answer.NO)
+
+
+async def test_a_click_answers_once_it_is_armed() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        await pilot.click("ChoiceLine")
+        await until(pilot, task.done)
+        assert task.result() == ApprovalAnswer(Answer.ONCE)
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24), (40, 20)])
+async def test_the_answers_stay_on_the_screen_however_long_the_detail(size: tuple[int, int]) -> None:
+    app = ChatApp()
+    detail = "\n".join(f"echo {n} [bold] \x1b[2J" for n in range(500)) + "\nrm -rf /"
+    request = ToolApproval("c", "shell", {}, "echo …", detail, "not read-only", (Rule("shell", "rm"),))
+    async with app.run_test(size=size) as pilot:
+        task = await asked(app, pilot, request)
+        await until(pilot, lambda: "4 no, and tell the model why" in words(app))
+        assert "501 lines: PgUp PgDn scroll" in words(app)
+        for _ in range(400):
+            key(app, "pagedown")
+        await until(pilot, lambda: "rm -rf /" in words(app))
+        assert "4 no, and tell the model why" in words(app)
+        assert app.dock.panel is not None
+        task.cancel()

@@ -1,0 +1,144 @@
+"""What the status line tells, at any width."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from ragforge.domain.approvals import Mode
+from ragforge.domain.events import UsageUpdated
+from ragforge.domain.usage import Usage
+from ragforge.tui.background import from_answer, from_colorfgbg
+from ragforge.tui.theme import DARK, LIGHT
+from ragforge.tui.widgets.status_line import Status, number_words, status_words
+from tests.tui.transcript_app import ChatApp
+from tests.tui.waiting import until
+
+FULL = Status(
+    model="gemini:gemini-3-flash",
+    folder="~/code/parser",
+    git_branch="feature/quotes",
+    session="quoted words",
+    mode=Mode.ACCEPT_EDITS,
+    usage=Usage(12_400, 0, 1_200, 300),
+    cost_usd=0.0213,
+    context_tokens=126_000,
+    context_tokens_max=1_000_000,
+    queued=1,
+    jobs=2,
+    notice="read only",
+)
+
+
+def test_with_room_everything_is_told() -> None:
+    assert status_words(FULL, 200) == (
+        "accept edits · read only · gemini:gemini-3-flash · 13% of 1M · 1 queued · $0.0213 · 2 jobs"
+        " · feature/quotes · ~/code/parser · quoted words · 12.4k in 1.5k out"
+    )
+
+
+def test_the_least_important_goes_first() -> None:
+    assert status_words(FULL, 80) == (
+        "edits · read only · gemini-3-flash · 13% · 1 queued · $0.0213 · 2 jobs"
+    )
+    assert status_words(FULL, 40) == "edits · read only · gemini-3-flash · 13%"
+    assert status_words(FULL, 10) == "edits"
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_an_unknown_price_is_never_nought(width: int) -> None:
+    status = Status(model="m", usage=Usage(10, 0, 10), cost_usd=None)
+    assert "price unknown" in status_words(status, width)
+    assert "$0" not in status_words(status, width)
+
+
+def test_a_small_cost_is_not_rounded_to_nought() -> None:
+    assert "$0.0004" in status_words(Status(usage=Usage(9), cost_usd=0.0004), 80)
+    assert "<$0.0001" in status_words(Status(usage=Usage(9), cost_usd=0.00001), 80)
+    assert "~$1.25" in status_words(Status(usage=Usage(9), cost_usd=1.25, estimated=True), 80)
+
+
+def test_usage_adds_up_and_an_unknown_cost_stays_unknown() -> None:
+    event = UsageUpdated(Usage(100, 0, 10), 0.5, 110, 1000)
+    status = Status().after(event).after(event)
+    assert (status.usage, status.cost_usd, status.context_tokens) == (Usage(200, 0, 20), 1.0, 110)
+    unknown = status.after(UsageUpdated(Usage(1), None, 1, 1000)).after(event)
+    assert unknown.cost_usd is None
+
+
+@given(
+    st.builds(
+        Status,
+        model=st.text(max_size=40),
+        folder=st.text(max_size=60),
+        git_branch=st.text(max_size=60),
+        session=st.text(max_size=60),
+        mode=st.sampled_from(Mode),
+        notice=st.text(max_size=30),
+        queued=st.integers(0, 99),
+        jobs=st.integers(0, 99),
+    ),
+    st.integers(1, 200),
+)
+def test_the_line_always_fits_and_always_begins_with_the_mode(status: Status, width: int) -> None:
+    line = status_words(status, width)
+    assert cell_len(line) <= width
+    assert "\n" not in line
+    if width >= 21:
+        assert line.startswith(("ask", "accept edits", "edits", "plan", "ALL"))
+
+
+@pytest.mark.parametrize("width", [40, 100])
+async def test_mode_all_is_red_and_says_so(width: int) -> None:
+    app = ChatApp(status=Status(model="gemini:gemini-3-flash", mode=Mode.ALL, folder="~/x" * 9))
+    async with app.run_test(size=(width, 20)) as pilot:
+        await until(pilot, lambda: "ALL" in app.screen_text())
+        strip = app.screen._compositor.render_strips()[-1]
+        style = next(segment.style for segment in strip if "ALL" in segment.text)
+        assert style is not None
+        assert style.reverse
+        assert style.color is not None
+        red, green, blue = style.color.get_truecolor()
+        assert red > green + 40 < blue + 80
+
+
+async def test_without_colour_everything_is_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = ChatApp(status=FULL)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await until(pilot, lambda: "edits" in app.screen_text())
+        for strip in app.screen._compositor.render_strips():
+            for segment in strip.apply_filter(app._filters[-1], app.screen.background_colors[1]):
+                color = segment.style.color if segment.style else None
+                if color is not None and color.triplet is not None:
+                    assert len(set(color.triplet)) == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_dark", "theme"),
+    [
+        ("auto", True, DARK), ("auto", False, LIGHT), ("auto", None, DARK),
+        ("dark", False, DARK), ("light", True, LIGHT),
+    ],
+)  # fmt: skip
+async def test_the_theme_follows_the_setting_then_the_terminal(
+    setting: str, is_dark: bool | None, theme: object
+) -> None:
+    from ragforge.tui.theme import theme_name
+
+    assert theme_name(setting, terminal_is_dark=is_dark) == getattr(theme, "name", "")
+
+
+def test_the_terminal_tells_its_background() -> None:
+    told = {"15;0": True, "0;15": False, "0;default;15": False, "12;8": True, "0;7": False}
+    assert {value: from_colorfgbg(value) for value in told} == told
+    assert {from_colorfgbg(value) for value in ("", "x", "0;default")} == {None}
+    assert from_answer(b"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?62;4c") is True
+    assert from_answer(b"\x1b]11;rgb:ff/fb/f0\x07") is False
+    assert from_answer(b"\x1b[?62;4c") is None
+
+
+def test_numbers_are_short() -> None:
+    assert [number_words(n) for n in (0, 999, 1000, 12_449, 999_949, 999_950, 1_048_576)] == [
+        "0", "999", "1k", "12.4k", "999.9k", "1M", "1.05M",
+    ]  # fmt: skip

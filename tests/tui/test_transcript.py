@@ -1,0 +1,332 @@
+"""What a conversation shows: live turns and stored ones."""
+
+import asyncio
+
+import pytest
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.events import (
+    AgentEvent,
+    Notice,
+    RetryWaiting,
+    StepStarted,
+    TextDelta,
+    ThoughtDelta,
+    ToolEnded,
+    ToolOutput,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+    UsageUpdated,
+)
+from ragforge.domain.messages import ModelMessage
+from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus
+from ragforge.domain.usage import Usage
+from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.more_line import MoreLine
+from ragforge.tui.widgets.thoughts import ThoughtsHead
+from ragforge.tui.widgets.tool_line import ToolHead
+from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
+from tests.tui.waiting import until
+
+LIVE: list[AgentEvent] = [
+    TurnStarted(turn()),
+    StepStarted(0, "fake"),
+    ThoughtDelta("The parser "),
+    ThoughtDelta("comes first."),
+    TextDelta("Let me look."),
+    ToolStarted("call-1", "read", {"path": "parser.py"}, "parser.py"),
+    ToolEnded(call()),
+    UsageUpdated(Usage(10, 0, 5), 0.1, 15, 100),
+    StepStarted(1, "fake"),
+    TextDelta("It **splits**"),
+    TextDelta(" at spaces."),
+    TurnEnded(turn(status=TurnStatus.FINISHED, assistant="Let me look.\n\nIt **splits** at spaces.")),
+]
+
+
+async def test_a_live_turn_is_shown_in_the_order_in_which_it_happened() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        for event in LIVE:
+            app.transcript.show(event)
+        await until(pilot, lambda: "It **splits** at spaces." in app.text())
+        assert app.text().split("\n") == [
+            "Why does it break?",
+            "▸ thought for 1 s",
+            "Let me look.",
+            "✓ read parser.py · 2 lines · 7 B · 35 ms",
+            "It **splits** at spaces.",
+        ]
+
+
+async def test_a_stored_turn_looks_like_the_live_one_did() -> None:
+    live, stored = ChatApp(), ChatApp()
+    async with live.run_test() as pilot:
+        for event in LIVE:
+            live.transcript.show(event)
+        await until(pilot, lambda: "It **splits** at spaces." in live.text())
+        as_lived = live.text()
+    steps = [
+        Step("turn-0", 1, ModelMessage("fake", "fake", "It **splits** at spaces.")),
+        Step("turn-0", 0, ModelMessage("fake", "fake", "Let me look.", thoughts="The parser comes first.")),
+    ]
+    async with stored.run_test() as pilot:
+        await stored.transcript.load([turn(status=TurnStatus.FINISHED)], steps, [call()])
+        await until(pilot, lambda: "It **splits** at spaces." in stored.text())
+        assert stored.text() == as_lived.replace("thought for 1 s", "thought")
+
+
+async def test_the_answer_is_drawn_as_markdown_while_it_streams() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        for piece in ("It **spl", "its** at spa", "ces.\n", "\n- fir", "st\n- sec", "ond\n"):
+            app.transcript.show(TextDelta(piece))
+            await pilot.pause()
+        await until(pilot, lambda: "second" in app.screen_text())
+        assert "It splits at spaces." in app.screen_text()
+        assert "• first" in app.screen_text()
+
+
+@pytest.mark.parametrize(
+    ("status", "result", "words"),
+    [
+        (CallStatus.OK, "1 a\n2 b", "✓ shell make · done · 7 B · 35 ms"),
+        (CallStatus.FAILED, "boom\nexit code 2", "✗ shell make · exit 2 · 35 ms"),
+        (CallStatus.DENIED, "not allowed", "⊘ shell make · denied"),
+        (CallStatus.INTERRUPTED, "", "■ shell make · interrupted · 35 ms"),
+    ],
+)
+async def test_a_tool_line_tells_its_state_without_colour(
+    status: CallStatus, result: str, words: str
+) -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolStarted("call-1", "shell", {"command": "make"}, "make"))
+        await until(pilot, lambda: "… shell make" in app.text())
+        app.transcript.show(ToolEnded(call("shell", {"command": "make"}, result, status=status)))
+        await until(pilot, lambda: words in app.text(), what=words)
+
+
+async def test_a_running_tool_shows_its_last_lines_and_its_seconds() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolStarted("call-1", "shell", {"command": "make"}, "make"))
+        app.transcript.show(ToolOutput("call-1", "".join(f"line {n}\n" for n in range(10))))
+        app.clock.now_s += 7
+        app.transcript.tick()
+        await until(pilot, lambda: "… shell make · 7 s" in app.text())
+        await until(pilot, lambda: "line 9" in app.text())
+        assert "line 5" not in app.text()
+        app.transcript.show(ToolEnded(call("shell", {"command": "make"}, "all")))
+        await until(pilot, lambda: "line 9" not in app.text())
+
+
+@pytest.mark.parametrize("how", ["click", "enter", "toggle"])
+async def test_a_tool_line_opens_to_its_input_and_output_and_closes_again(how: str) -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call("grep", {"pattern": "def", "path": "src"}, "src/a.py:1:def a")))
+        await until(pilot, lambda: app.query(ToolHead))
+
+        async def toggle() -> None:
+            match how:
+                case "click":
+                    await pilot.click(ToolHead)
+                case "enter":
+                    app.query_one(ToolHead).focus()
+                    await pilot.press("enter")
+                case _:
+                    app.transcript.action_toggle_last_tool()
+
+        await toggle()
+        await until(pilot, lambda: "src/a.py:1:def a" in app.text())
+        assert "pattern: def" in app.text()
+        await toggle()
+        await until(pilot, lambda: "src/a.py:1:def a" not in app.text())
+
+
+async def test_all_tools_open_and_close_together() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call(result="one", id="a")))
+        app.transcript.show(ToolEnded(call(result="two", id="b")))
+        await until(pilot, lambda: len(app.query(ToolHead)) == 2)
+        app.transcript.action_toggle_all_tools()
+        await until(pilot, lambda: {"one", "two"} <= set(app.text().split("\n")))
+        app.transcript.action_toggle_all_tools()
+        await until(pilot, lambda: not {"one", "two"} & set(app.text().split("\n")))
+
+
+async def test_a_long_output_is_cut_and_its_whole_comes_from_the_loader() -> None:
+    asked: list[str] = []
+
+    async def load_output(found: ToolCall) -> str:
+        asked.append(found.id)
+        await asyncio.sleep(0)
+        return "\n".join(f"row {n}" for n in range(5000))
+
+    app = ChatApp(load_output=load_output)
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call(result="row 0\n…", result_blob="hash", result_chars=40_000)))
+        await until(pilot, lambda: app.query(ToolHead))
+        assert asked == []
+        app.transcript.action_toggle_last_tool()
+        await until(pilot, lambda: "… all of it: 40 KB" in app.text())
+        assert asked == []
+        app.query_one(MoreLine).focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "row 4999" in app.text())
+        assert asked == ["call-1"]
+
+
+async def test_a_whole_output_that_cannot_be_read_says_so() -> None:
+    async def load_output(_: ToolCall) -> str:
+        raise StoreUnavailable("The disk is gone.")
+
+    app = ChatApp(load_output=load_output)
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call(result="head", result_blob="hash")))
+        await until(pilot, lambda: app.query(ToolHead))
+        app.transcript.action_toggle_last_tool()
+        await until(pilot, lambda: app.query(MoreLine))
+        app.query_one(MoreLine).action_press()
+        await until(pilot, lambda: "cannot be read: The disk is gone." in app.text())
+        assert "head" in app.text()
+
+
+async def test_an_edit_shows_its_diff_open_with_signs_and_numbers() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call("edit", {"path": "parser.py"}, "Edited.", diff=DIFF)))
+        await until(pilot, lambda: "tokenize" in app.text())
+        assert "✓ edit parser.py · +3 -2 · 35 ms" in app.text()
+        assert "12 -     tokens = text.split()" in app.text()
+        assert "13 +     check(tokens)" in app.text()
+        assert "42 +     print(parse(sys.stdin.read()))" in app.text()
+        app.transcript.action_toggle_last_tool()
+        await until(pilot, lambda: "tokenize" not in app.text())
+
+
+async def test_a_long_diff_is_cut_and_opens() -> None:
+    diff = "--- a/x\n+++ b/x\n@@ -0,0 +1,100 @@\n" + "".join(f"+line {n}\n" for n in range(1, 101))
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call("write", diff=diff)))
+        await until(pilot, lambda: "… 60 more lines" in app.text())
+        assert "line 41" not in app.text()
+        app.query_one(MoreLine).focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "100 + line 100" in app.text())
+        await until(pilot, lambda: "more lines" not in app.text())
+
+
+async def test_thoughts_are_folded_and_open() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ThoughtDelta("Hmm, quotes."))
+        app.clock.now_s += 3
+        app.transcript.tick()
+        await until(pilot, lambda: "▸ thinking … 3 s" in app.text())
+        app.transcript.show(TextDelta("Done."))
+        await until(pilot, lambda: "▸ thought for 3 s" in app.text())
+        assert "Hmm, quotes." not in app.text()
+        app.query_one(ThoughtsHead).focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "Hmm, quotes." in app.text())
+        assert "▾ thought for 3 s" in app.text()
+        await pilot.press("enter")
+        await until(pilot, lambda: "Hmm, quotes." not in app.text())
+
+
+async def test_an_interrupted_turn_keeps_what_had_arrived_and_says_so() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(TextDelta("It spli"))
+        app.transcript.show(ToolStarted("call-1", "shell", {"command": "make"}, "make"))
+        app.transcript.show(TurnEnded(turn(status=TurnStatus.INTERRUPTED)))
+        await until(pilot, lambda: "■ interrupted" in app.text().split("\n"))
+        assert "It spli" in app.text()
+        assert "■ shell make · interrupted" in app.text()
+
+
+async def test_a_failed_turn_says_why() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(TurnEnded(turn(status=TurnStatus.FAILED, error="The key was refused [401].")))
+        await until(pilot, lambda: "✗ The key was refused [401]." in app.text())
+
+
+async def test_a_retry_counts_down_and_goes_when_the_model_answers() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(RetryWaiting("429", 8.0, 2, 5))
+        await until(pilot, lambda: "↻ 429, again in 8 s, 2 of 5 (Esc cancels)" in app.text())
+        app.clock.now_s += 3
+        app.transcript.tick()
+        await until(pilot, lambda: "again in 5 s" in app.text())
+        app.clock.now_s += 60
+        app.transcript.tick()
+        await until(pilot, lambda: "↻ 429, trying again, 2 of 5" in app.text())
+        app.transcript.show(TextDelta("Here I am."))
+        await until(pilot, lambda: "429" not in app.text())
+
+
+async def test_a_notice_is_shown_during_after_and_without_a_turn() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.say("Welcome.")
+        await until(pilot, lambda: app.text() == "Welcome.")
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(Notice("The oldest results were cut."))
+        app.transcript.show(TurnEnded(turn(status=TurnStatus.FINISHED)))
+        app.transcript.show(Notice("Saved."))
+        await until(pilot, lambda: "Saved." in app.text())
+        lines = ["Welcome.", "Why does it break?", "The oldest results were cut.", "Saved."]
+        assert app.text().split("\n") == lines
+
+
+async def test_loading_replaces_what_is_shown() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        await app.transcript.load([turn(text="first", status=TurnStatus.FINISHED)], [], [])
+        await until(pilot, lambda: "first" in app.text())
+        await app.transcript.load([turn(text="second", status=TurnStatus.FINISHED, assistant="Yes.")], [], [])
+        await until(pilot, lambda: app.text() == "second\nYes.")
+        await app.transcript.load([], [], [])
+        await until(pilot, lambda: app.text() == "")
+
+
+async def test_a_transcript_that_goes_while_an_answer_streams_leaves_nothing_behind() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(TextDelta("word " * 500))
+        await until(pilot, lambda: app.query(AnswerView))
+        await app.transcript.remove()
+        app.transcript.show(TextDelta("more"))
+        await pilot.pause()
+        assert not app.query(AnswerView)
+
+
+async def test_an_answer_that_arrives_before_the_first_frame_is_drawn_whole() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        for event in LIVE:
+            app.transcript.show(event)
+        app.transcript.flush()
+        await until(pilot, lambda: len(app.query(AnswerView)) == 2 and answers_drawn(app))
+        assert "It splits at spaces." in app.screen_text()

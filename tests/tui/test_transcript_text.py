@@ -1,0 +1,175 @@
+"""Text from anywhere is shown literally, and copied as it was."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.geometry import Offset
+from textual.selection import SELECT_ALL, Selection
+
+from ragforge.domain.events import (
+    Notice,
+    RetryWaiting,
+    TextDelta,
+    ThoughtDelta,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.tui.widgets.diff_view import diff_lines
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.printable import printable
+from ragforge.tui.widgets.text_rows import TextRows, extract
+from ragforge.tui.widgets.tool_line import ToolHead
+from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
+from tests.tui.waiting import until
+
+HOSTILE = [
+    "[bold]no[/bold] [/] [@click=app.quit]x[/] [red",
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \x00 bell\x07 \r over",
+    "a\u202eb\u2066c\u2028d\x85e\x0bf\x0cg",
+    "\ud800 lone",
+    "emoji 👩‍👩‍👧 日本語 e\u0301 \u200b",
+    "\t\tif x:\n\t\t\treturn",
+    "",
+    "\n\n",
+]
+
+COMMANDS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0x2028)} - {"\n"}
+
+
+async def test_hostile_text_is_shown_everywhere_without_a_crash() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(40, 60)) as pilot:
+        for index, text in enumerate(HOSTILE):
+            await show_everywhere(app, index, text)
+            await until(pilot, lambda: not app.transcript.is_live and answers_drawn(app))
+            app.transcript.action_toggle_all_tools()
+            await pilot.pause()
+            app.transcript.action_toggle_all_tools()
+            await pilot.pause()
+            for cell in app.query("Cell"):  # Textual's own would read its tooltip as markup
+                if cell.region and cell.region in app.transcript.region:
+                    await pilot.hover(cell)
+            app.screen.text_select_all()
+            assert app.screen.get_selected_text()
+            assert not set(app.screen_text()) & COMMANDS
+
+
+async def show_everywhere(app: ChatApp, index: int, text: str) -> None:
+    show = app.transcript.show
+    diff = f"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-{text}\n+{text}\n"
+    show(TurnStarted(turn(index, text)))
+    show(ThoughtDelta(text))
+    show(ToolStarted("a", text, {text: text, "command": text}, text))
+    show(ToolEnded(call("edit", {"path": text}, text, diff=diff, id="a")))
+    show(ToolEnded(call("shell", {"command": text}, text, id="b")))
+    show(TextDelta(f"{text}\n\n- {text}\n\n```\n{text}\n```\n\n| a |\n| - |\n| {text} |\n"))
+    show(RetryWaiting(text, 1.0, 1, 2))
+    show(Notice(text))
+    show(TurnEnded(turn(index, text, TurnStatus.FAILED, error=text)))
+
+
+async def test_markup_is_read_as_text() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn(text="[bold]words[/bold]")))
+        app.transcript.show(ToolEnded(call("shell", {"command": "echo [red]"}, "[/] out")))
+        app.transcript.show(TextDelta("Use `List<String>` or Map<K> and <b>tags</b> [bold]."))
+        await until(pilot, lambda: app.query(ToolHead) and answers_drawn(app) and "tags" in app.screen_text())
+        app.transcript.action_toggle_all_tools()
+        await until(pilot, lambda: "[/] out" in app.screen_text())
+        assert "[bold]words[/bold]" in app.screen_text()
+        assert "shell echo [red]" in app.screen_text()
+        assert "Use List<String> or Map<K> and <b>tags</b> [bold]." in app.screen_text()
+
+
+async def test_a_megabyte_on_one_line_is_shown_in_part_and_whole_on_demand() -> None:
+    line = "x" * 1_000_000
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call(result=line)))
+        app.transcript.show(ToolEnded(call("shell", {"command": line}, status=CallStatus.FAILED, id="b")))
+        await until(pilot, lambda: len(app.query(ToolHead)) == 2)
+        app.transcript.action_toggle_all_tools()
+        await until(pilot, lambda: "999,000 more characters" in app.text())
+        assert len(app.text()) < 10_000
+        next(iter(app.query("MoreLine"))).action_press()
+        await until(pilot, lambda: line in app.text())
+
+
+async def test_everything_is_copied_without_wraps_gutters_and_labels() -> None:
+    app = ChatApp()
+    long = "a sentence that is long enough to be wrapped at forty columns, twice even, I am quite sure"
+    async with app.run_test(size=(40, 60)) as pilot:
+        app.transcript.show(TurnStarted(turn(text=f"{long}\n  second line")))
+        app.transcript.show(ToolEnded(call("edit", {"path": "parser.py"}, "Edited.", diff=DIFF)))
+        code, table = f"```py\nx = '{long}'\n```", "| a | b |\n|-|-|\n| 1 | 2 |\n"
+        markdown = f"{long}\n\n1. {long}\n2. two\n\n- {long}\n\n{code}\n\n{table}"
+        app.transcript.show(TextDelta(markdown))
+        await until(pilot, lambda: app.query("Cell") and answers_drawn(app))
+        app.screen.text_select_all()
+        copied = app.screen.get_selected_text() or ""
+        lines = copied.split("\n")
+        assert lines[:3] == [long, "  second line", "✓ edit parser.py · +3 -2 · 35 ms"]
+        assert "    tokens = tokenize(text)" in lines
+        for line in (long, f"1. {long}", "2. two", f"- {long}", f"x = '{long}'", "a\tb", "1\t2"):
+            assert line in lines
+
+
+async def test_dragging_over_wrapped_output_selects_the_logical_characters() -> None:
+    rows: list[TextRows] = []
+
+    class App(ChatApp):
+        def compose(self):  # type: ignore[no-untyped-def]
+            rows.append(TextRows("0123456789" * 5 + "\nsecond"))
+            yield rows[0]
+
+        def on_mount(self) -> None: ...
+
+    app = App()
+    async with app.run_test(size=(20, 10)) as pilot:
+        await until(pilot, lambda: rows[0].region.height == 4)
+        await pilot.mouse_down(rows[0], offset=(5, 1))
+        await pilot.hover(rows[0], offset=(3, 3))
+        await pilot.mouse_up(rows[0], offset=(3, 3))
+        await until(pilot, app.screen.get_selected_text)
+        assert (
+            app.screen.get_selected_text() == ("0123456789" * 5)[25:] + "\nseco"
+        )  # the character under the pointer too
+
+
+@given(st.text())
+def test_printable_text_holds_no_control_characters(text: str) -> None:
+    shown = printable(text)
+    assert shown.isprintable() or not [
+        c for c in shown if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0
+    ]
+    assert printable(shown) == shown
+    shown.encode("utf-8")
+
+
+@given(
+    st.text(alphabet="ab \n\t日"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)
+)
+def test_any_selection_is_a_part_of_the_text(text: str, x1: int, y1: int, x2: int, y2: int) -> None:
+    selection = Selection.from_offsets(Offset(x1, y1), Offset(x2, y2))
+    assert extract(text, selection) in text
+    assert extract(text, SELECT_ALL) == text
+
+
+@given(
+    st.lists(
+        st.sampled_from(["+a", "-b", " c", "@@ -1,2 +3 @@", "--- a/x", "+++ b/x", "\\ No newline", "", "?"])
+    )
+)
+def test_any_text_can_be_shown_as_a_diff(lines: list[str]) -> None:
+    drawn = diff_lines("\n".join(lines))
+    assert len({len(line.gutter) for line in drawn}) <= 1
+
+
+async def test_a_selection_past_the_end_of_a_text_is_no_error() -> None:
+    widget = PlainText("one\n")
+    assert widget.get_selection(Selection(Offset(0, 1), Offset(5, 1))) == ("", "\n")
+    assert widget.get_selection(Selection(Offset(0, 7), None)) == ("", "\n")
