@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ragforge.cli.options import Options, run_to_exit_code
+from ragforge.cli.options import EXIT_CODES, Options, run_async
+from ragforge.domain.errors import UsageError
 
-app = typer.Typer(help="Show or change settings.", invoke_without_command=True)
+app = typer.Typer(help="Show or change settings.", invoke_without_command=True, epilog=EXIT_CODES)
 
 
 @app.callback()
@@ -39,10 +40,10 @@ def config(
             typer.echo(notice, err=True)
         return 0
 
-    raise typer.Exit(run_to_exit_code(work))
+    raise typer.Exit(run_async(work))
 
 
-@app.command("set")
+@app.command("set", epilog=EXIT_CODES)
 def set_(
     key: Annotated[str, typer.Argument(metavar="KEY")],
     value: Annotated[str, typer.Argument(metavar="VALUE")],
@@ -58,10 +59,10 @@ def set_(
         typer.echo(f"{key} = {value} in {file}")
         return 0
 
-    raise typer.Exit(run_to_exit_code(work))
+    raise typer.Exit(run_async(work))
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def unset(key: Annotated[str, typer.Argument(metavar="KEY")]) -> None:
     """Remove a value from your own file; the default holds again."""
 
@@ -69,8 +70,10 @@ def unset(key: Annotated[str, typer.Argument(metavar="KEY")]) -> None:
         from ragforge.config import edit
         from ragforge.config.paths import user_file
 
-        edit.unset(user_file(os.environ), key)
-        typer.echo(f"{key} is no longer set in {user_file(os.environ)}")
+        file = user_file(os.environ)
+        if not edit.unset(file, key):
+            raise UsageError(f"{key} is not set in {file}. `ragforge config` shows where a value comes from.")
+        typer.echo(f"{key} is no longer set in {file}")
         return 0
 
-    raise typer.Exit(run_to_exit_code(work))
+    raise typer.Exit(run_async(work))

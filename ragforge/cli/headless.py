@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import signal
 import sys
@@ -13,8 +14,9 @@ from typing import Any
 import msgspec
 
 from ragforge.agent.parts import TurnLimits
+from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.opening import open_for_run, open_session
-from ragforge.cli.options import INTERRUPTED, Options, OutputFormat
+from ragforge.cli.options import Options, OutputFormat
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, ToolApproval
 from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.domain.events import (
@@ -30,6 +32,7 @@ from ragforge.domain.events import (
 from ragforge.domain.messages import Parts, TextPart
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
+from ragforge.session.logs import start_log
 from ragforge.session.open import close_session, close_workspace
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
@@ -47,6 +50,8 @@ class _Answered:
     text: str = ""
     turn: Turn | None = None
     failure: RagforgeError | None = None
+    interrupted: bool = False
+    """Before a turn began; one that runs says so itself."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
@@ -57,7 +62,7 @@ class _Answered:
         return {
             "session": self.session_id,
             "turn": self.turn.id if self.turn else None,
-            "status": self.turn.status if self.turn else TurnStatus.FAILED,
+            "status": self._status,
             "text": self.text,
             "model": self.model,
             "usage": msgspec.to_builtins(self.usage),
@@ -76,30 +81,36 @@ class _Answered:
 
     def exit_code(self) -> int:
         """0 when the turn finished, else what stands in the documentation."""
-        if self.turn is None or self.turn.status is TurnStatus.FAILED:
-            return self.failure.exit_code if self.failure else 1
-        match self.turn.status:
+        match self._status:
             case TurnStatus.FINISHED:
                 return 0
             case TurnStatus.INTERRUPTED:
                 return INTERRUPTED
+            case TurnStatus.FAILED if self.failure:
+                return self.failure.exit_code
             case _:
-                return 1
+                return FAILED
+
+    @property
+    def _status(self) -> TurnStatus:
+        if self.turn:
+            return self.turn.status
+        return TurnStatus.INTERRUPTED if self.interrupted else TurnStatus.FAILED
 
 
 def run_headless(options: Options) -> int:
     """Run the prompt to its exit code; the answer goes to standard output, all else to standard error."""
-    return asyncio.run(_run(options))
-
-
-async def _run(options: Options) -> int:
     answered = _Answered()
+    start_log(os.environ)
     try:
-        options.check()
+        options.check(headless=True)
+        # Before the loop runs, which would keep Ctrl+C from ending a wait for what is piped in.
         parts = _parts(options)
-        await _answer(options, parts, answered)
+        asyncio.run(_answer(options, parts, answered))
     except RagforgeError as error:
         answered.failure = error
+    except KeyboardInterrupt:
+        answered.interrupted = True
     if options.output_format is OutputFormat.TEXT:
         if answered.text:
             _print(answered.text.strip())
@@ -108,7 +119,7 @@ async def _run(options: Options) -> int:
     else:
         _print(_encoded({"type": "result", **answered.as_json()}))
     if error := answered.as_json()["error"]:
-        _tell(error)
+        tell(error)
     return answered.exit_code()
 
 
@@ -116,7 +127,7 @@ async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
     async with AsyncExitStack() as opened:
         workspace = await open_for_run(options)
         opened.push_async_callback(close_workspace, workspace)
-        session = await open_session(workspace, options, tell=_tell)
+        session = await open_session(workspace, options, tell=tell)
         opened.push_async_callback(close_session, session)
         answered.session_id = session.id
         answered.model = session.live.record.model or "local"
@@ -145,9 +156,9 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered,
                 answered.usage += usage
                 answered.cost_usd = sum_costs((answered.cost_usd, cost_usd))
             case RetryWaiting(reason, delay_s, attempt, attempts_max):
-                _tell(f"{reason}, again in {delay_s:.0f} s, {attempt} of {attempts_max}")
+                tell(f"{reason}, again in {delay_s:.0f} s, {attempt} of {attempts_max}")
             case Notice(text):
-                _tell(text)
+                tell(text)
             case TurnEnded(turn, failure):
                 answered.turn, answered.failure = turn, failure
             case _:
@@ -159,7 +170,7 @@ async def _approve(request: ApprovalRequest) -> ApprovalAnswer:
         return ApprovalAnswer(Answer.NO)
     wanted = f"{request.tool}: {request.summary}"
     rule = f" Allow it with --allow '{request.rules[0]}'." if request.rules else ""
-    _tell(f"refused for want of consent: {wanted}.{rule}")
+    tell(f"refused for want of consent: {wanted}.{rule}")
     return ApprovalAnswer(
         Answer.NO, "This run has no person to ask; only what was allowed beforehand can be done."
     )
@@ -225,7 +236,3 @@ def _encoded(value: Any) -> str:
 def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-
-
-def _tell(text: str) -> None:
-    sys.stderr.write(f"ragforge: {text}\n")

@@ -5,20 +5,24 @@ import importlib
 import os
 import sys
 import threading
+from dataclasses import dataclass
 
+from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import Options
-from ragforge.domain.errors import RagforgeError
+from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
+from ragforge.config.project import find_project
+from ragforge.domain.errors import UsageError
+from ragforge.session.logs import start_log
 from ragforge.tui.background import Background, ask_background
 
 
 def run_interface(options: Options) -> int:
-    """Run the interface to its exit code."""
-    try:
-        options.check()
-    except RagforgeError as error:
-        return _failed(str(error), error.exit_code)
+    """Run the interface to its exit code. Raises UsageError before the screen is touched."""
+    options.check(headless=False)
     if not sys.stdout.isatty():
-        return _failed("The interface needs a terminal. Without one, give a prompt: ragforge -p ...", 2)
+        raise UsageError("The interface needs a terminal. Without one, give a prompt: ragforge -p ...")
+    start_log(os.environ)
+    look = _look(options)
     background = Background(None)
 
     def ask() -> None:
@@ -39,11 +43,11 @@ def run_interface(options: Options) -> int:
 
     app = RagforgeApp(
         open_session,
-        theme_setting=_theme(options),
+        theme_setting=look.theme,
         terminal_is_dark=background.is_dark,
         typed_before=background.typed.decode("utf-8", "ignore"),
     )
-    left = app.run(mouse=True) or Leaving(exit_code=app.return_code or 0)
+    left = app.run(mouse=look.mouse) or Leaving(exit_code=app.return_code or 0)
     return _leave(left)
 
 
@@ -59,14 +63,29 @@ def _leave(left: object) -> int:
     if left.resume_command:
         print(f"\nResume this session with: {left.resume_command}")  # noqa: T201
     if left.failure:
-        return _failed(left.failure, left.exit_code or 1)
+        tell(left.failure)
+        return left.exit_code or FAILED
     return left.exit_code
 
 
-def _failed(text: str, code: int) -> int:
-    print(f"ragforge: {text}", file=sys.stderr)  # noqa: T201
-    return code
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The settings that must be known before the first frame."""
+
+    theme: str = "auto"
+    mouse: bool = True
 
 
-def _theme(options: Options) -> str:
-    return "auto"
+def _look(options: Options) -> _Look:
+    """How the interface looks here. Raises UsageError for a wrong setting, of whatever kind."""
+    place = find_project(options.cwd, identify=False)
+    said = any(name.startswith("RAGFORGE_") and name not in FOLDER_VARIABLES for name in os.environ)
+    written = user_file(os.environ).exists() or project_file(place.root).exists()
+    if not (said or written or any(value is not None for value in options.flags.values())):
+        return _Look()  # the usual case; loading the settings costs a tenth of the start
+    from ragforge.config.settings import load_settings
+
+    settings = load_settings(
+        cwd=place.cwd, flags=options.flags, environ=os.environ, project_root=place.root
+    ).settings
+    return _Look(settings.theme, settings.mouse)

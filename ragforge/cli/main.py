@@ -4,33 +4,55 @@ Only what every call needs is imported at the top: `ragforge --version` is asked
 """
 
 import sys
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from ragforge import __version__
 from ragforge.cli import config, search, sessions
-from ragforge.cli.options import Options, OutputFormat
+from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_folder
+from ragforge.domain.errors import UsageError
 
 app = typer.Typer(
     name="ragforge",
     help="A coding assistant for the terminal that remembers.",
-    epilog="Exit codes: 0 done; 1 failed or stopped; 2 wrong usage or setting; "
-    "3 model; 4 store; 130 interrupted.",
+    epilog=EXIT_CODES,
     add_completion=False,
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("search")(search.search)
+app.command("search", epilog=EXIT_CODES)(search.search)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(config.app, name="config")
 
 
-def run() -> None:
-    """Run the command line and exit with its code."""
-    app()
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line to its exit code. Raises RagforgeError."""
+    try:
+        app(args=_checked(arguments))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
+def _checked(arguments: Sequence[str]) -> list[str]:
+    """The arguments as the parser wants them. Raises UsageError for what is not text."""
+    checked: list[str] = []
+    for number, argument in enumerate(arguments, start=1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"Argument {number} is not UTF-8 text: {argument!r}. Convert it, or pipe in a file that is."
+            ) from None
+        following = arguments[number : number + 1]
+        if argument in ("-r", "--resume") and (not following or following[0].startswith("-")):
+            checked.append("--resume=")  # the parser has no options whose value may be left out
+        else:
+            checked.append(argument)
+    return checked
 
 
 def _version(wanted: bool) -> None:
@@ -56,7 +78,13 @@ def main(
         bool, typer.Option("-c", "--continue", help="Continue the newest session of this folder.")
     ] = False,
     resume: Annotated[
-        str | None, typer.Option("-r", "--resume", metavar="ID", help="Resume a session, by its id.")
+        str | None,
+        typer.Option(
+            "-r",
+            "--resume",
+            metavar="[ID]",
+            help="Resume a session, by its id or a part of it; without ID, choose from a list.",
+        ),
     ] = None,
     at: Annotated[
         int | None, typer.Option("--at", metavar="N", min=1, help="With -r: show the session at this turn.")
@@ -87,7 +115,7 @@ def main(
 ) -> None:
     """A coding assistant for the terminal that remembers."""
     options = Options(
-        cwd=Path.cwd(),
+        cwd=current_folder(),
         prompt=prompt,
         output_format=output_format,
         continue_newest=continue_,

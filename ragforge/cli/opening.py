@@ -47,13 +47,13 @@ async def open_for_interface(options: Options) -> "Opened":
     resume = ""
     if options.resume:
         resume = (await find_session(workspace.store, options.resume)).id
-    elif options.continue_newest or (start == "continue" and not options.new):
+    elif options.continue_newest or (start == "continue" and not options.new and options.resume is None):
         resume = await _newest(workspace, must_exist=options.continue_newest)
     await _apply_flags(session, options)
     return Opened(
         conversation,
         notices=workspace.loaded.notices,
-        show_list=start == "list" and not options.new,
+        show_list=(start == "list" or options.resume is not None) and not options.new,
         resume=resume,
         at=options.at,
         fork=options.fork,

@@ -1,17 +1,16 @@
-"""What was asked for on the command line, and how errors leave it."""
+"""What was asked for on the command line."""
 
-import sys
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from ragforge.domain.errors import RagforgeError, UsageError
+from ragforge.domain.errors import UsageError
 
-Result = TypeVar("Result")
-
-INTERRUPTED = 130
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 failed or stopped; 2 wrong usage or setting; 3 model; 4 store; 130 interrupted."
+)
 
 
 class OutputFormat(StrEnum):
@@ -24,7 +23,10 @@ class OutputFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The flags of `ragforge`. `flags` are those that are settings, by their dotted names."""
+    """The flags of `ragforge`. `flags` are those that are settings, by their dotted names.
+
+    resume: an id or a part of one; empty for `-r` alone, which shows the list of sessions.
+    """
 
     cwd: Path
     prompt: str | None = None
@@ -40,24 +42,37 @@ class Options:
     model: str | None = None
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def check(self) -> None:
+    def check(self, *, headless: bool) -> None:
         """Raise UsageError for flags that contradict each other."""
-        if self.continue_newest and self.resume:
+        if self.continue_newest and self.resume is not None:
             raise UsageError("-c continues the newest session and -r a chosen one: give only one of them.")
-        if self.new and (self.continue_newest or self.resume):
+        if self.new and (self.continue_newest or self.resume is not None):
             raise UsageError("--new starts a session, -c and -r open one that exists: give only one of them.")
         if (self.at or self.fork) and not (self.resume or self.continue_newest):
             raise UsageError("--at and --fork go with -r ID or -c.")
+        if headless and self.resume == "":
+            raise UsageError("-r needs an ID here. `ragforge sessions` lists them.")
+        if not headless and self.output_format is not OutputFormat.TEXT:
+            raise UsageError('--output-format goes with -p, as in: ragforge -p "..." --output-format json')
+        if not headless and self.model_calls_max is not None:
+            raise UsageError("--max-turns goes with -p. The setting turn.steps_max limits every turn.")
+        if self.allow:
+            from ragforge.domain.approvals import parse_rule  # most runs have no rule to check
+
+            for text in self.allow:
+                parse_rule(text)
 
 
-def run_to_exit_code(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
-    """Run to its exit code; an error of ours becomes its sentence on standard error and its code."""
+def current_folder() -> Path:
+    """The folder that we were started in. Raises UsageError where it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("The current folder is gone. Change to one that exists, and start again.") from error
+
+
+def run_async(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """The exit code that the work comes to."""
     import asyncio  # costs 40 ms that --version need not pay
 
-    try:
-        return asyncio.run(work())
-    except RagforgeError as error:
-        print(f"ragforge: {error}", file=sys.stderr)  # noqa: T201 - the command line's own output
-        return error.exit_code
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return asyncio.run(work())

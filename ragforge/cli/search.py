@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragforge.cli.options import Options, run_to_exit_code
+from ragforge.cli.options import Options, run_async
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -36,7 +36,7 @@ def search(
     async def work() -> int:
         return await _search(options, " ".join(words), all_projects, limit, since, session, as_json=as_json)
 
-    raise typer.Exit(run_to_exit_code(work))
+    raise typer.Exit(run_async(work))
 
 
 async def _search(
@@ -81,11 +81,11 @@ def parse_since(text: str, moment: datetime) -> datetime:
         return moment - timedelta(**{_AGO[unit]: int(number)})
     try:
         when = datetime.fromisoformat(text)
-    except ValueError:
+        return when if when.tzinfo else when.astimezone()
+    except (ValueError, OverflowError):
         raise UsageError(
             f"--since {text!r} is no date. Write it like 2026-11-21, 2026-11-21T14:30, 12h, 3d or 2w."
         ) from None
-    return when if when.tzinfo else when.astimezone()
 
 
 def resume_command(hit: "Hit") -> str:
@@ -103,7 +103,7 @@ def _print_json(text: str, took_ms: float, hits: "list[Hit]") -> None:
             "session": hit.session_id,
             "turn": hit.turn_index + 1,
             "at": hit.at.isoformat(),
-            "score": round(hit.score, 4),
+            "score": hit.score,
             "text": hit.text,
             "resume": resume_command(hit),
         }

@@ -2,16 +2,18 @@
 
 import json
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragforge.cli.options import Options, run_to_exit_code
+from ragforge.cli.options import EXIT_CODES, Options, run_async
+from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.store.base import SessionRow
 
-app = typer.Typer(help="List, rename or delete sessions.", invoke_without_command=True)
+app = typer.Typer(help="List, rename or delete sessions.", invoke_without_command=True, epilog=EXIT_CODES)
 
 
 @app.callback()
@@ -41,10 +43,10 @@ def sessions(
             _print_rows(rows)
         return 0
 
-    raise typer.Exit(run_to_exit_code(work))
+    raise typer.Exit(run_async(work))
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def rename(
     context: typer.Context,
     session_id: Annotated[str, typer.Argument(metavar="ID")],
@@ -54,22 +56,29 @@ def rename(
     options: Options = context.find_root().obj
 
     async def work() -> int:
+        from ragforge.config.secrets import all_secrets
         from ragforge.domain.redact import Redactor
         from ragforge.session.library import close_library, find_session, open_library
 
+        words = " ".join(" ".join(title).split())
+        if not words:
+            raise UsageError("A title needs at least one word.")
         library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
         try:
             record = await find_session(library.store, session_id)
-            await library.store.sessions.rename(record.id, Redactor().text(" ".join(title)))
+            settings = library.loaded.settings
+            secrets = all_secrets(os.environ, endpoints=settings.endpoints, store_url=settings.store)
+            kept = Redactor(secrets).text(words)
+            await library.store.sessions.rename(record.id, kept)
         finally:
             await close_library(library)
-        typer.echo(f"{record.id} is now called {' '.join(title)!r}.")
+        typer.echo(f"{record.id} is now called {kept!r}.")
         return 0
 
-    raise typer.Exit(run_to_exit_code(work))
+    raise typer.Exit(run_async(work))
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def delete(
     context: typer.Context,
     session_id: Annotated[str, typer.Argument(metavar="ID")],
@@ -77,27 +86,49 @@ def delete(
 ) -> None:
     """Delete a session for good; asks, and says what goes."""
     options: Options = context.find_root().obj
+    found: list[str] = []
 
-    async def work() -> int:
-        from ragforge.session.library import close_library, delete_session, find_session, open_library
+    async def show() -> int:
+        from ragforge.session.library import close_library, find_session, open_library
 
         library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
         try:
             record = await find_session(library.store, session_id)
             would = await library.store.sessions.delete(record.id, dry_run=True)
-            typer.echo(
-                f"{record.title!r}: {would.turns} turns and {would.tool_calls} tool calls would go; "
-                f"{would.kept_turns} turns stay because another session shares them."
-            )
-            if not yes and not typer.confirm("Delete it for good?"):
-                return 1
-            await delete_session(library.store, library.local, record.id)
+        finally:
+            await close_library(library)
+        found.append(record.id)
+        shared = f"; {would.kept_turns} turns stay, another session shares them" if would.kept_turns else ""
+        typer.echo(
+            f"{record.title!r}: {would.turns} turns and {would.tool_calls} tool calls would go{shared}."
+        )
+        return 0
+
+    async def remove() -> int:
+        from ragforge.session.library import close_library, delete_session, open_library
+
+        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
+        try:
+            await delete_session(library.store, library.local, found[0])
         finally:
             await close_library(library)
         typer.echo("Deleted.")
         return 0
 
-    raise typer.Exit(run_to_exit_code(work))
+    run_async(show)
+    # Asked between the two: within the loop, Ctrl+C would not end the question.
+    if not (yes or _is_confirmed()):
+        raise typer.Exit(1)
+    raise typer.Exit(run_async(remove))
+
+
+def _is_confirmed() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("There is no terminal to ask in. Add --yes to delete the session without asking.")
+    try:
+        return typer.confirm("Delete it for good?")
+    except typer.Abort:
+        raise KeyboardInterrupt from None
 
 
 def _as_json(row: "SessionRow") -> dict[str, object]:

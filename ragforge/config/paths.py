@@ -7,6 +7,9 @@ from platformdirs import user_config_path, user_data_path
 
 from ragforge.domain.errors import UsageError
 
+FOLDER_VARIABLES = ("RAGFORGE_DATA_DIR", "RAGFORGE_CONFIG_DIR")
+"""Variables of ours that are no settings."""
+
 
 def data_dir(environ: Mapping[str, str]) -> Path:
     """The folder of conversations and this machine's own state: RAGFORGE_DATA_DIR, else the platform's."""

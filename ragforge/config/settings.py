@@ -29,9 +29,6 @@ from ragforge.domain.redact import hide_url_passwords
 
 __all__ = ["Loaded", "Row", "Settings", "Source", "SourceKind", "load_settings"]
 
-# Variables of ours that are no settings: they are read by `paths`.
-_FOLDER_VARIABLES = ("RAGFORGE_DATA_DIR", "RAGFORGE_CONFIG_DIR")
-
 
 class SourceKind(StrEnum):
     """Where a value comes from; later ones win."""
@@ -192,7 +189,7 @@ def _add_environment(merged: _Merge, environ: Mapping[str, str]) -> None:
         if environ.get(name):
             merged.add([(key.path, environ[name])], Source(SourceKind.ENVIRONMENT, name))
     ours = [name for name in environ if name.startswith("RAGFORGE_")]
-    merged.notices.extend(misspelt_variables(ours, [*variables, *_FOLDER_VARIABLES]))
+    merged.notices.extend(misspelt_variables(ours, [*variables, *paths.FOLDER_VARIABLES]))
 
 
 def _flatten(tree: Mapping[str, Any], prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

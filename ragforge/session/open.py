@@ -18,6 +18,7 @@ from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.session.history import came_to_nothing, read_messages
 from ragforge.session.library import open_library
+from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import keep_project
 from ragforge.session.state import Live, Session, Workspace
@@ -34,6 +35,8 @@ async def open_workspace(
     """All that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError."""
     library = await open_library(cwd=cwd, flags=flags, environ=environ)
     secrets = await _secrets(library.loaded.settings, environ)
+    redactor = Redactor(secrets)
+    start_log(environ, redactor)
     return Workspace(
         loaded=library.loaded,
         flags=flags,
@@ -45,7 +48,7 @@ async def open_workspace(
         store=library.store,
         blobs=SqliteBlobs(library.folder / "blobs.db"),
         local=library.local,
-        redactor=Redactor(secrets),
+        redactor=redactor,
         tools=find_tools(),
         jobs=Jobs(),
     )
@@ -56,11 +59,13 @@ async def reload_settings(workspace: Workspace) -> Workspace:
     place, environ = workspace.place, workspace.environ
     loaded = load_settings(cwd=place.cwd, flags=workspace.flags, environ=environ, project_root=place.root)
     secrets = await _secrets(loaded.settings, environ)
+    redactor = Redactor(secrets)
+    start_log(environ, redactor)
     return replace(
         workspace,
         loaded=loaded,
         child_env=child_env(environ, endpoints=loaded.settings.endpoints, secrets=secrets),
-        redactor=Redactor(secrets),
+        redactor=redactor,
     )
 
 
@@ -145,7 +150,7 @@ async def resume_session(
         claim=claim,
         read_only=read_only,
         rules=tuple(await workspace.local.rules(workspace.project.id)),
-        queue=await workspace.local.queue(record.id),
+        queue=[] if read_only else await workspace.local.queue(record.id),
         messages=await read_messages(workspace.store, record.head),
     )
     live.usage = sum((row.usage for row in usage), Usage())

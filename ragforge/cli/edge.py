@@ -1,0 +1,66 @@
+"""Where everything ends: errors become a sentence and an exit code, never a traceback."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from ragforge.domain.errors import RagforgeError
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+def to_exit_code(run: Callable[[], int]) -> int:
+    """Run to its exit code, whatever happens."""
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code
+    except RagforgeError as error:
+        tell(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()  # the reader has what it wanted, as `head` does
+        return FAILED
+    except UnicodeEncodeError as error:
+        tell(f"The output cannot be written as {error.encoding}. Set PYTHONIOENCODING=utf-8.")
+        return FAILED
+    except OSError as error:
+        _drop_output()
+        _log(error)
+        tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
+        return FAILED
+    except Exception as error:
+        _log(error)
+        tell(f"Stopped unexpectedly ({type(error).__name__}: {error}). What was said is kept. {_where()}")
+        return FAILED
+
+
+def tell(text: str) -> None:
+    """A line for the person, where it does not mix with the answer."""
+    sys.stderr.write(f"ragforge: {text}\n")
+
+
+def _drop_output() -> None:
+    """Let what could not be written go, or Python complains again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _log(error: BaseException) -> None:
+    # Imported here, as below: most runs end well.
+    import logging
+
+    from ragforge.session.logs import start_log
+
+    start_log(os.environ)
+    logging.getLogger(__name__).error("Stopped unexpectedly", exc_info=error)
+
+
+def _where() -> str:
+    from ragforge.config.paths import log_file
+
+    return f"More is in {log_file(os.environ)}."

@@ -1,0 +1,89 @@
+"""The log file: what went wrong and is not for the screen. No secret reaches it, and nothing the terminal."""
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # loaded with the first line: most runs have nothing to log
+    from logging.handlers import RotatingFileHandler
+
+    from ragforge.domain.redact import Redactor
+
+LOG_BYTES_MAX = 1_000_000
+LOG_FILES_KEPT = 2
+_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+
+
+def start_log(environ: Mapping[str, str], redactor: "Redactor | None" = None) -> None:
+    """Let every warning and error of this process, and of the libraries in it, go to the log file.
+
+    Called again with a redactor, as soon as it is known, it is used from then on. Until then the
+    environment's secrets are taken out. The file is made with its first line.
+    """
+    root = logging.getLogger()
+    ours = next((handler for handler in root.handlers if isinstance(handler, LogFile)), None)
+    if ours is None:
+        ours = LogFile(environ)
+        root.addHandler(ours)
+        logging.captureWarnings(True)
+    ours.redactor = redactor or ours.redactor
+
+
+class LogFile(logging.Handler):
+    """Writes redacted lines to a file that is rotated. One that cannot be written is done without."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        super().__init__(logging.WARNING)
+        self._environ = environ
+        self._file: RotatingFileHandler | None = None
+        self.redactor: Redactor | None = None
+        self.setFormatter(logging.Formatter(_FORMAT))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record, its traceback included, without secrets."""
+        try:
+            if self.redactor is None:
+                self.redactor = _redactor_of(self._environ)
+            text = self.redactor.text(self.format(record))
+            if self._file is None:
+                self._file = _open(self._environ)
+            self._file.emit(logging.makeLogRecord({"msg": text}))
+        except Exception:
+            # Logging must never be what fails, and the terminal belongs to the interface.
+            return
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+def _redactor_of(environ: Mapping[str, str]) -> "Redactor":
+    """Takes out what children may not see of the environment, which needs no keyring to know."""
+    from ragforge.config.secrets import child_env
+    from ragforge.domain.redact import Redactor
+
+    return Redactor(set(environ.values()) - set(child_env(environ).values()))
+
+
+def _open(environ: Mapping[str, str]) -> "RotatingFileHandler":
+    from io import FileIO, TextIOWrapper
+    from logging.handlers import RotatingFileHandler
+
+    from ragforge.config.paths import log_file, make_private
+
+    class PrivateFile(RotatingFileHandler):
+        def _open(self) -> TextIOWrapper:
+            opened = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            return TextIOWrapper(FileIO(opened, "a"), encoding=self.encoding, errors=self.errors)
+
+        def handleError(self, record: logging.LogRecord) -> None:
+            """Say nothing: the standard way prints a traceback to the terminal."""
+
+    path = log_file(environ)
+    make_private(path.parent)
+    return PrivateFile(
+        path, maxBytes=LOG_BYTES_MAX, backupCount=LOG_FILES_KEPT, encoding="utf-8", errors="backslashreplace"
+    )
