@@ -8,7 +8,7 @@ from pathlib import Path
 from ragforge.config.paths import data_dir, make_private
 from ragforge.config.project import Place, find_project
 from ragforge.config.settings import Loaded, load_settings
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.project import Identified, identify_project
@@ -42,7 +42,10 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
     """What is kept, for this folder. Raises UsageError (a wrong setting) or StoreError."""
     place = find_project(cwd, identify=False)
     loaded = load_settings(cwd=cwd, flags=flags, environ=environ, project_root=place.root)
-    folder = make_private(data_dir(environ))
+    try:
+        folder = make_private(data_dir(environ))
+    except UsageError as error:
+        raise StoreUnavailable(str(error)) from error
     async with AsyncExitStack() as opened:
         store = await open_store(loaded.settings.store, lock_dir=folder / "locks")
         opened.push_async_callback(store.close)
