@@ -5,17 +5,44 @@ from typing import Any, ClassVar
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.message import Message
 from textual.pilot import Pilot
 
 from ragforge.tui import keys
+from ragforge.tui.widgets.completion import Completion
 from ragforge.tui.widgets.prompt import Prompt
-from ragforge.tui.widgets.prompt_area import PromptArea
+from ragforge.tui.widgets.queue_list import QueueList
 from tests.tui.waiting import until
 
 
+class PromptArea(Vertical):
+    """The queue, the list and the prompt, as the chat has them."""
+
+    DEFAULT_CSS = "PromptArea { height: auto; }"
+
+    def __init__(self, *, commands: Any = None, files: Any = None, **options: Any) -> None:
+        super().__init__()
+        self.queue_list = QueueList()
+        self.completion = Completion(commands=commands, files=files)
+        self.prompt = Prompt(completion=self.completion, **options)
+
+    def compose(self) -> ComposeResult:
+        yield self.queue_list
+        yield self.completion
+        yield self.prompt
+
+    def show_queue(self, texts: list[str]) -> None:
+        self.queue_list.show(texts)
+        self.prompt.queued = len(texts)
+
+    def on_completion_clicked(self, event: Completion.Clicked) -> None:
+        self.prompt.take(event.choice)
+        self.prompt.focus()
+
+
 class PromptApp(App[None]):
-    """Shows a prompt area and notes its messages."""
+    """Shows a prompt with what belongs to it, and notes its messages."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [

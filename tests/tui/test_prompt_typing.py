@@ -1,5 +1,8 @@
 """Typing, sending, clearing and the history."""
 
+from textual import events
+
+from ragforge.tui import keys
 from ragforge.tui.widgets.history import ListHistory
 from ragforge.tui.widgets.prompt import Prompt
 from tests.tui.prompt_app import PromptApp
@@ -179,15 +182,13 @@ async def test_a_changed_draft_is_told_whole():
 
 
 async def test_the_users_keys_take_the_place_of_ours():
-    bound = {"submit": ("ctrl+s",), "newline": ("enter",)}
-    from ragforge.tui import keys
-
-    app = PromptApp(bound={**keys.bindings(), **bound})
+    app = PromptApp()
     async with app.run_test() as pilot:
+        app.prompt.use(bound=keys.bindings({"submit": "f2", "newline": "enter"}), env={})
         await pilot.press("a")
         await press_enter(pilot)
         await until(pilot, lambda: app.prompt.text == "a\n")
-        await pilot.press("b", "ctrl+s")
+        await pilot.press("b", "f2")
         await until(pilot, lambda: app.sent == ["a\nb"])
 
 
@@ -199,8 +200,6 @@ async def test_alt_and_a_letter_types_nothing():
 
 
 async def test_joined_emoji_are_typed_whole():
-    from textual import events
-
     app = PromptApp()
     async with app.run_test() as pilot:
         for char in "👩\u200d🚀":

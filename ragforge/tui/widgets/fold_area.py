@@ -1,4 +1,4 @@
-"""A text area in which long pastes stand folded, each as one thing: the cursor steps over it."""
+"""A text area that grows, and in which long pastes stand folded: the cursor steps over each as one thing."""
 
 from typing import Any, cast
 
@@ -7,13 +7,29 @@ from rich.text import Text
 from textual import getters
 from textual.app import App
 from textual.document._document import EditResult, Location
+from textual.screen import Screen
 from textual.widgets import TextArea
 
 from ragforge.tui.widgets.paste import Folds, snapped
 
+LINES_MAX = 10
+BORDER_LINES = 2
+
 
 class FoldArea(TextArea, inherit_bindings=False):
     """A text area with folded pastes. `text` has their words, `whole` what they stand for."""
+
+    DEFAULT_CSS = """
+    FoldArea {
+        height: auto;
+        min-height: 3;
+        border: round $border-blurred;
+        background: transparent;
+        padding: 0 1;
+        border-title-style: bold;
+        &:focus { border: round $border; }
+    }
+    """
 
     # Textual leaves the app's result type unknown.
     app = getters.app(cast("type[App[Any]]", App))
@@ -31,6 +47,18 @@ class FoldArea(TextArea, inherit_bindings=False):
         self.match_cursor_bracket = False
         self.deleted = ""
         """What the last deletion took."""
+
+    def on_mount(self) -> None:
+        """Follow the size of the screen."""
+        # Textual leaves the signal's type open.
+        cast("Any", self.screen).screen_layout_refresh_signal.subscribe(self, self._fit)
+
+    def _fit(self, screen: Screen[object]) -> None:
+        """Grow to ten lines; in a low terminal what is above keeps half of the screen."""
+        height = BORDER_LINES + max(1, min(LINES_MAX, screen.size.height // 2 - BORDER_LINES))
+        now = self.styles.max_height
+        if now is None or now.value != height:
+            self.styles.max_height = height
 
     @property
     def whole(self) -> str:
@@ -50,6 +78,13 @@ class FoldArea(TextArea, inherit_bindings=False):
         row, column = self.cursor_location
         start = (row, max(0, column - characters))
         return self.delete(start, (row, column), maintain_selection_offset=False).replaced_text
+
+    def take_selection(self) -> str:
+        """What is selected here, else on the screen; nothing is selected afterwards."""
+        selected = self.folds.unfold(self.selected_text) or self.screen.get_selected_text() or ""
+        self.screen.clear_selection()
+        self.move_cursor(self.cursor_location)
+        return selected
 
     def unfold_at_cursor(self) -> bool:
         """Open the folded paste that the cursor touches; whether there was one."""

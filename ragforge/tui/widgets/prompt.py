@@ -4,14 +4,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.document._document import Location
 from textual.message import Message
-from textual.screen import Screen
 
 from ragforge.tui import clipboard, editor, keys
 from ragforge.tui.widgets.completion import Choice, Completion, Kind
@@ -20,18 +19,11 @@ from ragforge.tui.widgets.paste import Folds, cleaned
 from ragforge.tui.widgets.recall_area import RecallArea
 
 QUIT_TWICE_S = 2.0
-LINES_MAX = 10
 PLACEHOLDER = "Message, /command, @file, !shell"
 SEARCH_PLACEHOLDER = "Words of a message sent before"
 
-_NAMED_OTHERWISE = {
-    "select_left": "cursor_left(True)",
-    "select_right": "cursor_right(True)",
-    "select_word_left": "cursor_word_left(True)",
-    "select_word_right": "cursor_word_right(True)",
-    "select_line_start": "cursor_line_start(True)",
-    "select_line_end": "cursor_line_end(True)",
-}
+_SELECTING = ("left", "right", "word_left", "word_right", "line_start", "line_end")
+_NAMED_OTHERWISE = {f"select_{where}": f"cursor_{where}(True)" for where in _SELECTING}
 _KILLS = ("delete_to_start_of_line", "delete_to_end_of_line", "delete_word_left", "delete_word_right")
 
 
@@ -45,19 +37,7 @@ class Aside:
 
 
 class Prompt(RecallArea, inherit_bindings=False):
-    """The input of the chat: grows from one line to ten."""
-
-    DEFAULT_CSS = """
-    Prompt {
-        height: auto;
-        min-height: 3;
-        border: round $border-blurred;
-        background: transparent;
-        padding: 0 1;
-        border-title-style: bold;
-        &:focus { border: round $border; }
-    }
-    """
+    """The input of the chat."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
@@ -119,14 +99,15 @@ class Prompt(RecallArea, inherit_bindings=False):
     def on_mount(self) -> None:
         """Make every new-line key arrive as one."""
         keys.teach_terminal_keys()
-        # Textual leaves the signal's type open.
-        cast("Any", self.screen).screen_layout_refresh_signal.subscribe(self, self._fit_screen)
 
-    def _fit_screen(self, screen: Screen[object]) -> None:
-        """In a low terminal the conversation keeps half of the lines."""
-        lines = max(1, min(LINES_MAX, screen.size.height // 2 - 2))
-        if self.styles.max_height is None or self.styles.max_height.value != lines + 2:
-            self.styles.max_height = lines + 2
+    def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
+        """Let these keys hold, as `keys.bindings` returns them."""
+        self._actions = keys.in_place(keys.Where.PROMPT, bound)
+
+    def use(self, *, bound: Mapping[str, tuple[str, ...]], env: Mapping[str, str]) -> None:
+        """Take keys and environment from settings that were read after the first frame."""
+        self._actions = keys.in_place(keys.Where.PROMPT, bound)
+        self._env = env
 
     @property
     def draft(self) -> str:
@@ -197,7 +178,7 @@ class Prompt(RecallArea, inherit_bindings=False):
     def action_submit(self) -> None:
         """Take the line of the list, where it completes something; else send."""
         choice = self._completion.chosen
-        if choice is None or self._take(choice):
+        if choice is None or self.take(choice):
             self._send()
 
     def _send(self) -> None:
@@ -273,13 +254,9 @@ class Prompt(RecallArea, inherit_bindings=False):
         self.post_message(events.Paste(self.app.clipboard))
 
     def _copy_selection(self) -> bool:
-        selected = self.folds.unfold(self.selected_text) or self.screen.get_selected_text()
-        if not selected:
-            return False
-        self.post_message(self.Noticed(clipboard.copy(selected, self.app, env=self._env)))
-        self.screen.clear_selection()
-        self.move_cursor(self.cursor_location)
-        return True
+        if selected := self.take_selection():
+            self.post_message(self.Noticed(clipboard.copy(selected, self.app, env=self._env)))
+        return bool(selected)
 
     # The messages of before
 
@@ -342,11 +319,7 @@ class Prompt(RecallArea, inherit_bindings=False):
                 self.post_message(self.TakeBack(last=False))
             raise SkipAction()
 
-    def take(self, choice: Choice) -> None:
-        """Put a line of the list into the text, without sending."""
-        self._take(choice)
-
-    def _take(self, choice: Choice) -> bool:
+    def take(self, choice: Choice) -> bool:
         """Put the line into the text; whether nothing is missing, so that Enter sends it."""
         if self._searching:
             self._leave_aside()

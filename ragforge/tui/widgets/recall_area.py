@@ -54,7 +54,8 @@ class RecallArea(PasteArea, inherit_bindings=False):
 
     def jump_to(self, entry: str) -> None:
         """Show an entry, as if one had walked to it."""
-        self._walk.jump(list(self.sent.entries()).index(entry) + 1, draft=self.text)
+        entries = list(self.sent.entries())
+        self._walk.jump(entries.index(entry) + 1 if entry in entries else 1, draft=self.text)
         self._show(entry)
 
     def remember(self, *texts: str) -> None:
