@@ -9,12 +9,15 @@ from hypothesis import settings
 settings.register_profile("ragforge", deadline=None)
 settings.load_profile("ragforge")
 
-SCRUBBED = ("GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "RAGFORGE_", "NO_COLOR", "COLORFGBG")
+SCRUBBED = (
+    *("GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "RAGFORGE_", "SSL_CERT_"),
+    *("NO_COLOR", "COLORFGBG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"),
+)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_environment() -> None:
     """No keys and settings from outside, no keyring, no proxy."""
-    for name in [name for name in os.environ if name.startswith(SCRUBBED)]:
+    for name in [name for name in os.environ if name.upper().startswith(SCRUBBED)]:
         del os.environ[name]
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"

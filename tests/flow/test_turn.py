@@ -179,12 +179,14 @@ async def test_an_interrupted_turn_without_output_is_passed_over_by_the_next(
     async with aclosing(submit(session, (TextPart("second"),), Person().approve)) as events:
         async for event in events:
             if isinstance(event, StepStarted):
+                await gemini.wait_for_requests(2, action="streamGenerateContent")
                 stopping = asyncio.create_task(interrupt(session))
             if isinstance(event, TurnEnded):
                 assert event.came_to_nothing
     await stopping
     third = ended(await say(session, "second, better"))
     assert third.parent == first.id
+    assert third.assistant == "third answer"
     assert "second'" not in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
 
 
