@@ -249,6 +249,19 @@ async def test_thoughts_are_folded_and_open() -> None:
         await until(pilot, lambda: "Hmm, quotes." not in app.text())
 
 
+async def test_a_line_said_while_it_thinks_does_not_keep_it_thinking() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ThoughtDelta("Hmm."))
+        app.transcript.say("Copied.")
+        app.clock.now_s += 3
+        app.transcript.show(TextDelta("Done."))
+        app.transcript.show(TurnEnded(turn(status=TurnStatus.FINISHED)))
+        await until(pilot, lambda: "▸ thought for 3 s" in app.text())
+        assert "thinking" not in app.text()
+
+
 async def test_an_interrupted_turn_keeps_what_had_arrived_and_says_so() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:

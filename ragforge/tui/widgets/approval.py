@@ -113,7 +113,7 @@ class ApprovalPanel(Widget):
             case ToolApproval(tool=tool, summary=summary, detail=detail, reason=reason):
                 yield PlainText(f"{tool}  {summary}", classes="approval-what")
                 yield PlainText(f"asks because: {reason}", classes="approval-why")
-                if detail.strip():
+                if detail.strip() not in {"", summary.strip()}:
                     yield VerticalScroll(_detail(detail), classes="approval-detail", can_focus=False)
                     lines = detail.rstrip("\n").count("\n") + 1
                     if lines > _DETAIL_LINES_FIT:

@@ -135,6 +135,8 @@ class Transcript(Widget):
             self._turns.append(TurnRecord(None))
         record = self._live or self._turns.records[-1]
         record.entries.append(entry)
+        if not self._turns.follow_at_end():
+            self._new_below.display = True
         if view := self._turns.view_of(record):
             view.sync(now_s=None, changed=frozenset())
 

@@ -160,9 +160,9 @@ class TurnRecord:
         return self._add(Thought(text, started_s=now_s))
 
     def _end_thought(self, now_s: float) -> None:
-        last = self.entries[-1] if self.entries else None
-        if isinstance(last, Thought) and last.started_s is not None and last.seconds is None:
-            last.seconds = now_s - last.started_s
+        for entry in self.entries:  # not only the last: a notice may have come between
+            if isinstance(entry, Thought) and entry.started_s is not None and entry.seconds is None:
+                entry.seconds = now_s - entry.started_s
 
     def _called(self, call_id: str) -> Called | None:
         found = (e for e in reversed(self.entries) if isinstance(e, Called) and e.call_id == call_id)
