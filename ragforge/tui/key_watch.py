@@ -17,7 +17,7 @@ KeyTaker: TypeAlias = Callable[[events.Key | events.Paste], bool]
 class KeyWatch(App[Result]):
     """An app that knows when a key was last pressed, and lets a question take its answers.
 
-    The decision falls here, in the order of the keys: with focus moved to and fro, keys that were typed
+    The decision falls here, in the order of the keys: with a focus that moves, keys that were typed
     quickly would overtake each other.
     """
 

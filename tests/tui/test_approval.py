@@ -248,8 +248,9 @@ async def test_a_click_answers_once_it_is_armed() -> None:
 @pytest.mark.parametrize("size", [(100, 30), (80, 24), (40, 20)])
 async def test_the_answers_stay_on_the_screen_however_long_the_detail(size: tuple[int, int]) -> None:
     app = ChatApp()
+    long = "x" * 5000
     detail = "\n".join(f"echo {n} [bold] \x1b[2J" for n in range(500)) + "\nrm -rf /"
-    request = ToolApproval("c", "shell", {}, "echo …", detail, "not read-only", (Rule("shell", "rm"),))
+    request = ToolApproval("c", "shell", {}, long, detail, "not read-only", (Rule("shell", "rm"),))
     async with app.run_test(size=size) as pilot:
         task = await asked(app, pilot, request)
         await until(pilot, lambda: "4 no, and tell the model why" in words(app))

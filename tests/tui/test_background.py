@@ -29,7 +29,7 @@ def read_until(process: ptyprocess.PtyProcess, ending: bytes) -> bytes:
         (b"\x1b]11;rgb:1515/1717/1b1b\x1b\\\x1b[?62;4c", b"told True b''"),
         (b"\x1b]11;rgb:fbfb/fbfb/f9f9\x07\x1b[?1;2c", b"told False b''"),
         (b"\x1b[?62c", b"told None b''"),
-        (b"hel\x1b]11;rgb:00/00/00\x07lo\x1b[?62c", b"told True b'hello'"),
+        (b"ab\x1b]11;rgb:00/00/00\x07cd\x1b[?62c", b"told True b'abcd'"),
     ],
 )
 def test_the_terminal_answers_and_what_was_typed_meanwhile_is_kept(answer: bytes, told: bytes) -> None:

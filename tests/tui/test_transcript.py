@@ -81,7 +81,7 @@ async def test_the_answer_is_drawn_as_markdown_while_it_streams() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:
         app.transcript.show(TurnStarted(turn()))
-        for piece in ("It **spl", "its** at spa", "ces.\n", "\n- fir", "st\n- sec", "ond\n"):
+        for piece in ("It **spl", "its** at spa", "ces.\n", "\n- fir", "st\n- s", "econd\n"):
             app.transcript.show(TextDelta(piece))
             await pilot.pause()
         await until(pilot, lambda: "second" in app.screen_text())

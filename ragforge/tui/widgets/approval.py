@@ -30,6 +30,7 @@ from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.diff_view import DiffView
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.printable import cut_line, one_line
 from ragforge.tui.widgets.text_rows import TextRows
 from ragforge.tui.widgets.tool_words import counted
 
@@ -37,6 +38,8 @@ QUIET_S = 0.5
 """How long no key must have been pressed before the panel takes one."""
 _DETAIL_LINES_FIT = 8
 _DETAIL_ROWS_MIN = 3
+_TITLE_CHARS_MAX = 120
+"""Longer ones would push the answers off the screen; the detail has the whole."""
 _ROWS_FOR_THE_REST = 10
 """Border and margins of the panel, the prompt, the status line, and the end of the conversation."""
 _SCROLLS = {"pageup": -1, "pagedown": 1}
@@ -111,9 +114,10 @@ class ApprovalPanel(Widget):
         """What is asked and why, the whole of it, the answers, a hint."""
         match self.request:
             case ToolApproval(tool=tool, summary=summary, detail=detail, reason=reason):
-                yield PlainText(f"{tool}  {summary}", classes="approval-what")
+                title = cut_line(one_line(summary), _TITLE_CHARS_MAX)
+                yield PlainText(f"{tool}  {title}", classes="approval-what")
                 yield PlainText(f"asks because: {reason}", classes="approval-why")
-                if detail.strip() not in {"", summary.strip()}:
+                if detail.strip() not in {"", title}:
                     yield VerticalScroll(_detail(detail), classes="approval-detail", can_focus=False)
                     lines = detail.rstrip("\n").count("\n") + 1
                     if lines > _DETAIL_LINES_FIT:
