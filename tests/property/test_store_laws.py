@@ -71,22 +71,23 @@ class StoreLaws(RuleBasedStateMachine):
         self.known[session.id], self.heads[session.id] = session, None
         return session.id
 
-    @rule(target=sessions, source=sessions, data=st.data())
-    def fork(self, source: str, data: st.DataObject) -> str:
-        head = data.draw(st.sampled_from([None, *self.turns]))
-        session = a_session(self.project.id, head=head, forked_from=source)
+    @precondition(lambda self: self.turns)
+    @rule(target=sessions, data=st.data())
+    def fork(self, data: st.DataObject) -> str:
+        head = data.draw(st.sampled_from([*self.turns]))
+        session = a_session(self.project.id, head=head, forked_from=self.turns[head].session_id)
         self.run(self.store.sessions.add(session))
         self.known[session.id], self.heads[session.id] = session, head
         return session.id
 
-    @rule(session=sessions, text=WORDS, again=st.booleans())
-    def start(self, session: str, text: str, again: bool) -> None:
-        head = self.heads[session]
-        turn = a_turn(self.known[session], text, parent=self.turns[head] if head else None)
-        self.run(self.store.turns.start(turn))
-        self.turns[turn.id], self.heads[session] = turn, turn.id
-        if again:
-            self.run(self.store.turns.start(turn))
+    @rule(session=sessions, texts=st.lists(WORDS, min_size=1, max_size=4), again=st.booleans())
+    def start(self, session: str, texts: list[str], again: bool) -> None:
+        for text in texts:
+            head = self.heads[session]
+            turn = a_turn(self.known[session], text, parent=self.turns[head] if head else None)
+            for _ in range(1 + again):
+                self.run(self.store.turns.start(turn))
+            self.turns[turn.id], self.heads[session] = turn, turn.id
 
     @precondition(lambda self: self.turns)
     @rule(data=st.data(), result=WORDS, again=st.booleans())

@@ -89,6 +89,14 @@ class Database:
             self._writer.run(lambda connection: _in_transaction(connection, job, begin="BEGIN IMMEDIATE"))
         )
 
+    async def read_afresh(self, job: Callable[[Connection], T]) -> T:
+        """What the job returns, on a connection of its own that knows nothing yet."""
+        lane = _Lane(self.path, query_only=True)
+        try:
+            return await lane.run(lambda connection: _in_transaction(connection, job))
+        finally:
+            await lane.close()
+
     async def close(self) -> None:
         """Finish what is queued and release the file."""
         await self._reader.close()
