@@ -115,9 +115,11 @@ class ApprovalPanel(Widget):
         match self.request:
             case ToolApproval(tool=tool, summary=summary, detail=detail, reason=reason):
                 title = cut_line(one_line(summary), _TITLE_CHARS_MAX)
-                yield PlainText(f"{tool}  {title}", classes="approval-what")
+                has_detail = detail.strip() not in {"", title}
+                what = "approval-what -one-row" if has_detail else "approval-what"
+                yield PlainText(f"{tool}  {title}", classes=what)
                 yield PlainText(f"asks because: {reason}", classes="approval-why")
-                if detail.strip() not in {"", title}:
+                if has_detail:
                     yield VerticalScroll(_detail(detail), classes="approval-detail", can_focus=False)
                     lines = detail.rstrip("\n").count("\n") + 1
                     if lines > _DETAIL_LINES_FIT:
