@@ -1,5 +1,6 @@
 """Checking one key or value, with errors that say what is allowed."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,8 @@ def find_key(path: KeyPath, *, where: str) -> Key:
     if path[0] == "endpoints" and len(path) == 3:
         _check_endpoint_name(path[1], where=where)
         found = KEYS.get((path[0], ANY_NAME, path[2]))
+    elif path[0] == "keys" and len(path) == 2 and re.fullmatch("[a-z][a-z0-9_]*", path[1]):
+        found = KEYS[path[0], ANY_NAME]
     else:
         found = KEYS.get(path) if ANY_NAME not in path else None
     if found:

@@ -40,6 +40,7 @@ StoreUrl = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9+]*://[^\s].*\Z", max_leng
 BaseUrl = Annotated[str, Meta(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?\Z", max_length=2000)]
 VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", max_length=200)]
 EndpointName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]*\Z", max_length=40)]
+ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
 Tokens = Annotated[int, Meta(ge=1000, le=100_000_000)]
 Seconds = Annotated[float, Meta(ge=1, le=86_400)]
 
@@ -207,11 +208,22 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     stream: StreamSettings = StreamSettings()
     history: HistorySettings = HistorySettings()
     endpoints: dict[EndpointName, Endpoint] = msgspec.field(default_factory=lambda: dict(BUILT_IN_ENDPOINTS))
+    # Which actions and keys there are is the interface's to say; it checks them when it opens.
+    keys: dict[
+        ActionName,
+        Annotated[
+            Annotated[str, Meta(max_length=200)],
+            About(
+                "The keys of an action of the terminal interface instead of its own; empty takes them away.",
+                "keys with commas between them, such as ctrl+e, f2",
+            ),
+        ],
+    ] = msgspec.field(default_factory=dict[str, str])
 
 
 KeyPath = tuple[str, ...]
 ANY_NAME = "<name>"
-"""Stands in a key for the name of an endpoint."""
+"""Stands in a key for a name that the user chooses: an endpoint's, or that of a key's action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +240,7 @@ class Key:
 
     @property
     def env(self) -> str | None:
-        """The variable that sets it, like RAGFORGE_TURN_STEPS_MAX; None for endpoints."""
+        """The variable that sets it, like RAGFORGE_TURN_STEPS_MAX; None for endpoints and keys."""
         return None if ANY_NAME in self.path else "RAGFORGE_" + "_".join(self.path).upper()
 
 
@@ -239,8 +251,8 @@ def _keys(struct: type[Struct], prefix: KeyPath = ()) -> Iterator[Key]:
         hint = hints[field.name]
         path = (*prefix, field.name)
         if get_origin(hint) is dict:
-            yield from _keys(Endpoint, (*path, ANY_NAME))
-        elif isinstance(hint, type) and issubclass(hint, Struct):
+            path, hint = (*path, ANY_NAME), get_args(hint)[1]
+        if isinstance(hint, type) and issubclass(hint, Struct):
             yield from _keys(hint, path)
         else:
             about = next(item for item in get_args(hint) if isinstance(item, About))

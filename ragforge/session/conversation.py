@@ -27,6 +27,8 @@ from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Deleted, SessionRow
 
 SESSIONS_LISTED_MAX = 500
+LOOKED_BACK = 10
+"""Turns among which the last answer is looked for: the newest may have come to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,19 +253,24 @@ class Conversation:
 
     async def last_answer(self) -> str:
         """The newest answer, for the terminal that is left behind."""
-        newest = await self.workspace.store.turns.path(self.session.live.record.head, limit=1)
-        return newest[0].assistant if newest else ""
+        newest = await self.workspace.store.turns.path(self.session.live.record.head, limit=LOOKED_BACK)
+        return next((turn.assistant for turn in reversed(newest) if turn.assistant), "")
 
     @property
     def resume_command(self) -> str:
         """The exact command that comes back here; empty for a session in which nothing was said."""
         return f"ragforge -r {self.session.id}" if self.session.live.stored else ""
 
-    async def close(self) -> None:
-        """Interrupt what runs, keep its end, and release everything. A pending approval stays pending."""
+    async def close(self) -> str:
+        """The last answer, when what runs was interrupted, its end kept, and everything released.
+
+        A pending approval stays pending.
+        """
         self.session.live.closing = True
         await turn.interrupt(self.session)
         try:
+            answer = await self.last_answer()
             await close_session(self.session)
         finally:
             await close_workspace(self.workspace)
+        return answer

@@ -118,8 +118,7 @@ async def store_session(session: Session, *, first_words: Parts) -> None:
     title = words if len(words) <= TITLE_CHARS_MAX else words[: TITLE_CHARS_MAX - 1] + "…"
     session.change(title=live.record.title or session.workspace.redactor.text(title))
     workspace = session.workspace
-    if await workspace.local.project_at(workspace.place.root) != workspace.project.id:
-        await keep_project(workspace.store, workspace.local, workspace.place, workspace.project)
+    await keep_project(workspace.store, workspace.project)
     await workspace.store.sessions.add(live.record)
     live.claim = await workspace.store.sessions.claim(session.id)
     live.stored = True

@@ -1,5 +1,7 @@
 """Messages that wait while a turn runs. They are kept on disk as they come."""
 
+from collections.abc import Sequence
+
 from ragforge.domain.messages import Parts
 from ragforge.session.state import Session
 
@@ -24,6 +26,12 @@ async def take_all(session: Session) -> Parts:
     waiting, session.live.queue = session.live.queue, []
     await _keep(session)
     return tuple(part for parts in waiting for part in parts)
+
+
+async def remove(session: Session, sent: Sequence[Parts]) -> None:
+    """Take these out; what came meanwhile goes on waiting."""
+    session.live.queue = [parts for parts in session.live.queue if not any(parts is one for one in sent)]
+    await _keep(session)
 
 
 async def _keep(session: Session) -> None:

@@ -114,8 +114,7 @@ async def _run_all(
     try:
         status = await _run_one(session, begin, approve, events, limits)
         while status in GOES_ON and session.live.queue:
-            waiting = await queue.take_all(session)
-            status = await _run_one(session, _begin(session, waiting), approve, events, limits)
+            status = await _run_one(session, _begin_queued(session), approve, events, limits)
     finally:
         await events.end()
 
@@ -167,6 +166,14 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     live.messages = messages
     own = [*messages, UserMessage(kept)]
     return _Run(turn, Progress(turn.id, own), before=messages)
+
+
+async def _begin_queued(session: Session) -> _Run:
+    """Keep all that waits as one message, and only then take it from the queue."""
+    waiting = list(session.live.queue)
+    run = await _begin(session, tuple(part for parts in waiting for part in parts))
+    await queue.remove(session, waiting)
+    return run
 
 
 async def _parent(session: Session) -> tuple[Turn | None, list[Message]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
+from textual.worker import WorkerFailed
 
 from ragforge.tui import clipboard
 from ragforge.tui.key_watch import KeyWatch
@@ -74,6 +75,8 @@ class RagforgeApp(KeyWatch[Leaving]):
     def _fatal_error(self) -> None:
         """Leave without Textual's traceback, which shows variables: there are keys among them."""
         error = self._exception
+        if isinstance(error, WorkerFailed):
+            error = error.error
         log.error("The interface stopped unexpectedly", exc_info=error)
         command = self._chat.resume_command if self._chat else ""
         words = f"{type(error).__name__}: {error}" if error else "unknown"

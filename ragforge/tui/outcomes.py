@@ -1,38 +1,42 @@
-"""What the chat does with a command's outcome, a session that comes to the front, and a `!command`."""
+"""What the chat does with a command's outcome, and with a session that comes to the front."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-import subprocess
 from typing import TYPE_CHECKING, assert_never
 
-from textual.app import SuspendNotSupported
-
-from ragforge.domain.errors import SessionBusy
-from ragforge.tui import clipboard, keys
+from ragforge.config.project import git_branch
+from ragforge.domain.errors import SessionBusy, UsageError
+from ragforge.tui import clipboard, keys, terminal
+from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.opening import Leaving, Opened
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.theme import theme_name
 from ragforge.tui.typed import app_of
+from ragforge.tui.widgets.approval import ApprovalDock
+from ragforge.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:  # loaded after the first frame; and the chat imports this module
     from ragforge.session.commands.base import Outcome
-    from ragforge.session.conversation import Conversation
+    from ragforge.session.conversation import Conversation, Shown
     from ragforge.tui.screens.chat import ChatScreen
+
+START_LISTED = "Type a message for a new session, or choose one below. /help shows commands and keys."
+START_EMPTY = "Ask for something, or type /help for commands and keys."
 
 
 async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
     """Do what the command says. Runs in a worker, so it may wait for screens."""
     from ragforge.session.commands import base
 
-    conversation = _conversation(chat)
+    conversation = chat.ready()
     match outcome:
         case base.Tell(text):
-            chat.tell(f"{text}\n\n{_keys_table()}" if name == "help" else text)
+            chat.tell(f"{text}\n\n{_keys_table(conversation)}" if name == "help" else text)
         case base.Open(screen, args):
             await _open_screen(chat, screen, args)
         case base.Confirm(question, then):
-            if await app_of(chat).push_screen_wait(ConfirmScreen(question)):
+            if await confirmed(chat, question):
                 command, _, args = then.partition(" ")
                 await carry_out(chat, command, await conversation.run(command, args))
         case base.Copy(text, what):
@@ -51,13 +55,22 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
             assert_never(outcome)
 
 
+async def confirmed(chat: ChatScreen, question: str, *, detail: str = "") -> bool:
+    """The person's yes or no. What was being typed when the question came up goes on in the prompt."""
+    screen = ConfirmScreen(question, detail=detail)
+    answer = await app_of(chat).push_screen_wait(screen)
+    if screen.typed_meanwhile:
+        chat.prompt.set_draft(chat.prompt.draft + screen.typed_meanwhile)
+    return answer
+
+
 async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
     from ragforge.session.commands.base import ScreenName
     from ragforge.tui.screens.model import ModelScreen
     from ragforge.tui.screens.search import SearchScreen
     from ragforge.tui.screens.sessions import SessionsScreen
 
-    conversation = _conversation(chat)
+    conversation = chat.ready()
     match ScreenName(name):
         case ScreenName.SESSIONS:
             chosen = await app_of(chat).push_screen_wait(SessionsScreen(conversation, args))
@@ -73,11 +86,14 @@ async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
                 chat.say(told)
 
 
-async def front(chat: ChatScreen, opened: Opened) -> None:
-    """Bring to the front what was asked for. Runs in a worker, so it may ask."""
+async def front(chat: ChatScreen, opened: Opened, *, first: bool = False) -> None:
+    """Bring to the front what was asked for. Runs in a worker, so it may ask.
+
+    first: at the start, when what is typed belongs to no session yet.
+    """
     conversation = opened.conversation
     if opened.resume:
-        await _resume(chat, opened)
+        await _resume(chat, opened, first=first)
         return
     if not await _folder_is_meant(chat, conversation):
         app_of(chat).exit(Leaving(draft=chat.prompt.draft))
@@ -93,36 +109,41 @@ async def front(chat: ChatScreen, opened: Opened) -> None:
         chat.say(told or "No model yet: /model chooses one. Until then search answers from what is stored.")
         chat.show_status()
     listed = opened.show_list and await chat.show_start_list()
-    if not listed:
-        chat.say(f"ragforge in {conversation.workspace.place.cwd}. /help shows commands and keys.")
+    chat.say(START_LISTED if listed else START_EMPTY)
 
 
-async def _resume(chat: ChatScreen, opened: Opened) -> None:
-    conversation = opened.conversation
-    if conversation.session.busy:
+async def _resume(chat: ChatScreen, opened: Opened, *, first: bool) -> None:
+    conversation, before = opened.conversation, opened.conversation.session.id
+    if chat.busy:
         chat.say("A turn is running here. Wait for it, or press Esc, before you change the session.")
         return
-    try:
-        shown = await (
-            conversation.fork(opened.resume, at=opened.at)
-            if opened.fork
-            else conversation.resume(opened.resume)
-        )
-    except SessionBusy as busy:
-        if await app_of(chat).push_screen_wait(
-            ConfirmScreen(
-                "Another ragforge writes this session. Fork it, and go on in a session of your own?",
-                detail=f"{busy.holder}. No shows it here without writing.",
-            )
-        ):
-            shown = await conversation.fork(opened.resume)
-        else:
-            shown = await conversation.resume(opened.resume, read_only=True)
-    await chat.show_session(draft=shown.draft, at=None if opened.fork else opened.at)
+    if not first:
+        await conversation.keep_draft(chat.prompt.draft)
+    shown = await _shown(chat, opened)
+    is_other = shown.session.id != before
+    typed = chat.prompt.draft if first else ""
+    await chat.show_session(draft=shown.draft if is_other else None, at=None if opened.fork else opened.at)
+    if typed:
+        chat.prompt.put_back(*filter(None, (shown.draft, typed)))
     for notice in shown.notices:
         chat.say(notice)
     if shown.waits:
         chat.retry()
+
+
+async def _shown(chat: ChatScreen, opened: Opened) -> Shown:
+    """The session, or what the person wants of one that another process writes."""
+    conversation = opened.conversation
+    try:
+        if opened.fork:
+            return await conversation.fork(opened.resume, at=opened.at)
+        return await conversation.resume(opened.resume)
+    except SessionBusy as busy:
+        question = "Another ragforge has this session open. Go on in a fork, a session of your own?"
+        detail = f"{busy.holder}. No shows the session here, to read only."
+        if await confirmed(chat, question, detail=detail):
+            return await conversation.fork(opened.resume)
+        return await conversation.resume(opened.resume, read_only=True)
 
 
 async def _folder_is_meant(chat: ChatScreen, conversation: Conversation) -> bool:
@@ -130,7 +151,7 @@ async def _folder_is_meant(chat: ChatScreen, conversation: Conversation) -> bool
     place = conversation.workspace.place
     if await conversation.needs_confirmation():
         question = f"Work in {place.root} itself? Everything below it is then this project."
-        if not await app_of(chat).push_screen_wait(ConfirmScreen(question)):
+        if not await confirmed(chat, question):
             return False
         await conversation.confirm_folder()
     for other in conversation.workspace.alike:
@@ -138,40 +159,63 @@ async def _folder_is_meant(chat: ChatScreen, conversation: Conversation) -> bool
         known = f" It is known at {paths[0]}." if paths else ""
         question = f"This folder shares its origin with the project {other.name}. Is it the same project?"
         detail = f"Yes: its history is found from here too.{known}"
-        if await app_of(chat).push_screen_wait(ConfirmScreen(question, detail=detail)):
+        if await confirmed(chat, question, detail=detail):
             await conversation.join(other)
             break
     return True
 
 
-async def run_shell(chat: ChatScreen, command: str) -> None:
-    """Run the person's own command in the real terminal, then come back."""
-    conversation = _conversation(chat)
-    shell = os.environ.get("SHELL", "/bin/sh")
-
-    def run() -> int:
-        print(f"$ {command}", flush=True)  # noqa: T201 - the terminal is the person's now
-        code = subprocess.run([shell, "-c", command], cwd=conversation.session.cwd, check=False).returncode
-        input(f"[exit {code}] Enter returns to ragforge ")
-        return code
-
+def adopt_settings(chat: ChatScreen, conversation: Conversation) -> None:
+    """Let the person's keys, theme and mouse hold. Raises UsageError for keys that are none."""
+    loaded = conversation.workspace.loaded
+    settings = loaded.settings
     try:
-        with app_of(chat).batch_update(), app_of(chat).suspend():
-            code = await asyncio.to_thread(run)
-    except SuspendNotSupported:
-        chat.say("This terminal cannot be handed to a command.")
-    except (OSError, EOFError) as error:
-        chat.say(f"`{command}` could not be run: {error}")
-    else:
-        chat.say(f"! {command}  (exit {code})")
+        bound = keys.bindings(settings.keys)
+    except UsageError as error:
+        where = {str(source) for name, source in loaded.sources.items() if name.startswith("keys.")}
+        raise UsageError(f"{', '.join(sorted(where))}: {error}") from error
+    app = app_of(chat)
+    app.set_keymap(keys.keymap(bound))
+    chat.prompt.use(bound=bound, env=conversation.workspace.child_env)
+    chat.query_one(ApprovalDock).use_keys(bound)
+    if isinstance(app, KeyWatch) and settings.theme != "auto":
+        app.theme = theme_name(settings.theme, terminal_is_dark=None)
+    if not settings.mouse:
+        terminal.leave_mouse(app)
 
 
-def _keys_table() -> str:
-    rows = [f"| {shown} | {does} | {where} |" for where, shown, does in keys.help_rows(keys.bindings())]
+def status_of(conversation: Conversation, before: Status | None = None) -> Status:
+    """What the status line tells. before: the one of the same session so far, which knows the window."""
+    workspace, live = conversation.workspace, conversation.session.live
+    root = workspace.place.root
+    before = before or Status()
+    return Status(
+        model=live.record.model or "no model",
+        folder=_home_as_tilde(live.record.cwd),
+        # Read anew each time, which is one small file: a command may have changed it.
+        git_branch=git_branch(root) if workspace.place.is_git else "",
+        session=live.record.title,
+        mode=live.mode,
+        usage=live.usage,
+        cost_usd=live.cost_usd,
+        estimated=before.estimated,
+        context_tokens=before.context_tokens,
+        context_tokens_max=before.context_tokens_max,
+        queued=len(live.queue),
+        jobs=sum(job.exit_code is None for job in workspace.jobs.list()),
+        notice="read only" if live.read_only else "",
+    )
+
+
+def _home_as_tilde(folder: str) -> str:
+    home = os.environ.get("HOME", "/")
+    inside = folder == home or folder.startswith(home.rstrip("/") + "/")
+    return "~" + folder[len(home) :] if inside and home != "/" else folder
+
+
+def _keys_table(conversation: Conversation) -> str:
+    rows = [
+        f"| {shown} | {does} | {where} |"
+        for where, shown, does in keys.help_rows(keys.bindings(conversation.workspace.settings.keys))
+    ]
     return "\n".join(["| key | does | in |", "|---|---|---|", *rows])
-
-
-def _conversation(chat: ChatScreen) -> Conversation:
-    if chat.conversation is None:
-        raise RuntimeError("The conversation is not open yet.")
-    return chat.conversation

@@ -9,5 +9,8 @@ async def _run(session: Session, args: str) -> Outcome:
 
 
 COMMAND = Command(
-    "clear", "Empty the screen. The session and what the model knows stay; /new starts afresh.", _run
+    "clear",
+    "Empty the screen. The session and what the model knows stay; /new starts afresh.",
+    _run,
+    while_running=False,
 )

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import aclosing
-from time import monotonic
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.timer import Timer
+from textual.worker import Worker
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted, UsageUpdated
+from ragforge.domain.events import AgentEvent
 from ragforge.domain.ids import now
 from ragforge.domain.inputs import Say, Shell, Slash, parse_input
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import ToolCall
 from ragforge.tui import terminal
-from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.mentions import parts_of
 from ragforge.tui.opening import Leaving, Opened
-from ragforge.tui.outcomes import carry_out, front, run_shell
+from ragforge.tui.outcomes import adopt_settings, carry_out, front, status_of
+from ragforge.tui.own_shell import run_shell
 from ragforge.tui.project_files import Found, ProjectFiles
 from ragforge.tui.prompt_history import StoredHistory
+from ragforge.tui.turns import run_turns, taken_queue
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.approval import ApprovalDock
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from ragforge.tui.widgets.prompt import Prompt
 from ragforge.tui.widgets.queue_list import QueueList
-from ragforge.tui.widgets.session_list import SessionList
-from ragforge.tui.widgets.status_line import Status, StatusLine
+from ragforge.tui.widgets.start_list import StartList
+from ragforge.tui.widgets.status_line import StatusLine
 from ragforge.tui.widgets.transcript import Transcript
 from ragforge.tui.widgets.turn_record import StoredTurns
 
@@ -44,9 +47,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 TURNS_SHOWN = 25
 DRAFT_KEPT_AFTER_S = 0.2
-"""Typing is kept this long after the last key: often enough that a crash costs a word at most."""
-CALLED_AFTER_S = 10.0
-"""A turn that took longer than this rings when it ends: the person has looked away."""
+"""Typing is kept so long after the first key that was not: a crash costs a word at most."""
 
 
 class ChatScreen(Screen[None]):
@@ -58,7 +59,7 @@ class ChatScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *declared(Where.CHAT),
-        Binding("down", "list_step(1)", show=False),
+        Binding("down", "list_step", show=False),
     ]
 
     def __init__(
@@ -69,19 +70,21 @@ class ChatScreen(Screen[None]):
         self._typed_before = typed_before
         self.conversation: Conversation | None = None
         self._files: ProjectFiles | None = None
-        self._turn_began_s = 0.0
-        self._draft_timer: Any = None
+        self._turn: Worker[None] | None = None
+        self._draft_timer: Timer | None = None
+        self._draft_is_kept = True
         self._shown_at: int | None = None
+        self._is_closed = False
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
         yield Transcript(load_before=self._load_before, load_output=self._load_output, id="transcript")
-        yield ApprovalDock(on_reason_left=self._reason_left, id="approval")
+        yield ApprovalDock(on_reason_left=self.put_back, id="approval")
         yield QueueList(id="queue")
         completion = Completion(commands=self._commands, files=self._find_files, id="completion")
         yield completion
         yield Prompt(completion=completion, id="prompt")
-        yield SessionList(id="start-list")
+        yield StartList(id="start-list")
         yield StatusLine(id="status")
 
     def on_mount(self) -> None:
@@ -90,6 +93,12 @@ class ChatScreen(Screen[None]):
         if self._typed_before:
             self.prompt.set_draft(self._typed_before)
         self.call_after_refresh(self._open)
+
+    async def on_unmount(self) -> None:
+        """However the app ends, nothing that it started goes on."""
+        if self.conversation and not self._is_closed:
+            with suppress(RagforgeError):
+                await self.conversation.close()
 
     # The parts
 
@@ -104,9 +113,14 @@ class ChatScreen(Screen[None]):
         return self.query_one(Transcript)
 
     @property
-    def start_list(self) -> SessionList:
+    def start_list(self) -> StartList:
         """The sessions below the prompt, until one is chosen or begun."""
-        return self.query_one("#start-list", SessionList)
+        return self.query_one(StartList)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or is about to."""
+        return self._turn is not None and not self._turn.is_finished
 
     @property
     def resume_command(self) -> str:
@@ -121,43 +135,70 @@ class ChatScreen(Screen[None]):
         """What a command answers."""
         self.transcript.tell(markdown)
 
+    def put_back(self, text: str) -> None:
+        """Words that came to nothing return to the prompt, once."""
+        if text.strip() and not self.prompt.draft.startswith(text.strip()):
+            self.prompt.put_back(text)
+
+    async def attempt(self, doing: Awaitable[object]) -> bool:
+        """Whether it succeeded; what went wrong becomes a line for the person."""
+        try:
+            await doing
+        except RagforgeError as error:
+            self.say(str(error))
+            return False
+        return True
+
     # Opening and closing
 
     @work(group="opening")
     async def _open(self) -> None:
         try:
             opened = await self._open_session()
+            self.conversation = opened.conversation
+            self._files = ProjectFiles(opened.conversation.workspace.place.cwd)
+            adopt_settings(self, opened.conversation)
+            earlier = reversed(self.prompt.sent.entries())
+            self.prompt.sent = StoredHistory(await opened.conversation.prompts(), self._remember)
+            for text in earlier:
+                self.prompt.sent.add(text)
         except RagforgeError as error:
             app_of(self).exit(Leaving(exit_code=error.exit_code, failure=str(error), draft=self.prompt.draft))
             return
-        self.conversation = opened.conversation
-        self._files = ProjectFiles(opened.conversation.workspace.place.cwd)
-        self.prompt.sent = StoredHistory(await opened.conversation.prompts(), self._remember)
         for notice in opened.notices:
             self.say(notice)
-        await front(self, opened)
+        self.show_status()
+        if not await self.attempt(front(self, opened, first=True)) and opened.resume:
+            await self.attempt(front(self, replace(opened, resume="", at=None), first=True))
         self.show_status()
 
     async def close(self) -> Leaving:
         """Keep the draft and how the turn ended, release everything; what to leave in the terminal."""
         conversation = self.conversation
-        if conversation is None:
+        if conversation is None or self._is_closed:
             return Leaving(draft=self.prompt.draft)
-        await conversation.keep_draft(self.prompt.draft)
-        answer, command = await conversation.last_answer(), conversation.resume_command
-        await conversation.close()
-        return Leaving(answer, command)
+        self._is_closed = True
+        answer = draft = failure = ""
+        try:
+            await conversation.keep_draft(self.prompt.draft)
+        except RagforgeError as error:
+            draft, failure = self.prompt.draft, str(error)
+        try:
+            answer = await conversation.close()
+        except RagforgeError as error:
+            failure = str(error)
+        return Leaving(answer, conversation.resume_command, 4 if failure else 0, failure, draft)
 
-    async def show_session(self, *, draft: str, at: int | None = None) -> None:
-        """Draw the session that came to the front."""
-        conversation = self._ready()
-        self.hide_start_list()
+    async def show_session(self, *, draft: str | None, at: int | None = None) -> None:
+        """Draw the session that came to the front. draft: None leaves the prompt as it is."""
+        conversation = self.ready()
+        self.start_list.close()
         self._shown_at = at
-        await self._load_turns(conversation, at)
-        if draft:
+        if draft is not None:
             self.prompt.set_draft(draft)
+        await self._load_turns(conversation, at)
+        self.query_one(StatusLine).status = status_of(conversation)
         self.show_queue()
-        self.show_status()
 
     async def _load_turns(self, conversation: Conversation, at: int | None) -> None:
         stored = await conversation.turns_until(at, TURNS_SHOWN)
@@ -167,77 +208,96 @@ class ChatScreen(Screen[None]):
 
     async def show_start_list(self) -> bool:
         """The sessions of the folder below the prompt; whether there are any."""
-        conversation = self._ready()
+        conversation = self.ready()
         rows = await conversation.sessions()
         if rows:
-            self.start_list.set_rows_max(max(2, self.size.height // 5))
-            self.start_list.show(rows, here=str(conversation.workspace.place.cwd), now=now())
-            self.start_list.narrow(self.prompt.text)
-            self.start_list.display = True
-            key_watch_of(self).key_taker = self._take_list_key
+            here = str(conversation.workspace.place.cwd)
+            self.start_list.open(rows, here=here, now=now(), typed=self.prompt.text)
         return bool(rows)
-
-    def hide_start_list(self) -> None:
-        """The person has begun."""
-        self.start_list.display = False
-        if key_watch_of(self).key_taker == self._take_list_key:
-            key_watch_of(self).key_taker = None
 
     # What is typed
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
-        row = self.start_list.chosen if self.start_list.display and self.start_list.is_chosen else None
         if self.conversation is None:
             self.prompt.put_back(event.text)
             self.notify("Still opening; press Enter again in a moment.", markup=False)
-        elif row:
+        elif row := self.start_list.enter(typed=True):
             self.resume(row.session.id)
         else:
-            await self._take(event.text)
-
-    async def _take(self, text: str) -> None:
-        match parse_input(text):
-            case Say(said):
-                await self._say(said)
-            case Slash(name, args):
-                self.run_command(name, args)
-            case Shell(command):
-                await run_shell(self, command)
+            match parse_input(event.text):
+                case Say(said):
+                    await self._say(said)
+                case Slash(name, args):
+                    self.run_command(name, args)
+                case Shell(command):
+                    await run_shell(self, command)
 
     async def _say(self, text: str) -> None:
-        conversation = self._ready()
-        self.hide_start_list()
+        conversation = self.ready()
+        self.start_list.close()
         try:
             parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
-            if conversation.session.busy:
+            waiting = bool(conversation.session.live.queue) and not conversation.session.live.read_only
+            if self.busy or waiting:
                 await conversation.enqueue(parts)
                 self.show_queue()
-                return
         except RagforgeError as error:
-            self._failed(error, text)
+            self.say(str(error))
+            self.put_back(text)
             return
         if self._shown_at is not None:
-            await self.action_show_newest()
-        self.run_turn(conversation.submit(parts, self._approve), text)
+            await self.attempt(self.action_show_newest())
+        if self.busy:
+            return
+        if waiting:
+            self._send_queue()
+        else:
+            self.start_turn(conversation.submit(parts, self.approve), text)
+
+    @work(group="command")
+    async def _send_queue(self) -> None:
+        """What waited through a turn that broke off goes, before the next message where there is one."""
+        parts = await taken_queue(self)
+        if parts:
+            self.start_turn(self.ready().submit(parts, self.approve), text_of(parts))
 
     @on(Prompt.EnterOnEmpty)
     def _enter_on_empty(self) -> None:
-        if self.start_list.display and self.start_list.chosen:
-            self.resume(self.start_list.chosen.session.id)
+        if row := self.start_list.enter(typed=False):
+            self.resume(row.session.id)
+        elif self.conversation and self.conversation.session.live.queue and not self.busy:
+            self._send_queue()
+
+    @on(StartList.Chosen)
+    def _session_chosen(self, event: StartList.Chosen) -> None:
+        narrowed_by = self.prompt.draft
+        if narrowed_by.strip():
+            # Typed to find the session, and no message to it; the history keeps it all the same.
+            self.prompt.sent.add(narrowed_by)
+            self.prompt.set_draft("")
+        self.resume(event.row.session.id)
 
     @on(Prompt.DraftChanged)
     def _draft_changed(self) -> None:
-        if self.start_list.display:
+        if self.start_list.is_open:
             self.start_list.narrow(self.prompt.text)
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self._keep_draft)
+        if self._draft_timer is None:
+            self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
 
     @work(group="draft", exclusive=True)
-    async def _keep_draft(self) -> None:
-        if self.conversation:
-            await self.conversation.keep_draft(self.prompt.draft)
+    async def keep_draft(self) -> None:
+        """Keep what is typed; that it cannot be kept is said once."""
+        self._draft_timer = None
+        if self.conversation is None or self._is_closed:
+            return
+        doing = self.conversation.keep_draft(self.prompt.draft)
+        if self._draft_is_kept:
+            self._draft_is_kept = await self.attempt(doing)
+        else:
+            with suppress(RagforgeError):
+                await doing
+                self._draft_is_kept = True
 
     @on(Prompt.Noticed)
     def _noticed(self, event: Prompt.Noticed) -> None:
@@ -245,8 +305,10 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.TakeBack)
     async def _take_back(self, event: Prompt.TakeBack) -> None:
-        taken = await self._ready().take_back(last=event.last)
+        waiting = list(self.ready().session.live.queue)
+        taken = waiting[-1:] if event.last else waiting
         self.prompt.put_back(*(text_of(parts) for parts in taken))
+        await self.attempt(self.ready().take_back(last=event.last))
         self.show_queue()
 
     @on(Prompt.QuitRequested)
@@ -257,88 +319,38 @@ class ChatScreen(Screen[None]):
     def _completion_clicked(self, event: Completion.Clicked) -> None:
         self.prompt.take(event.choice)
 
-    @on(SessionList.Clicked)
-    def _session_clicked(self, event: SessionList.Clicked) -> None:
-        self.resume(event.row.session.id)
-
     def _remember(self, text: str) -> None:
         if self.conversation:
-            self.run_worker(self.conversation.remember_prompt(text), group="history")
-
-    def _reason_left(self, reason: str) -> None:
-        self.prompt.put_back(reason)
-
-    def _take_list_key(self, event: events.Key | events.Paste) -> bool:
-        """Once a session is chosen by Down, the arrows move and Enter resumes; any other key types on."""
-        sessions = self.start_list
-        if not (
-            sessions.display and sessions.is_chosen and self.is_current and isinstance(event, events.Key)
-        ):
-            return False
-        match event.key:
-            case "up" | "down":
-                sessions.step(1 if event.key == "down" else -1)
-            case "enter" if sessions.chosen:
-                self.resume(sessions.chosen.session.id)
-            case _:
-                return False
-        return True
+            self.run_worker(self.attempt(self.conversation.remember_prompt(text)), group="history")
 
     # Turns
 
-    @work(group="turn", exclusive=True)
-    async def run_turn(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
-        """Show the events of a turn. Words that were not kept, or came to nothing, return to the prompt."""
-        self._turn_began_s = monotonic()
-        began = False
-        try:
-            async with aclosing(turn) as stream:
-                async for event in stream:
-                    began = began or isinstance(event, TurnStarted)
-                    self._show(event)
-        except RagforgeError as error:
-            self._failed(error, "" if began else text)
-        self.show_queue()
-        self.show_status()
+    def start_turn(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
+        """Show the events of a turn. text: what returns to the prompt where it cannot be kept."""
+        self._turn = self._run_turns(turn, text)
 
-    def _show(self, event: AgentEvent) -> None:
-        self.transcript.show(event)
-        match event:
-            case TurnStarted():
-                self._draft_was_sent()
-                self.show_queue()
-                self.show_status()
-            case UsageUpdated():
-                line = self.query_one(StatusLine)
-                line.status = line.status.after(event)
-            case TurnEnded(turn):
-                if event.came_to_nothing:
-                    self.prompt.put_back(text_of(turn.user))
-                if monotonic() - self._turn_began_s > CALLED_AFTER_S:
-                    self._call("done")
-            case _:
-                pass
+    @work(group="turn")
+    async def _run_turns(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
+        await run_turns(self, turn, text)
 
-    async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        self._call("waits for you")
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Ask the person."""
+        self.call_person("waits for you")
         try:
             return await self.query_one(ApprovalDock).ask(request)
         finally:
             terminal.set_title(app_of(self), "ragforge")
 
-    @work(group="draft", exclusive=True)
-    async def _draft_was_sent(self) -> None:
-        conversation = self._ready()
-        await conversation.forget_folder_draft()
-        await conversation.keep_draft(self.prompt.draft)
+    @work(group="draft")
+    async def forget_folder_draft(self) -> None:
+        """It was sent, and from now on the draft is the session's."""
+        with suppress(RagforgeError):
+            await self.ready().forget_folder_draft()
+            await self.ready().keep_draft(self.prompt.draft)
 
-    def _failed(self, error: RagforgeError, text: str) -> None:
-        self.say(str(error))
-        if text:
-            self.prompt.put_back(text)
-
-    def _call(self, what: str) -> None:
-        if self._ready().workspace.settings.notify:
+    def call_person(self, what: str) -> None:
+        """Ring, for one who looks elsewhere."""
+        if self.ready().workspace.settings.notify:
             terminal.call_person(app_of(self), f"ragforge: {what}")
 
     # Commands and keys
@@ -346,29 +358,29 @@ class ChatScreen(Screen[None]):
     @work(group="command")
     async def run_command(self, name: str, args: str) -> None:
         """Do what a slash command says."""
-        try:
-            await carry_out(self, name, await self._ready().run(name, args))
-        except RagforgeError as error:
-            self.say(str(error))
+
+        async def run() -> None:
+            await carry_out(self, name, await self.ready().run(name, args))
+
+        await self.attempt(run())
         self.show_status()
 
     def retry(self) -> None:
         """Go on with the newest turn."""
-        self.hide_start_list()
-        self.run_turn(self._ready().retry(self._approve), "")
+        self.start_list.close()
+        self.start_turn(self.ready().retry(self.approve), "")
 
     @work(group="command")
-    async def resume(self, session_id: str, *, at: int | None = None) -> None:
+    async def resume(self, session_id: str) -> None:
         """Bring that session to the front."""
-        await front(self, Opened(self._ready(), resume=session_id, at=at))
+        await self.attempt(front(self, Opened(self.ready(), resume=session_id)))
 
     @work(group="leaving", exclusive=True)
     async def leave(self, exit_code: int = 0) -> None:
         """Close, and go."""
         left = await self.close()
-        app_of(self).exit(
-            Leaving(left.last_answer, left.resume_command, exit_code, draft=left.draft), return_code=exit_code
-        )
+        code = exit_code or left.exit_code
+        app_of(self).exit(replace(left, exit_code=code), return_code=code)
 
     @work(group="command")
     async def action_interrupt(self) -> None:
@@ -376,11 +388,11 @@ class ChatScreen(Screen[None]):
         if self.conversation and self.conversation.session.busy:
             await self.conversation.interrupt()
 
-    @work(group="command", exclusive=True)
+    @work(group="mode", exclusive=True)
     async def action_cycle_mode(self) -> None:
         """The next consent mode."""
         if self.conversation:
-            await self.conversation.cycle_mode()
+            await self.attempt(self.conversation.cycle_mode())
             self.show_status()
 
     def action_sessions(self) -> None:
@@ -388,10 +400,10 @@ class ChatScreen(Screen[None]):
         if self.conversation:
             self.run_command("sessions", "")
 
-    def action_list_step(self, by: int) -> None:
+    def action_list_step(self) -> None:
         """From the prompt down into the list of sessions."""
-        if self.start_list.display:
-            self.start_list.step(by)
+        if self.start_list.is_open:
+            self.start_list.step(1)
 
     def action_expand(self) -> None:
         """Open or fold the output of tools."""
@@ -400,8 +412,8 @@ class ChatScreen(Screen[None]):
     async def action_show_newest(self) -> None:
         """To the newest output."""
         if self._shown_at is not None and self.conversation:
-            self._shown_at = None
             await self._load_turns(self.conversation, None)
+            self._shown_at = None
         await self.transcript.action_end()
 
     def action_scroll_page_up(self) -> None:
@@ -434,26 +446,9 @@ class ChatScreen(Screen[None]):
 
     def show_status(self) -> None:
         """Draw what the session knows of itself."""
-        if self.conversation is None:
-            return
-        workspace, live = self.conversation.workspace, self.conversation.session.live
-        line = self.query_one(StatusLine)
-        before = line.status
-        line.status = Status(
-            model=live.record.model or "no model",
-            folder=live.record.cwd,
-            git_branch=workspace.place.branch,
-            session=live.record.title,
-            mode=live.mode,
-            usage=live.usage,
-            cost_usd=live.cost_usd,
-            estimated=before.estimated,
-            context_tokens=before.context_tokens,
-            context_tokens_max=before.context_tokens_max,
-            queued=len(live.queue),
-            jobs=sum(job.exit_code is None for job in workspace.jobs.list()),
-            notice="read only" if live.read_only else "",
-        )
+        if self.conversation:
+            line = self.query_one(StatusLine)
+            line.status = status_of(self.conversation, line.status)
 
     def _commands(self) -> Sequence[CommandRow]:
         if self.conversation is None:
@@ -464,13 +459,14 @@ class ChatScreen(Screen[None]):
         return self._files.find(query, stop) if self._files else Found([], complete=True)
 
     async def _load_before(self, turn_id: str, count: int) -> StoredTurns:
-        stored = await self._ready().turns_before(turn_id, count)
+        stored = await self.ready().turns_before(turn_id, count)
         return StoredTurns(stored.turns, stored.steps, stored.calls)
 
     async def _load_output(self, call: ToolCall) -> str:
-        return await self._ready().whole_result(call)
+        return await self.ready().whole_result(call)
 
-    def _ready(self) -> Conversation:
+    def ready(self) -> Conversation:
+        """The conversation. Raises RuntimeError before it is open."""
         if self.conversation is None:
             raise RuntimeError("The conversation is not open yet.")
         return self.conversation

@@ -1,27 +1,40 @@
 """A question with yes and no. Nothing is the default: Enter alone decides nothing."""
 
+from time import monotonic
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from ragforge.tui.key_watch import key_watch_of
+from ragforge.tui.widgets.approval import QUIET_S
 from ragforge.tui.widgets.plain import PlainText
+
+YES, NO = ("y", "1"), ("n", "3", "escape")
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """True for yes, False for no and for Esc."""
+    """True for yes, False for no and for Esc.
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,1", "answer(True)", show=False),
-        Binding("n,3,escape", "answer(False)", show=False),
-    ]
+    As an approval it takes no key before `QUIET_S` have passed without one: it may come up while
+    somebody types. `typed_meanwhile` has what was typed instead of an answer.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(self, question: str, *, detail: str = "") -> None:
         super().__init__()
         self._question = question
         self._detail = detail
+        self._last_key_s = 0.0
+        self._choices = (
+            PlainText("y  yes", classes="dialog-choice"),
+            PlainText("n  no (Esc too)", classes="dialog-choice"),
+        )
+        self.typed_meanwhile = ""
 
     def compose(self) -> ComposeResult:
         """The question and the keys."""
@@ -29,15 +42,23 @@ class ConfirmScreen(ModalScreen[bool]):
             yield PlainText(self._question, classes="dialog-title")
             if self._detail:
                 yield PlainText(self._detail, classes="dialog-detail")
-            yield PlainText("y  yes", classes="dialog-choice")
-            yield PlainText("n  no (Esc too)", classes="dialog-choice")
+            yield from self._choices
 
-    def action_answer(self, answer: bool) -> None:
-        """Close with it."""
-        self.dismiss(answer)
+    def on_mount(self) -> None:
+        """Count from the last key on."""
+        self._last_key_s = key_watch_of(self).last_key_s
 
-    def on_click(self, event: object) -> None:
+    def on_key(self, event: events.Key) -> None:
+        """Is it an answer, or was it meant for what was there before?"""
+        event.stop()
+        event.prevent_default()
+        is_answer, self._last_key_s = event.time - self._last_key_s >= QUIET_S, event.time
+        if is_answer and event.key in YES + NO:
+            self.dismiss(event.key in YES)
+        elif event.is_printable and event.character:
+            self.typed_meanwhile += event.character
+
+    def on_click(self, event: events.Click) -> None:
         """Answers are clicked as well as pressed."""
-        widget = getattr(event, "widget", None)
-        if isinstance(widget, PlainText) and widget.has_class("dialog-choice"):
-            self.dismiss(widget.text.startswith("y"))
+        if event.widget in self._choices and monotonic() - self._last_key_s >= QUIET_S:
+            self.dismiss(event.widget is self._choices[0])

@@ -100,10 +100,6 @@ class Prompt(RecallArea, inherit_bindings=False):
         """Make every new-line key arrive as one."""
         keys.teach_terminal_keys()
 
-    def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
-        """Let these keys hold, as `keys.bindings` returns them."""
-        self._actions = keys.in_place(keys.Where.PROMPT, bound)
-
     def use(self, *, bound: Mapping[str, tuple[str, ...]], env: Mapping[str, str]) -> None:
         """Take keys and environment from settings that were read after the first frame."""
         self._actions = keys.in_place(keys.Where.PROMPT, bound)

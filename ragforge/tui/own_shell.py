@@ -1,0 +1,62 @@
+"""The person's own `!command`, in the real terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from ragforge.tui.typed import app_of
+
+if TYPE_CHECKING:  # the chat imports this module
+    from ragforge.tui.screens.chat import ChatScreen
+
+
+async def run_shell(chat: ChatScreen, command: str) -> None:
+    """Hand the terminal to the command, then come back. The command gets no keys of ours."""
+    conversation = chat.ready()
+    cwd, env = conversation.session.cwd, conversation.workspace.child_env
+    try:
+        with app_of(chat).batch_update(), app_of(chat).suspend(), _keys_are_the_commands():
+            code = await asyncio.to_thread(_run, command, cwd, env)
+    except SuspendNotSupported:
+        chat.say("This terminal cannot be handed to a command.")
+    except OSError as error:
+        chat.say(f"{command} could not be run: {error.strerror}.")
+    else:
+        chat.say(f"! {command}  (exit {code})")
+
+
+def _run(command: str, cwd: Path, env: Mapping[str, str]) -> int:
+    shell = env.get("SHELL") or "/bin/sh"
+    print(f"$ {command}", flush=True)  # noqa: T201 - the terminal is the person's now
+    code = subprocess.run([shell, "-c", command], cwd=cwd, env=env, check=False).returncode
+    with suppress(EOFError):  # Ctrl+D returns as well
+        input(f"[exit {code}] Enter returns to ragforge ")
+    return code
+
+
+@contextmanager
+def _keys_are_the_commands() -> Generator[None]:
+    """Ctrl+C and Ctrl+\\ end the command and not ragforge.
+
+    A handler that does nothing, not SIG_IGN: a child would inherit that.
+    """
+    numbers = (signal.SIGINT, signal.SIGQUIT)
+    before = [signal.signal(number, _let_pass) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _let_pass(number: int, frame: FrameType | None) -> None:
+    """The command got the signal too, and does with it what it does."""

@@ -1,0 +1,152 @@
+"""The whole app in tests: a real store in tmp_path, the real client against the stand-in."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Markdown
+
+from ragforge.cli.opening import open_for_interface
+from ragforge.cli.options import Options
+from ragforge.tui.app import RagforgeApp
+from ragforge.tui.opening import Leaving, Opened
+from ragforge.tui.screens.chat import ChatScreen
+from ragforge.tui.widgets.approval import ApprovalDock, ApprovalPanel
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.start_list import StartList
+from ragforge.tui.widgets.status_line import StatusLine, status_words
+from tests.flow.running import environ
+from tests.standins.gemini import GeminiStandIn
+from tests.tui.waiting import press_enter, send_line, until
+
+WIDE = 400
+
+
+@dataclass
+class Chat:
+    """An app that runs, and what a person sees of it and does with it."""
+
+    app: RagforgeApp
+    pilot: Pilot[Leaving]
+
+    @property
+    def screen(self) -> ChatScreen:
+        found = self.app.screen_stack[1]
+        assert isinstance(found, ChatScreen)
+        return found
+
+    @property
+    def top(self) -> Any:
+        return self.app.screen
+
+    @property
+    def start_list(self) -> StartList:
+        return self.screen.start_list
+
+    @property
+    def draft(self) -> str:
+        return self.screen.prompt.draft
+
+    @property
+    def status(self) -> str:
+        return status_words(self.screen.query_one(StatusLine).status, WIDE)
+
+    @property
+    def panel(self) -> ApprovalPanel | None:
+        return self.screen.query_one(ApprovalDock).panel
+
+    def words(self) -> str:
+        """All that the conversation shows, line by line."""
+        found = [
+            widget.source if isinstance(widget, Markdown) else widget.text
+            for widget in self.screen.transcript.walk_children()
+            if isinstance(widget, Markdown | PlainText) and widget.display
+        ]
+        return "\n".join(found)
+
+    def notices(self) -> str:
+        """What is said in a corner for a moment."""
+        return "\n".join(str(notification.message) for notification in self.app._notifications)
+
+    async def until(self, condition: Any, what: str = "") -> None:
+        await until(self.pilot, condition, what=what or f"{self.words()!r}")
+
+    async def sees(self, text: str) -> None:
+        await until(self.pilot, lambda: text in self.words(), what=f"{text!r} is seen")
+
+    async def say(self, text: str) -> None:
+        """Send a line as a person would, once what ran before it has ended or not."""
+        await send_line(self.pilot, text)
+
+    async def type(self, text: str) -> None:
+        await self.pilot.press(*text)
+
+    async def enter(self) -> None:
+        await press_enter(self.pilot)
+
+    async def turn_ended(self) -> None:
+        await until(self.pilot, lambda: not self.screen.busy, what="the turn has ended")
+
+    async def asked(self) -> ApprovalPanel:
+        """The approval, once it takes keys."""
+        await until(self.pilot, lambda: self.panel is not None and self.panel.armed, what="an approval")
+        assert self.panel is not None
+        return self.panel
+
+
+@dataclass
+class Lab:
+    """A machine of its own: home, project folder, store, model server."""
+
+    tmp_path: Path
+    gemini: GeminiStandIn
+    monkeypatch: pytest.MonkeyPatch
+    left: Leaving | None = field(default=None)
+    """What the last app left in the terminal."""
+
+    @property
+    def project(self) -> Path:
+        return self.tmp_path / "home" / "code" / "shop"
+
+    def set_environ(self, *, key: bool = True, model: str | None = None, **more: str) -> None:
+        env = environ(self.tmp_path, self.gemini, **more)
+        if model is not None:
+            env["RAGFORGE_MODEL"] = model
+        for name, value in env.items():
+            self.monkeypatch.setenv(name, value)
+        if not key:
+            self.monkeypatch.delenv("GEMINI_API_KEY")
+            self.monkeypatch.delenv("RAGFORGE_MODEL")
+        self.project.mkdir(parents=True, exist_ok=True)
+
+    def app(self, *, terminal_is_dark: bool = True, typed_before: str = "", **options: Any) -> RagforgeApp:
+        async def open_session() -> Opened:
+            return await open_for_interface(Options(cwd=self.project, **options))
+
+        return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark, typed_before=typed_before)
+
+    @asynccontextmanager
+    async def chat(self, size: tuple[int, int] = (100, 30), **options: Any) -> AsyncIterator[Chat]:
+        """The app, opened; it is closed afterwards as by Ctrl+D."""
+        app = self.app(**options)
+        async with app.run_test(size=size) as pilot:
+            chat = Chat(app, pilot)
+            await until(pilot, lambda: self._is_open(app), what="the app is open")
+            yield chat
+            if app.is_running and app._exit is False:
+                chat.screen.leave()
+                await until(pilot, lambda: app._exit, what="the app leaves")
+        self.left = app.return_value
+
+    def _is_open(self, app: RagforgeApp) -> bool:
+        """Opened, or asking something first."""
+        if len(app.screen_stack) < 2:
+            return False
+        opening = [worker for worker in app.workers if worker.group == "opening"]
+        chat = app.screen_stack[1]
+        done = isinstance(chat, ChatScreen) and chat.conversation is not None
+        return app._exit or len(app.screen_stack) > 2 or (done and not opening)

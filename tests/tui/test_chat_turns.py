@@ -1,0 +1,191 @@
+"""Turns in the chat: what is seen, what Esc does, where words go."""
+
+import asyncio
+
+from ragforge.domain.turns import TurnStatus
+from tests.standins.gemini import (
+    Call,
+    Calls,
+    Finish,
+    Hang,
+    RateLimited,
+    ServerError,
+    Text,
+    Thought,
+    Tokens,
+    Until,
+)
+from tests.tui.chat_app import Chat, Lab
+
+
+async def newest(chat: Chat):
+    conversation = chat.screen.ready()
+    head = conversation.session.live.record.head
+    return await conversation.workspace.store.turns.get(head) if head else None
+
+
+async def test_an_answer_with_thoughts_is_shown_and_counted(lab: Lab) -> None:
+    lab.gemini.script(
+        (Thought("Hm."), Text("Hello **there**."), Finish(usage=Tokens(prompt=1200, candidates=30)))
+    )
+    async with lab.chat() as chat:
+        await chat.say("hi")
+        await chat.sees("Hello **there**.")
+        await chat.turn_ended()
+        assert "gemini:gemini-3.8-flash" in chat.status
+        assert "1.2k in" in chat.status
+        assert "$" in chat.status
+        assert "of 1.05M" in chat.status
+        assert "~/code/shop" in chat.status
+        assert " hi " in f" {chat.status} "
+    assert lab.left is not None
+    assert lab.left.last_answer == "Hello **there**."
+    assert lab.left.resume_command.startswith("ragforge -r ")
+
+
+async def test_escape_keeps_and_marks_what_had_arrived(lab: Lab) -> None:
+    lab.gemini.script((Text("Half of it"), Hang()))
+    async with lab.chat() as chat:
+        await chat.say("tell me")
+        await chat.sees("Half of it")
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        await chat.sees("interrupted")
+        assert "Half of it" in chat.words()
+        assert chat.draft == ""
+        turn = await newest(chat)
+        assert turn is not None
+        assert turn.status is TurnStatus.INTERRUPTED
+
+
+async def test_words_return_when_nothing_had_arrived(lab: Lab) -> None:
+    lab.gemini.script(Hang())
+    async with lab.chat() as chat:
+        await chat.say("do it")
+        await lab.gemini.wait_for_requests(1, action="streamGenerateContent")
+        await chat.type("more")
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        assert chat.draft == "do it\n\nmore"
+
+
+async def test_words_return_once_when_a_failed_turn_is_retried(lab: Lab) -> None:
+    lab.monkeypatch.setenv("RAGFORGE_RETRY_ATTEMPTS_MAX", "1")
+    lab.gemini.script(ServerError(), Text("Now."))
+    async with lab.chat() as chat:
+        await chat.say("do it")
+        await chat.turn_ended()
+        await chat.until(lambda: chat.draft == "do it")
+        chat.screen.retry()
+        await chat.sees("Now.")
+
+
+async def test_escape_closes_the_list_before_it_interrupts(lab: Lab) -> None:
+    lab.gemini.script((Text("Working"), Hang()))
+    async with lab.chat() as chat:
+        await chat.say("go")
+        await chat.sees("Working")
+        await chat.type("/se")
+        await chat.until(lambda: chat.screen.prompt._completion.is_open)
+        await chat.pilot.press("escape")
+        await chat.until(lambda: not chat.screen.prompt._completion.is_open)
+        assert chat.screen.busy
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        assert chat.draft == "/se"
+
+
+async def test_escape_ends_the_wait_for_a_busy_model(lab: Lab) -> None:
+    lab.gemini.script(RateLimited(30.0))
+    async with lab.chat() as chat:
+        await chat.say("ask")
+        await chat.sees("Esc cancels")
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        assert chat.draft == "ask"
+
+
+async def test_what_is_sent_while_it_works_waits_and_is_answered(lab: Lab) -> None:
+    gate = asyncio.Event()
+    lab.gemini.script((Text("First."), Until(gate)), Text("Second."))
+    async with lab.chat() as chat:
+        await chat.say("one")
+        await chat.sees("First.")
+        await chat.say("two")
+        await chat.until(lambda: chat.screen.prompt.queued == 1)
+        assert "1 queued" in chat.status or chat.screen.prompt.queued == 1
+        gate.set()
+        await chat.sees("Second.")
+        await chat.turn_ended()
+        assert chat.screen.prompt.queued == 0
+
+
+async def test_up_takes_the_last_back_and_escape_all(lab: Lab) -> None:
+    lab.gemini.script((Text("Busy"), Hang()))
+    async with lab.chat() as chat:
+        await chat.say("one")
+        await chat.sees("Busy")
+        for words in ("two", "three"):
+            await chat.say(words)
+        await chat.until(lambda: chat.screen.prompt.queued == 2)
+        await chat.pilot.press("up")
+        await chat.until(lambda: chat.draft == "three")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.draft == "two\n\nthree")
+        await chat.turn_ended()
+        assert chat.screen.prompt.queued == 0
+
+
+async def test_an_edit_asks_shows_its_diff_and_stands_in_the_file(lab: Lab) -> None:
+    (lab.project / "a.txt").write_text("one\n")
+    lab.gemini.script(
+        Calls(Call("read", {"path": "a.txt"})),
+        Calls(Call("edit", {"path": "a.txt", "old": "one", "new": "two"})),
+        Text("Done."),
+    )
+    async with lab.chat() as chat:
+        await chat.say("change it")
+        await chat.asked()
+        await chat.pilot.press("1")
+        await chat.sees("Done.")
+        assert (lab.project / "a.txt").read_text() == "two\n"
+
+
+async def test_words_typed_as_an_approval_comes_up_stay_words(lab: Lab) -> None:
+    gate = asyncio.Event()
+    lab.gemini.script((Until(gate), Calls(Call("write", {"path": "x.txt", "content": "x"}))))
+    async with lab.chat() as chat:
+        await chat.say("write")
+        await chat.type("y")
+        gate.set()
+        await chat.until(lambda: chat.panel is not None)
+        await chat.type("1y2")
+        assert chat.draft == "y1y2"
+        assert chat.panel is not None
+        assert not (lab.project / "x.txt").exists()
+
+
+async def test_a_pending_approval_is_asked_again_after_resuming(lab: Lab) -> None:
+    lab.gemini.script(Calls(Call("write", {"path": "x.txt", "content": "x\n"})), Text("Written."))
+    async with lab.chat() as chat:
+        await chat.say("write")
+        await chat.asked()
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.asked()
+        await chat.pilot.press("1")
+        await chat.sees("Written.")
+        assert (lab.project / "x.txt").read_text() == "x\n"
+
+
+async def test_the_branch_follows_the_folder(lab: Lab) -> None:
+    git = lab.project / ".git"
+    git.mkdir()
+    for name in ("objects", "refs"):
+        (git / name).mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    async with lab.chat() as chat:
+        await chat.until(lambda: "main" in chat.status)
+        (git / "HEAD").write_text("ref: refs/heads/feature\n")
+        await chat.say("hi")
+        await chat.turn_ended()
+        await chat.until(lambda: "feature" in chat.status)
