@@ -3,7 +3,6 @@
 import os
 import stat
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ def read_toml(file: Path) -> dict[str, Any]:
     text = read_text(file)
     if text is None:
         return {}
+    import tomllib  # most starts find no file
+
     try:
         return tomllib.loads(text)
     except RecursionError as error:
