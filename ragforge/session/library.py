@@ -52,7 +52,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
         opened.push_async_callback(local.close)
         known = await local.project_at(place.root)
-        if known is None:
+        if known is None or await store.projects.get(known) is None:
             place = find_project(cwd)  # asks git, which takes as long as all the rest
         identified = await identify_project(store, local, place)
         opened.pop_all()  # all went well: `close_library` closes them

@@ -18,7 +18,7 @@ class Identified:
 
 
 async def identify_project(store: Store, local: LocalState, place: Place) -> Identified:
-    """The project of the folder. A new one is kept with its first session, not before.
+    """The project of the folder. A new one gets its id here and is kept with its first session.
 
     A repository that moved (same first commit or remote, and none of the folders where it was known is
     there any more) is the same project. Any other copy is a project of its own until the person says
@@ -35,7 +35,7 @@ async def identify_project(store: Store, local: LocalState, place: Place) -> Ide
             await local.set_project(place.root, other.id)
             return Identified(other)
     fresh = Project(
-        id=known or new_id(),
+        id=known or await local.project_at_or(place.root, new_id()),
         name=place.root.name or str(place.root),
         created_at=now(),
         git_remote=place.git_remote,
@@ -44,7 +44,7 @@ async def identify_project(store: Store, local: LocalState, place: Place) -> Ide
     return Identified(fresh, tuple(alike))
 
 
-async def keep_project(store: Store, local: LocalState, place: Place, project: Project) -> None:
-    """Remember the project and that it lies here."""
-    await store.projects.add(project)
-    await local.set_project(place.root, project.id)
+async def keep_project(store: Store, project: Project) -> None:
+    """Keep the project, unless it is kept already."""
+    if await store.projects.get(project.id) is None:
+        await store.projects.add(project)

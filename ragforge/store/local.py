@@ -206,6 +206,18 @@ class LocalState:
         """The id of the project that lies at the path, or None."""
         return await self._value("SELECT project FROM place WHERE path = ?", os.fsencode(path))
 
+    async def project_at_or(self, path: Path, project_id: str) -> str:
+        """The id of the project that lies at the path: this one from now on, where there was none.
+
+        Processes that come to a new folder at the same time are told the same.
+        """
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR IGNORE INTO place VALUES (?, ?, ?)", (os.fsencode(path), project_id, _ms())
+            )
+        )
+        return await self.project_at(path) or project_id
+
     async def paths_of(self, project_id: str) -> list[Path]:
         """Where the project lies or lay, the newest first."""
         return await self._read(

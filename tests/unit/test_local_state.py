@@ -226,3 +226,12 @@ async def test_use_after_close_is_an_error_for_people(local: LocalState) -> None
     await local.close()
     with pytest.raises(StoreError, match=r"local\.db"):
         await local.prompts()
+
+
+async def test_a_new_folder_gets_one_project_however_many_come_to_it(local: LocalState) -> None:
+    other = await open_local_state(local.path.parent)
+    here = Path("/src/new")
+    first, second = await asyncio.gather(local.project_at_or(here, "a"), other.project_at_or(here, "b"))
+    assert first == second
+    assert await local.project_at_or(here, "c") == first
+    await other.close()
