@@ -1,0 +1,96 @@
+"""`ragforge sessions` and `ragforge config`, `--help` and `--version`."""
+
+import asyncio
+
+from tests.cli.running import Program
+from tests.standins.openai import OpenAIStandIn
+
+ROW_KEYS = ["id", "title", "cwd", "started", "last_activity", "turns", "last_message", "model"]
+
+
+async def test_sessions_are_listed_renamed_and_deleted(quick: Program, openai: OpenAIStandIn):
+    first = (await quick.run("-p", "the first", "--output-format", "json")).json["session"]
+    second = (await quick.run("-p", "the second", "--output-format", "json")).json["session"]
+    await quick.run("-p", "and more", "-r", first)
+
+    rows = (await quick.run("sessions", "--json")).json
+    assert [list(row) for row in rows] == [ROW_KEYS] * 2
+    assert [row["id"] for row in rows] == [first, second]
+    newest = rows[0]
+    assert (newest["title"], newest["turns"], newest["last_message"]) == ("the first", 2, "and more")
+    assert (newest["cwd"], newest["model"]) == (str(quick.project), "stand-in:test-model")
+    assert newest["started"] < newest["last_activity"]
+
+    renamed = await quick.run("sessions", "rename", first, "A", "new", "name")
+    assert (renamed.code, "A new name" in renamed.out) == (0, True)
+    shown = await quick.run("sessions")
+    assert "A new name" in shown.out
+    assert shown.out.index(first) < shown.out.index(second)
+
+    asked, unknown, empty = await asyncio.gather(
+        quick.run("sessions", "delete", first, stdin=b"y\n"),
+        quick.run("sessions", "delete", "ffffffff", "--yes"),
+        quick.run("sessions", "rename", first, " "),
+    )
+    assert [asked.code, unknown.code, empty.code] == [2, 2, 2]
+    assert "2 turns" in asked.out
+    assert "--yes" in asked.err
+    gone = await quick.run("sessions", "delete", first, "--yes")
+    assert (gone.code, "Deleted" in gone.out) == (0, True)
+    assert [row["id"] for row in (await quick.run("sessions", "--json")).json] == [second]
+    assert "first" not in (await quick.run("search", "first")).out
+
+
+async def test_a_secret_in_a_title_is_not_kept(quick: Program):
+    session = (await quick.run("-p", "x", "--output-format", "json")).json["session"]
+    ran = await quick.run(
+        "sessions", "rename", session, "my-own-key-4711", env={"OPENAI_API_KEY": "my-own-key-4711"}
+    )
+    assert ran.code == 0
+    for file in quick.data.iterdir():
+        assert file.is_dir() or b"my-own-key-4711" not in file.read_bytes()
+
+
+async def test_config_shows_sources_and_changes_the_users_file(alone: Program):
+    alone.configure("# mine\nmouse = false\n")
+    rows = {
+        row["key"]: row for row in (await alone.run("config", "--json", env={"RAGFORGE_MODE": "plan"})).json
+    }
+    assert (rows["mouse"]["value"], rows["mode"]["value"]) == ("false", "plan")
+    assert rows["mouse"]["source"].endswith("config.toml")
+    assert (rows["mode"]["source"], rows["theme"]["source"]) == ("RAGFORGE_MODE", "default")
+
+    flagged = await alone.run("--model", "ollama:x", "config")
+    assert any(line.split() == ["model", "ollama:x", "command", "line"] for line in flagged.out.splitlines())
+
+    changed = await alone.run("config", "set", "theme", "light")
+    assert changed.code == 0
+    file = alone.tmp_path / "config" / "config.toml"
+    assert file.read_text() == '# mine\nmouse = false\ntheme = "light"\n'
+    assert (await alone.run("config", "unset", "theme")).code == 0
+    assert file.read_text() == "# mine\nmouse = false\n"
+
+    wrong = [("set", "mouse", "maybe"), ("set", "nope", "1"), ("unset", "theme"), ("set", "mouse")]
+    for ran in await asyncio.gather(*(alone.run("config", *args) for args in wrong)):
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err
+    assert file.read_text() == "# mine\nmouse = false\n"
+
+
+async def test_every_help_tells_the_exit_codes(alone: Program):
+    commands = ("", "search", "sessions", "sessions rename", "sessions delete", "config", "config set")
+    for ran in await asyncio.gather(*(alone.run(*command.split(), "--help") for command in commands)):
+        assert (ran.code, ran.err) == (0, "")
+        assert "Exit codes: 0 done; 1 failed or stopped; 2 wrong" in " ".join(ran.out.split())
+
+
+async def test_the_interface_without_a_terminal_says_what_to_do(alone: Program):
+    ran = await alone.run()
+    assert (ran.code, ran.out) == (2, "")
+    assert "ragforge -p" in ran.err
+
+
+async def test_the_version_is_one_line(alone: Program):
+    ran = await alone.run("--version")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("ragforge 0.")
