@@ -28,8 +28,6 @@ from tests.contract.builders import (
     said,
 )
 
-ROOT_IGNORES_PERMISSIONS = pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-
 OPEN_AND_ADD = """
 import asyncio, sys
 from pathlib import Path
@@ -46,6 +44,7 @@ async def main():
 print("ready", flush=True)
 asyncio.run(main())
 """
+from tests.tool_context import folder_of_nobody
 
 
 @pytest.fixture
@@ -209,11 +208,11 @@ async def test_file_in_a_folders_place_is_explained(tmp_path: Path) -> None:
         await reopen(tmp_path / "file" / "ragforge.db")
 
 
-@ROOT_IGNORES_PERMISSIONS
-async def test_read_only_folder_is_explained(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreUnavailable, match="RAGFORGE_STORE"):
-        await reopen(tmp_path / "ragforge.db")
+async def test_read_only_folder_is_explained() -> None:
+    with folder_of_nobody() as folder:
+        folder.chmod(0o500)
+        with pytest.raises(StoreUnavailable, match="RAGFORGE_STORE"):
+            await reopen(folder / "ragforge.db")
 
 
 async def test_write_that_the_disk_refuses_is_explained_and_loses_nothing(path: Path) -> None:

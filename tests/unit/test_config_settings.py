@@ -11,6 +11,7 @@ from ragforge.config.schema import KEYS, ProjectMay, Settings
 from ragforge.config.settings import Loaded, SourceKind, load_settings
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonValue
+from tests.tool_context import folder_of_nobody
 
 
 @dataclass
@@ -182,11 +183,12 @@ def test_files_that_are_no_text_files_are_told(machine: Machine) -> None:
     assert "larger than 1 MB" in machine.error()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_cannot_be_read_is_told(machine: Machine) -> None:
-    machine.user.write_text("")
-    machine.user.chmod(0)
-    assert f"Cannot read {machine.user}: Permission denied" in machine.error()
+def test_a_file_that_cannot_be_read_is_told() -> None:
+    with folder_of_nobody() as folder:
+        machine = Machine(folder)
+        machine.user.write_text("")
+        machine.user.chmod(0)
+        assert f"Cannot read {machine.user}: Permission denied" in machine.error()
 
 
 def test_a_byte_order_mark_is_no_error(machine: Machine) -> None:
