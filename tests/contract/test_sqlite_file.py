@@ -27,6 +27,7 @@ from tests.contract.builders import (
     new_session,
     said,
 )
+from tests.tool_context import folder_of_nobody
 
 OPEN_AND_ADD = """
 import asyncio, sys
@@ -44,7 +45,6 @@ async def main():
 print("ready", flush=True)
 asyncio.run(main())
 """
-from tests.tool_context import folder_of_nobody
 
 
 @pytest.fixture
