@@ -19,11 +19,15 @@ from ragforge.memory.context import history_messages, step_messages
 from ragforge.session import queue
 from ragforge.session.history import came_to_nothing, read_messages, read_turns
 from ragforge.session.open import store_session
+from ragforge.session.seen_files import recall_seen_files
 from ragforge.session.state import Session
 from ragforge.session.wiring import agent_parts
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
+
+SEEN_TURNS_MAX = 50
+"""How far back a call that waits may rest on a file that was read."""
 
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 """After these ends, what is queued is sent."""
@@ -228,6 +232,9 @@ async def _continue(
     progress = Progress(turn.id, [*before, UserMessage(turn.user), *own], next_index=steps[-1].index + 1)
     progress.stored.update(step.index for step in steps)
     done = tuple(call for call in calls if pending and call.step_index == pending.index)
+    if pending:
+        earlier = await store.turns.path(turn.parent, limit=SEEN_TURNS_MAX)
+        await recall_seen_files(session, [*await store.calls.of_turns([each.id for each in earlier]), *calls])
     return _Run(replace(turn, status=TurnStatus.RUNNING), progress, before, steps, pending, done)
 
 
