@@ -142,8 +142,17 @@ class Transcript(Widget):
 
     def _begin(self, turn: Turn) -> None:
         self.flush()
-        self._live = TurnRecord(turn)
-        self._turns.append(self._live)
+        last = self._turns.records[-1] if self._turns.records else None
+        if last is not None and last.turn is not None and last.turn.id == turn.id:
+            # It goes on after a wait or a failure: what it came to stands there already.
+            last.turn = turn
+            last.entries.append(Noted("Going on from here."))
+            self._live = last
+            self._changed.update(range(len(last.entries)))
+            self._flush_soon()
+        else:
+            self._live = TurnRecord(turn)
+            self._turns.append(self._live)
         if self._tick_timer is not None:
             self._tick_timer.resume()
 
