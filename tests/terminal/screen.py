@@ -1,0 +1,167 @@
+"""The installed program in a real pseudo-terminal, its screen read by pyte."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pyte
+from ptyprocess import PtyProcess
+
+from tests.flow.running import environ
+
+COMMAND = str(Path(sys.executable).parent / "ragforge")
+ROWS, COLUMNS = 30, 100
+TIMEOUT_S = 40.0
+# What a terminal must not be left in.
+ALTERNATE, CURSOR, PASTE = 1049, 25, 2004
+MOUSE = (1000, 1002, 1003, 1006, 1015, 1016)
+_MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+
+UP, DOWN, ENTER, ESCAPE = b"\x1b[A", b"\x1b[B", b"\r", b"\x1b"
+CTRL_C, CTRL_D, CTRL_Z = b"\x03", b"\x04", b"\x1a"
+
+
+class Screen:
+    """A program in a terminal of its own. Close it, or the test leaves a process behind."""
+
+    def __init__(self, argv: list[str], *, env: Mapping[str, str], cwd: Path) -> None:
+        self._screen = pyte.Screen(COLUMNS, ROWS)
+        self._stream = pyte.ByteStream(self._screen)
+        self._lock = threading.Lock()
+        self.output = b""
+        full = {**env, "TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8"}
+        self.process = PtyProcess.spawn(argv, dimensions=(ROWS, COLUMNS), env=full, cwd=str(cwd))
+        self.flags_before = self.flags()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = self.process.read(65536)
+            except (EOFError, OSError):
+                return
+            with self._lock:
+                self.output += data
+                # pyte takes the Kitty protocol's answers for text, and has no second screen.
+                shown = re.sub(rb"\x1b\[[<>=][0-9;]*u", b"", data)
+                self._stream.feed(shown.replace(b"\x1b[?1049l", b"\x1b[2J\x1b[H"))
+
+    @property
+    def text(self) -> str:
+        with self._lock:
+            return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def wait_for(self, condition: str | Callable[[str], Any], *, timeout_s: float = TIMEOUT_S) -> str:
+        """The screen, once it holds the words or fits the condition."""
+        deadline_s = monotonic() + timeout_s
+        while True:
+            text = self.text
+            if condition in text if isinstance(condition, str) else condition(text):
+                return text
+            if monotonic() > deadline_s:
+                raise AssertionError(f"after {timeout_s} s still not: {condition!r}\n{text}")
+            sleep(0.02)
+
+    def wait_until(self, fact: Callable[[], Any], *, what: str = "the fact") -> None:
+        deadline_s = monotonic() + TIMEOUT_S
+        while not fact():
+            if monotonic() > deadline_s:
+                raise AssertionError(f"after {TIMEOUT_S} s still not: {what}\n{self.text}")
+            sleep(0.02)
+
+    def press(self, keys: bytes) -> None:
+        self.process.write(keys)
+
+    def type(self, text: str) -> None:
+        """Type into the prompt, and see it there: Enter within the burst would be part of a paste."""
+        self.press(text.encode())
+        self.wait_for(lambda screen: text in screen)
+
+    def send(self, text: str) -> None:
+        """Type a message and send it."""
+        self.type(text)
+        # An empty bracketed paste ends the burst for certain, whatever the machine's speed.
+        self.press(b"\x1b[200~\x1b[201~" + ENTER)
+
+    def flags(self) -> list[Any]:
+        """What the terminal itself is set to."""
+        return termios.tcgetattr(self.process.fd)[:4]
+
+    def modes(self) -> dict[int, bool]:
+        """The terminal's private modes as they were switched last."""
+        with self._lock:
+            output = self.output
+        return {
+            int(mode): switch == b"h" for modes, switch in _MODE.findall(output) for mode in modes.split(b";")
+        }
+
+    def assert_restored(self) -> None:
+        """The terminal is as the shell left it."""
+        modes = self.modes()
+        left_on = [mode for mode in (ALTERNATE, PASTE, *MOUSE) if modes.get(mode)]
+        assert left_on == []
+        assert modes.get(CURSOR, True)
+        assert self.flags() == self.flags_before
+
+    def ended(self) -> int:
+        """The exit code, once the program has gone; minus the signal that killed it."""
+        self.wait_until(lambda: not self.process.isalive(), what="the program ended")
+        self._reader.join(5)
+        code = self.process.exitstatus
+        return -(self.process.signalstatus or 0) if code is None else code
+
+    def close(self) -> None:
+        if self.process.isalive():
+            self.process.kill(signal.SIGKILL)
+            self.process.wait()
+        self.process.close()
+
+
+class Desk:
+    """A person's folder and settings, in which programs are started one after another."""
+
+    def __init__(self, tmp_path: Path, *, model: str = "", env: Mapping[str, str] | None = None) -> None:
+        self.project = tmp_path / "project"
+        self.project.mkdir(exist_ok=True)
+        self.config = tmp_path / "config"
+        self.data = tmp_path / "data"
+        self.env = environ(tmp_path) | ({"RAGFORGE_MODEL": model} if model else {}) | dict(env or {})
+        self._open: list[Screen] = []
+
+    def start(self, *args: str, argv: list[str] | None = None) -> Screen:
+        screen = Screen(argv or [COMMAND, *args], env=self.env, cwd=self.project)
+        self._open.append(screen)
+        return screen
+
+    def configure(self, toml: str) -> None:
+        self.config.mkdir(exist_ok=True)
+        (self.config / "config.toml").write_text(toml)
+
+    def close(self) -> None:
+        for screen in self._open:
+            screen.close()
+
+
+@contextmanager
+def stand_in(script: Path) -> Iterator[str]:
+    """The URL of a Gemini stand-in that runs as a process."""
+    command = [sys.executable, "-m", "tests.standins.gemini", "--script", str(script)]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=root, env={**os.environ}
+    ) as process:
+        assert process.stdout
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()

@@ -1,0 +1,66 @@
+"""Settings that must be known before the first frame."""
+
+import pytest
+
+from tests.terminal.screen import ALTERNATE, CTRL_D, MOUSE, Desk
+
+
+def test_mouse_false_leaves_the_mouse_to_the_terminal(desk: Desk):
+    desk.configure("mouse = false\n")
+    screen = desk.start()
+    screen.wait_for("/help")
+    assert not any(screen.modes().get(mode) for mode in MOUSE)
+    screen.wait_for("gemini-3.8-flash")
+    screen.press(CTRL_D)
+    assert screen.ended() == 0
+    desk.configure("mouse = true\n")
+    other = desk.start()
+    other.wait_for("/help")
+    assert any(other.modes().get(mode) for mode in MOUSE)
+
+
+@pytest.mark.parametrize(("theme", "background"), [("dark", b"48;2;21;23;27"), ("light", b"48;2;2")])
+def test_the_theme_is_the_one_that_is_set(desk: Desk, theme: str, background: bytes):
+    desk.configure(f'theme = "{theme}"\n')
+    desk.env["COLORTERM"] = "truecolor"
+    screen = desk.start()
+    screen.wait_for("gemini-3.8-flash")
+    assert background in screen.output
+
+
+@pytest.mark.parametrize(
+    ("toml", "args", "words"),
+    [
+        ("mouse = 7\n", (), "true or false"),
+        ("", ("--model", "nope"), "provider:name"),
+        ("", ("--allow", "shell("), "shell(git status)"),
+        ("", ("--max-turns", "3"), "-p"),
+        ("", ("-c", "--new"), "--new"),
+    ],
+)
+def test_what_is_wrong_is_told_before_the_screen_is_touched(
+    desk: Desk, toml: str, args: tuple[str, ...], words: str
+):
+    desk.configure(toml)
+    screen = desk.start(*args)
+    assert screen.ended() == 2
+    assert words in " ".join(screen.text.split())
+    assert ALTERNATE not in screen.modes()
+    screen.assert_restored()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (("-r", "ffffffff"), 2, "There is no session"),
+        (("-c",), 2, "No session"),
+        (("--store", "x://y"), 2, "x://y"),
+    ],
+)
+def test_what_cannot_be_opened_is_told_in_the_terminal_that_is_left(
+    desk: Desk, args: tuple[str, ...], code: int, words: str
+):
+    screen = desk.start(*args)
+    assert screen.ended() == code
+    assert words in " ".join(screen.text.split())
+    screen.assert_restored()
