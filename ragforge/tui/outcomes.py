@@ -21,8 +21,7 @@ if TYPE_CHECKING:  # loaded after the first frame; and the chat imports this mod
     from ragforge.session.conversation import Conversation, Shown
     from ragforge.tui.screens.chat import ChatScreen
 
-START_LISTED = "Type a message for a new session, or choose one below. /help shows commands and keys."
-START_EMPTY = "Ask for something, or type /help for commands and keys."
+START = "Type a message, or /help for commands and keys."
 
 
 async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
@@ -108,8 +107,9 @@ async def front(chat: ChatScreen, opened: Opened, *, first: bool = False) -> Non
         told = await app_of(chat).push_screen_wait(ModelScreen(conversation, first=True))
         chat.say(told or "No model yet: /model chooses one. Until then search answers from what is stored.")
         chat.show_status()
-    listed = opened.show_list and await chat.show_start_list()
-    chat.say(START_LISTED if listed else START_EMPTY)
+    chat.say(START)
+    if opened.show_list:
+        await chat.show_start_list()
 
 
 async def _resume(chat: ChatScreen, opened: Opened, *, first: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -19,6 +20,8 @@ from ragforge.tui.widgets.status_line import StatusLine
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.tui.screens.chat import ChatScreen
 
+log = logging.getLogger(__name__)
+
 CALLED_AFTER_S = 10.0
 """A turn that took longer than this rings when it ends: the person has looked away."""
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
@@ -34,8 +37,9 @@ async def run_turns(chat: ChatScreen, turn: AsyncGenerator[AgentEvent, None], te
     while ended and ended.status in GOES_ON and conversation.session.live.queue:
         parts = await taken_queue(chat)
         ended = await _follow(chat, conversation.submit(parts, chat.approve), text_of(parts))
-    chat.show_queue()
-    chat.show_status()
+    if chat.is_drawn:
+        chat.show_queue()
+        chat.show_status()
 
 
 async def taken_queue(chat: ChatScreen) -> Parts:
@@ -53,6 +57,8 @@ async def _follow(chat: ChatScreen, turn: AsyncGenerator[AgentEvent, None], text
     try:
         async with aclosing(turn) as stream:
             async for event in stream:
+                if not chat.is_drawn:
+                    continue
                 chat.transcript.show(event)
                 match event:
                     case TurnStarted(running):
@@ -69,6 +75,9 @@ async def _follow(chat: ChatScreen, turn: AsyncGenerator[AgentEvent, None], text
                     case _:
                         pass
     except RagforgeError as error:
+        if not chat.is_drawn:
+            log.error("The turn could not be kept: %s", error)
+            return None
         if running:
             failed = replace(running, status=TurnStatus.FAILED, error=str(error))
             chat.transcript.show(TurnEnded(failed, error))

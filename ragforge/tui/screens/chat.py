@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
     from ragforge.session.conversation import Conversation
 
+START_HINT = "Sessions: Enter resumes the first, Down chooses; what you type narrows, and Enter sends it anew"
 TURNS_SHOWN = 25
 DRAFT_KEPT_AFTER_S = 0.2
 """Typing is kept so long after the first key that was not: a crash costs a word at most."""
@@ -84,7 +85,7 @@ class ChatScreen(Screen[None]):
         completion = Completion(commands=self._commands, files=self._find_files, id="completion")
         yield completion
         yield Prompt(completion=completion, id="prompt")
-        yield StartList(id="start-list")
+        yield StartList(hint=START_HINT, id="start-list")
         yield StatusLine(id="status")
 
     def on_mount(self) -> None:
@@ -121,6 +122,11 @@ class ChatScreen(Screen[None]):
     def busy(self) -> bool:
         """Whether a turn runs, or is about to."""
         return self._turn is not None and not self._turn.is_finished
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there still is something to draw on: a turn may end after the screen has gone."""
+        return not self._is_closed and bool(self.query(Transcript))
 
     @property
     def resume_command(self) -> str:
@@ -206,14 +212,13 @@ class ChatScreen(Screen[None]):
         if at is not None:
             self.say(f"Shown up to turn {at}. Ctrl+End shows what came after; a message goes on from there.")
 
-    async def show_start_list(self) -> bool:
-        """The sessions of the folder below the prompt; whether there are any."""
+    async def show_start_list(self) -> None:
+        """The sessions of the folder below the prompt, where there are any."""
         conversation = self.ready()
         rows = await conversation.sessions()
         if rows:
             here = str(conversation.workspace.place.cwd)
             self.start_list.open(rows, here=here, now=now(), typed=self.prompt.text)
-        return bool(rows)
 
     # What is typed
 
@@ -271,7 +276,7 @@ class ChatScreen(Screen[None]):
 
     @on(StartList.Chosen)
     def _session_chosen(self, event: StartList.Chosen) -> None:
-        narrowed_by = self.prompt.draft
+        narrowed_by = self.prompt.whole
         if narrowed_by.strip():
             # Typed to find the session, and no message to it; the history keeps it all the same.
             self.prompt.sent.add(narrowed_by)

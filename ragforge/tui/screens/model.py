@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
+from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui.widgets.plain import PlainText
@@ -23,6 +24,8 @@ WELCOME = (
     "ragforge talks to a model that reads, edits and runs things in this folder, with your consent, "
     "and remembers. Choose one, now or later with /model:"
 )
+KEYS = "Up, Down and Enter choose, Esc closes."
+WITHOUT = "Without a model: answers are search results of what is stored. /model changes it."
 FIRST_GEMINI = "gemini:gemini-3.8-flash"
 
 
@@ -37,13 +40,14 @@ class ModelScreen(ModalScreen[str | None]):
         self._first = first
         self._asks_for = ""
         self._url = ""
+        self._asking: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
         """What can be chosen; a line for a key or a URL where one is asked for."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Welcome to ragforge" if self._first else "Model", classes="dialog-title")
             yield PlainText(WELCOME if self._first else self._present(), classes="dialog-detail")
-            yield OptionList()
+            yield OptionList(markup=False)
             yield Input(classes="hidden")
             yield PlainText("", classes="dialog-hint")
 
@@ -69,18 +73,18 @@ class ModelScreen(ModalScreen[str | None]):
         options.add_option(Option("Go on without a model: search answers", NONE))
         options.highlighted = 0
         options.focus()
-        self._hint("Up and Down, Enter chooses, Esc closes. Looking for model servers on this machine ...")
+        self._hint(f"{KEYS} Looking for model servers on this machine ...")
         found = await self._conversation.local_endpoints()
         for endpoint in found:
             for model in endpoint.models[:20]:
                 options.add_option(
                     Option(f"{endpoint.name} on this machine: {model}", f"model {endpoint.name}:{model}")
                 )
-        told = "" if found else " No model server answers on this machine (Ollama, llama-server, ...)."
-        self._hint(f"Up and Down, Enter chooses, Esc closes.{told}")
+        if not self._asks_for:
+            self._hint(KEYS if found else f"{KEYS} No model server answers on this machine.")
 
     @on(OptionList.OptionSelected)
-    async def _chosen(self, event: OptionList.OptionSelected) -> None:
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         chosen = event.option_id or ""
         match chosen.split(" ", 1):
@@ -93,12 +97,12 @@ class ModelScreen(ModalScreen[str | None]):
                     "url", "http://localhost:8080/v1", "The endpoint's URL, up to and with its version."
                 )
             case ["none"]:
-                await self._conversation.choose_model("local")
-                self.dismiss(
-                    "Without a model: answers are search results of what is stored. /model changes it."
+                self._asking = self._choose(
+                    "local",
+                    "Without a model: answers are search results of what is stored. /model changes it.",
                 )
             case ["model", name]:
-                self._choose(name)
+                self._asking = self._choose(name, f"Now talking to {name}.")
             case _:
                 pass
 
@@ -106,12 +110,12 @@ class ModelScreen(ModalScreen[str | None]):
     def _entered(self, event: Input.Submitted) -> None:
         event.stop()
         if self._asks_for == "key":
-            self._try_key(event.value)
+            self._asking = self._try_key(event.value)
         elif self._asks_for == "url":
             self._url = event.value
             self._ask_for("endpoint-key", "its key, or nothing", "Enter alone where it needs no key.")
         elif self._asks_for == "endpoint-key":
-            self._add_endpoint(self._url, event.value)
+            self._asking = self._add_endpoint(self._url, event.value)
 
     @work(exclusive=True, group="model")
     async def _try_key(self, key: str) -> None:
@@ -152,13 +156,13 @@ class ModelScreen(ModalScreen[str | None]):
         )
 
     @work(exclusive=True, group="model")
-    async def _choose(self, name: str) -> None:
+    async def _choose(self, name: str, told: str) -> None:
         try:
-            chosen = await self._conversation.choose_model(name)
+            await self._conversation.choose_model(name)
         except RagforgeError as error:
             self._hint(str(error))
             return
-        self.dismiss(f"Now talking to {chosen}.")
+        self.dismiss(told)
 
     def _ask_for(self, what: str, placeholder: str = "", hint: str = "") -> None:
         """Show the line to type in, or the list again where nothing is asked for."""
@@ -174,7 +178,9 @@ class ModelScreen(ModalScreen[str | None]):
         self.query_one(".dialog-hint", PlainText).set_text(words)
 
     def action_back(self) -> None:
-        """Back to the list, or close."""
+        """Back to the list, or close. What was being asked of a server is dropped."""
+        if self._asking:
+            self._asking.cancel()
         at_menu = not self._asks_for and any(
             self.query_one(OptionList).get_option_at_index(at).id == NONE
             for at in range(self.query_one(OptionList).option_count)

@@ -14,14 +14,17 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.ids import now
 from ragforge.domain.search import Hit
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.session_list import age_words
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
 LINES_A_HIT = 3
+INDENT = "    "
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,11 @@ class SearchScreen(ModalScreen[Found | None]):
         """A line to type in, and the hits."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Search this project", classes="dialog-title")
-            yield Input(self._words, placeholder="words that were said, file names, commands")
+            yield Input(
+                self._words,
+                placeholder="words that were said, file names, commands",
+                select_on_focus=False,
+            )
             with VerticalScroll(can_focus=False, classes="hits"):
                 yield Static(id="hits", markup=False)
             yield PlainText("Enter opens the session at this turn, Esc closes", classes="dialog-hint")
@@ -85,9 +92,10 @@ class SearchScreen(ModalScreen[Found | None]):
         head = Content.assemble(
             (mark, "bold"),
             (hit.session_title or hit.session_id, "bold" if chosen else ""),
-            (f"  {what} {hit.turn_index + 1}, {hit.at.astimezone():%Y-%m-%d %H:%M}", "$text-muted"),
+            (f"  {what} {hit.turn_index + 1} · {age_words(hit.at, now())}", "$foreground-muted"),
         )
-        return [head, Content.assemble("    ", _marked(hit)), Content("")]
+        width = max(20, self.query_one("#hits").content_size.width - len(INDENT))
+        return [head, Content.assemble(INDENT, _marked(hit, width)), Content("")]
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
@@ -125,6 +133,11 @@ class SearchScreen(ModalScreen[Found | None]):
             self._index = max(0, min(self._index + by, len(self._hits) - 1))
             self._draw()
 
+    def on_resize(self) -> None:
+        """Fit the new width."""
+        if self._hits:
+            self.call_after_refresh(self._draw)
+
     def on_click(self, event: events.Click) -> None:
         """Go to the hit under the mouse."""
         if isinstance(event.widget, Static) and event.widget.id == "hits":
@@ -134,10 +147,16 @@ class SearchScreen(ModalScreen[Found | None]):
                 self.action_take()
 
 
-def _marked(hit: Hit) -> Content:
-    """The excerpt on one line, its matched words bold and underlined: seen without colour too."""
-    text = "".join(" " if char in "\n\r\t" or not char.isprintable() else char for char in hit.text)
+def _marked(hit: Hit, width: int) -> Content:
+    """The excerpt on one line, its matched words bold and underlined: seen without colour too.
+
+    Where the first of them would be cut off, the excerpt begins shortly before it.
+    """
+    text = "".join(char if char.isprintable() else " " for char in hit.text)
     content = Content(text)
     for start, end in hit.marks:
         content = content.stylize("bold underline $text-warning", start, end)
-    return content
+    first_start, first_end = hit.marks[0] if hit.marks else (0, 0)
+    if first_end <= width:
+        return content
+    return Content.assemble("…", content[max(0, first_start - width // 3) :])

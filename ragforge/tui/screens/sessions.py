@@ -22,7 +22,8 @@ from ragforge.tui.widgets.session_list import SessionList
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
-ROWS_AROUND = 8
+PAGE = 8
+ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
 
 
@@ -41,7 +42,7 @@ class SessionsScreen(ModalScreen[str | None]):
         """A line to type in, and the list."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Sessions", classes="dialog-title")
-            yield Input(self._words, placeholder="type to narrow")
+            yield Input(self._words, placeholder="type to narrow", select_on_focus=False)
             yield SessionList()
             yield PlainText("", classes="dialog-hint")
 
@@ -52,7 +53,11 @@ class SessionsScreen(ModalScreen[str | None]):
         await self._reload()
 
     async def _reload(self) -> None:
-        rows = await self._conversation.sessions()
+        try:
+            rows = await self._conversation.sessions()
+        except RagforgeError as error:
+            self._failed(error)
+            return
         sessions = self.query_one(SessionList)
         sessions.set_rows_max((self.size.height - ROWS_AROUND) // 2)
         sessions.show(rows, here=str(self._conversation.workspace.place.cwd), now=now())
@@ -105,19 +110,25 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def action_list_up(self) -> None:
         """A session up."""
-        self.query_one(SessionList).step(-1)
+        self._step(-1)
 
     def action_list_down(self) -> None:
         """A session down."""
-        self.query_one(SessionList).step(1)
+        self._step(1)
 
     def action_list_page_up(self) -> None:
         """A page up."""
-        self.query_one(SessionList).step(-8)
+        self._step(-PAGE)
 
     def action_list_page_down(self) -> None:
         """A page down."""
-        self.query_one(SessionList).step(8)
+        self._step(PAGE)
+
+    def _step(self, by: int) -> None:
+        sessions = self.query_one(SessionList)
+        sessions.step(by)
+        if not sessions.is_chosen:  # here the list is all there is: its first line stays chosen
+            sessions.step(1)
 
     def action_rename(self) -> None:
         """Type a new title for the chosen session."""
@@ -131,8 +142,11 @@ class SessionsScreen(ModalScreen[str | None]):
 
     async def _rename(self, title: str) -> None:
         session_id, self._renaming = self._renaming, None
-        if session_id and title.strip():
-            await self._conversation.rename(session_id, " ".join(title.split()))
+        try:
+            if session_id and title.strip():
+                await self._conversation.rename(session_id, " ".join(title.split()))
+        except RagforgeError as error:
+            self._failed(error)
         self.query_one(Input).value = ""
         self._hint()
         await self._reload()
@@ -153,4 +167,7 @@ class SessionsScreen(ModalScreen[str | None]):
                 await self._conversation.delete(row.session.id)
                 await self._reload()
         except RagforgeError as error:
-            self.notify(str(error), severity="error", markup=False)
+            self._failed(error)
+
+    def _failed(self, error: RagforgeError) -> None:
+        self.notify(str(error), severity="error", markup=False)

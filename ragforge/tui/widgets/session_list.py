@@ -22,6 +22,8 @@ class SessionList(Static):
 
     It never takes the focus: whoever has it calls `narrow`, `step` and `chosen`. Until `step` was called
     no line is chosen by hand (`is_chosen`), and the first is what `chosen` gives.
+
+    hint: a line above the sessions.
     """
 
     DEFAULT_CSS = """
@@ -34,8 +36,9 @@ class SessionList(Static):
 
         row: SessionRow
 
-    def __init__(self, *, rows_max: int = 6, id: str | None = None) -> None:
+    def __init__(self, *, rows_max: int = 6, hint: str = "", id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
+        self._hint = hint
         self._all: Sequence[SessionRow] = ()
         self._rows: list[SessionRow] = []
         self._index = 0
@@ -62,8 +65,8 @@ class SessionList(Static):
             return
         if not self.is_chosen and by > 0:
             self.is_chosen = True
-        elif self.is_chosen and self._index + by < 0:
-            self.is_chosen = False
+        elif self._index + by < 0:
+            self._index, self.is_chosen = 0, False
         else:
             self._index = max(0, min(self._index + by, len(self._rows) - 1))
         self._draw()
@@ -89,8 +92,8 @@ class SessionList(Static):
 
     def on_click(self, event: events.Click) -> None:
         """Choose the session under the mouse."""
-        at = self._first + event.y // 2
-        if at < len(self._rows):
+        at = self._first + (event.y - bool(self._hint)) // 2
+        if self._first <= at < len(self._rows):
             self.post_message(self.Clicked(self._rows[at]))
 
     @property
@@ -99,14 +102,14 @@ class SessionList(Static):
 
     def _draw(self) -> None:
         width = max(20, self.content_size.width or app_of(self).size.width - 2)
-        lines: list[Content] = []
+        lines = [Content.styled(_cut(self._hint, width), "$foreground-muted")] if self._hint else []
         for at, row in enumerate(self._rows[self._first : self._first + self._rows_max], self._first):
             lines += self._lines(row, width, chosen=self.is_chosen and at == self._index)
         hidden = len(self._rows) - self._rows_max
         if hidden > 0:
-            lines.append(Content.styled(f"  {hidden} more: type to narrow, or go down", "$text-muted"))
+            lines.append(Content.styled(f"  {hidden} more", "$foreground-muted"))
         if self._all and not self._rows:
-            lines.append(Content.styled("  No session fits; Enter starts a new one.", "$text-muted"))
+            lines.append(Content.styled("  No session fits; Enter starts a new one.", "$foreground-muted"))
         self.update(Content("\n").join(lines))
 
     def _lines(self, row: SessionRow, width: int, *, chosen: bool) -> list[Content]:
@@ -115,15 +118,16 @@ class SessionList(Static):
         title = one_line(row.session.title or row.last_message or "(nothing said)")
         room = width - len(mark) - cell_len(when) - 2
         head = Content.assemble(
-            (mark, "bold"), (_cut(title, room), "bold" if chosen else ""), "  ", (when, "$text-muted")
+            (mark, "bold"), (_cut(title, room), "bold" if chosen else ""), "  ", (when, "$foreground-muted")
         )
         facts = [f"{row.turns} turn{'s' * (row.turns != 1)}", row.session.model or "no model"]
         if row.session.cwd != self._here:
             facts.append(row.session.cwd)
-        if row.last_message and one_line(row.last_message) != title:
-            facts.append(one_line(row.last_message))
+        last = one_line(row.last_message)
+        if last and not last.startswith(title.rstrip("…")):  # a title is the first message's beginning
+            facts.append(last)
         detail = _cut(" · ".join(facts), width - 4).rstrip()
-        return [head, Content.styled(f"    {detail}", "$text-muted")]
+        return [head, Content.styled(f"    {detail}", "$foreground-muted")]
 
 
 def age_words(when: datetime, now: datetime | None) -> str:

@@ -1,0 +1,217 @@
+"""How it opens: without a model, with sessions below the prompt, with a draft that was left."""
+
+import os
+import stat
+from pathlib import Path
+
+from textual.widgets import Input, OptionList
+
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.screens.model import ModelScreen
+from ragforge.tui.widgets.plain import PlainText
+from tests.standins.gemini import Text
+from tests.standins.openai import OpenAIStandIn
+from tests.tui.chat_app import Chat, Lab
+
+
+def hint(chat: Chat) -> str:
+    return chat.top.query_one(".dialog-hint", PlainText).text
+
+
+def options(chat: Chat) -> list[str]:
+    listed = chat.top.query_one(OptionList)
+    return [str(listed.get_option_at_index(at).prompt) for at in range(listed.option_count)]
+
+
+async def at_setup(chat: Chat) -> None:
+    await chat.until(lambda: isinstance(chat.top, ModelScreen) and len(options(chat)) >= 3)
+
+
+async def two_sessions(lab: Lab) -> None:
+    for words in ("about apples", "about pears"):
+        async with lab.chat(new=True) as chat:
+            await chat.say(words)
+            await chat.sees("You said")
+            await chat.turn_ended()
+
+
+async def test_without_a_model_a_key_is_asked_for_proved_and_kept(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    lab.gemini.script(Text("Hello."))
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        await chat.pilot.press("enter")
+        field = chat.top.query_one(Input)
+        await chat.until(lambda: field.has_focus)
+        assert field.password
+        await chat.type("wrong")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "refused" in hint(chat) or "key" in hint(chat).lower())
+        await chat.until(lambda: "Asking" not in hint(chat))
+        assert field.value == "wrong"
+        assert isinstance(chat.top, ModelScreen)
+        field.value = lab.gemini.key
+        await chat.pilot.press("enter")
+        await chat.until(lambda: not isinstance(chat.top, ModelScreen))
+        await chat.sees("Now talking to gemini:")
+        keys = Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "keys.toml"
+        assert str(keys) in chat.words()
+        assert stat.S_IMODE(keys.stat().st_mode) == 0o600
+        await chat.say("hi")
+        await chat.sees("Hello.")
+
+
+async def test_without_a_model_search_answers_and_says_so(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        listed = chat.top.query_one(OptionList)
+        listed.highlighted = options(chat).index("Go on without a model: search answers")
+        await chat.pilot.press("enter")
+        await chat.sees("Without a model")
+        await chat.say("where are the apples")
+        await chat.sees("No model configured: search results, not generated text")
+        await chat.turn_ended()
+        assert "local" in chat.status
+
+
+async def test_another_endpoint_is_reached_by_its_url(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with OpenAIStandIn() as server, lab.chat() as chat:
+        await at_setup(chat)
+        listed = chat.top.query_one(OptionList)
+        listed.highlighted = 1
+        await chat.pilot.press("enter")
+        field = chat.top.query_one(Input)
+        await chat.until(lambda: field.has_focus)
+        field.value = "not a url"
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.top._asks_for == "endpoint-key")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.top._asks_for == "url" and "base_url" in hint(chat))
+        field.value = server.base_url
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.top._asks_for == "endpoint-key")
+        assert server.key is None
+        await chat.pilot.press("enter")
+        await chat.until(lambda: any(option.startswith("at-127") for option in options(chat)))
+        await chat.pilot.press("enter")
+        await chat.sees("Now talking to at-127")
+
+
+async def test_escape_leaves_the_setup_and_says_what_holds(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        await chat.pilot.press("escape")
+        await chat.sees("No model yet")
+
+
+async def test_typing_narrows_and_enter_sends_a_new_message(lab: Lab) -> None:
+    await two_sessions(lab)
+    async with lab.chat() as chat:
+        await chat.until(lambda: len(chat.start_list.rows) == 2)
+        await chat.type("apples")
+        await chat.until(lambda: len(chat.start_list.rows) == 1)
+        await chat.enter()
+        await chat.sees("You said")
+        await chat.turn_ended()
+        assert not chat.start_list.is_open
+        assert len(await chat.screen.ready().sessions()) == 3
+
+
+async def test_enter_on_an_empty_prompt_resumes_the_newest(lab: Lab) -> None:
+    await two_sessions(lab)
+    async with lab.chat() as chat:
+        await chat.until(lambda: chat.start_list.is_open)
+        await chat.enter()
+        await chat.sees("about pears")
+        assert "about pears" in chat.status
+
+
+async def test_down_and_enter_resume_the_chosen_and_leave_no_draft(lab: Lab) -> None:
+    await two_sessions(lab)
+    async with lab.chat() as chat:
+        await chat.until(lambda: chat.start_list.is_open)
+        await chat.type("apples")
+        await chat.pilot.press("down")
+        await chat.until(lambda: chat.start_list.is_chosen)
+        await chat.enter()
+        await chat.until(lambda: "about apples" in chat.words())
+        assert chat.draft == ""
+        await chat.pilot.press("up")
+        await chat.until(lambda: chat.screen.prompt.text == "apples", "it is in the history")
+
+
+async def test_new_skips_the_list_and_the_setting_chooses(lab: Lab) -> None:
+    await two_sessions(lab)
+    async with lab.chat(new=True) as chat:
+        assert not chat.start_list.is_open
+    lab.monkeypatch.setenv("RAGFORGE_START", "new")
+    async with lab.chat() as chat:
+        assert not chat.start_list.is_open
+    lab.monkeypatch.setenv("RAGFORGE_START", "continue")
+    async with lab.chat() as chat:
+        await chat.sees("about pears")
+
+
+async def test_the_list_fits_forty_columns(lab: Lab) -> None:
+    await two_sessions(lab)
+    async with lab.chat(size=(40, 20)) as chat:
+        await chat.until(lambda: chat.start_list.is_open)
+        assert chat.start_list.size.width <= 40
+        assert chat.screen.prompt.region.bottom <= chat.start_list.region.y
+        assert chat.start_list.region.bottom <= 20
+
+
+async def test_a_draft_survives_quitting_in_folder_and_session(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.type("half a thought")
+    async with lab.chat() as chat:
+        await chat.until(lambda: chat.draft == "half a thought")
+        await chat.enter()
+        await chat.sees("You said")
+        await chat.turn_ended()
+        await chat.type("the next one")
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.until(lambda: chat.draft == "the next one")
+    async with lab.chat(new=True) as chat:
+        assert chat.draft == ""
+
+
+async def test_what_is_typed_while_it_opens_is_kept(lab: Lab) -> None:
+    await two_sessions(lab)
+    async with lab.chat(continue_newest=True, typed_before="early words") as chat:
+        await chat.sees("about pears")
+        assert chat.draft == "early words"
+
+
+async def test_the_home_folder_is_asked_about_and_no_leaves(lab: Lab) -> None:
+    lab.monkeypatch.setenv("HOME", str(lab.project))
+    async with lab.chat() as chat:
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        await chat.until(lambda: chat.app.last_key_s < 0)
+        await chat.pilot.press("n")
+        await chat.until(lambda: chat.app._exit)
+
+
+async def test_words_typed_as_a_question_comes_up_are_words(lab: Lab) -> None:
+    lab.monkeypatch.setenv("HOME", str(lab.project))
+    async with lab.chat() as chat:
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        chat.top._last_key_s = float("inf")
+        await chat.type("yn")
+        assert isinstance(chat.top, ConfirmScreen)
+        chat.top.dismiss(True)
+        await chat.until(lambda: chat.draft == "yn")
+
+
+async def test_a_wrong_setting_ends_it_with_a_sentence(lab: Lab) -> None:
+    config = Path(os.environ["RAGFORGE_CONFIG_DIR"])
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[keys]\nexpand = "ctrl+"\n')
+    async with lab.chat() as chat:
+        await chat.until(lambda: chat.app._exit)
+    assert lab.left is not None
+    assert lab.left.exit_code == 2
+    assert "config.toml: keys.expand" in lab.left.failure
