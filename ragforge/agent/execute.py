@@ -11,6 +11,7 @@ import msgspec
 
 from ragforge.agent.parts import AgentParts, Progress
 from ragforge.agent.permissions import Allow, Ask, Refuse
+from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.approvals import Answer, ToolApproval
 from ragforge.domain.errors import StoreError
 from ragforge.domain.events import ToolEnded, ToolOutput, ToolStarted
@@ -53,7 +54,11 @@ class _OpenCall:
     started_s: float = field(default_factory=time.monotonic)
 
     async def end(self, result: ToolResult, status: CallStatus) -> ToolCall:
-        """Keep it, whole: what is too long for the model goes to the blob store."""
+        """Keep it, whole, also while it is cancelled: what it did to the disk is done."""
+        return await undisturbed(self._end(result, status), cancel_after=True)
+
+    async def _end(self, result: ToolResult, status: CallStatus) -> ToolCall:
+        # What is too long for the model goes to the blob store.
         redact = self.parts.redact
         text = redact.text(result.text)
         chars_max = result_chars_max(self.request.name)
@@ -208,7 +213,7 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         stopped = ToolResult(
             "Interrupted by the person while it ran; it may have done part of its work.", failed=True
         )
-        await asyncio.shield(call.end(stopped, CallStatus.INTERRUPTED))
+        await call.end(stopped, CallStatus.INTERRUPTED)
         raise
     except Exception as error:
         # A tool returns its failures; what it raises is a mistake of ours, and must not end the turn.

@@ -92,7 +92,7 @@ class Session:
     @property
     def busy(self) -> bool:
         """Whether a turn runs."""
-        return self.live.running is not None
+        return self.live.running is not None and not self.live.running.done()
 
     def change(self, **changes: Any) -> None:
         """Replace fields of the session's record."""

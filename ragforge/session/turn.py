@@ -4,10 +4,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ragforge.agent.loop import run_turn
 from ragforge.agent.parts import Events, Outcome, Progress, TurnLimits
+from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.approvals import Approve
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted
@@ -24,7 +25,6 @@ from ragforge.session.state import Session
 from ragforge.session.wiring import agent_parts
 
 log = logging.getLogger(__name__)
-Result = TypeVar("Result")
 
 SEEN_TURNS_MAX = 50
 """How far back a call that waits may rest on a file that was read."""
@@ -57,10 +57,7 @@ async def submit(
     Raises StoreError when the words, or the end, could not be kept; UsageError for a session that
     another process writes.
     """
-    if session.live.read_only:
-        raise UsageError("This session is open elsewhere and only shown here. /new starts another one.")
-    if session.busy:
-        raise UsageError("A turn is running. Wait for it, or press Esc to interrupt it.")
+    _check_may_run(session)
     async for event in _events_of(session, _begin(session, parts), approve, limits):
         yield event
 
@@ -70,12 +67,10 @@ async def retry(
 ) -> AsyncGenerator[AgentEvent, None]:
     """The events of the newest turn going on from its last finished step; its tools are not repeated.
 
-    Raises UsageError when there is nothing to go on with.
+    Raises UsageError when there is nothing to go on with, otherwise as `submit`.
     """
-    if session.busy:
-        raise UsageError("A turn is running. Wait for it, or press Esc to interrupt it.")
-    begin = await _reopen(session)
-    async for event in _events_of(session, begin, approve, limits):
+    _check_may_run(session)
+    async for event in _events_of(session, _reopen(session), approve, limits):
         yield event
 
 
@@ -85,6 +80,13 @@ async def interrupt(session: Session) -> None:
     if running is not None and not running.done():
         running.cancel()
         await asyncio.wait({running})
+
+
+def _check_may_run(session: Session) -> None:
+    if session.live.read_only:
+        raise UsageError("This session is open elsewhere and only shown here. /new starts another one.")
+    if session.busy:
+        raise UsageError("A turn is running. Wait for it, or press Esc to interrupt it.")
 
 
 async def _events_of(
@@ -104,7 +106,8 @@ async def _events_of(
         if not task.done():
             task.cancel()
             await asyncio.wait({task})
-        session.live.running = None
+        if session.live.running is task:
+            session.live.running = None
 
 
 async def _run_all(
@@ -120,7 +123,7 @@ async def _run_all(
         while status in GOES_ON and session.live.queue:
             status = await _run_one(session, _begin_queued(session), approve, events, limits)
     finally:
-        await events.end()
+        await undisturbed(events.end())
 
 
 async def _run_one(
@@ -130,7 +133,7 @@ async def _run_one(
     events: Events,
     limits: TurnLimits,
 ) -> TurnStatus:
-    run = await _despite_cancel(begin, cancel_after=True)
+    run = await undisturbed(begin, cancel_after=True)
     try:
         await events.send(TurnStarted(run.turn))
         parts = await agent_parts(session, approve=approve, events=events, limits=limits)
@@ -143,7 +146,12 @@ async def _run_one(
     except Exception as error:
         log.exception("The turn %s failed unexpectedly", run.turn.id)
         outcome = Outcome(TurnStatus.FAILED, f"Unexpected failure: {type(error).__name__}: {error}")
-    ended = await _despite_cancel(_end(session, run, outcome))
+    # Esc in the very moment of a turn's end changes nothing.
+    return await undisturbed(_end_and_tell(session, run, outcome, events))
+
+
+async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: Events) -> TurnStatus:
+    ended = await _end(session, run, outcome)
     await events.send(TurnEnded(ended, run.failure, came_to_nothing=await came_to_nothing(session, ended)))
     return ended.status
 
@@ -197,8 +205,8 @@ async def _parent(session: Session) -> tuple[Turn | None, list[Message]]:
     return head, live.messages
 
 
-async def _reopen(session: Session) -> Coroutine[Any, Any, _Run]:
-    """What goes on with the newest turn. Raises UsageError when there is nothing to go on with."""
+async def _reopen(session: Session) -> _Run:
+    """The newest turn, to go on with. Raises UsageError when there is none."""
     store, head = session.workspace.store, session.live.record.head
     turn = await store.turns.get(head) if head else None
     if turn is None:
@@ -211,9 +219,9 @@ async def _reopen(session: Session) -> Coroutine[Any, Any, _Run]:
         )
     steps = await store.turns.steps([turn.id])
     if not steps:
-        return _begin(session, turn.user)
+        return await _begin(session, turn.user)
     calls = await store.calls.of_turns([turn.id])
-    return _continue(session, turn, tuple(steps), tuple(calls))
+    return await _continue(session, turn, tuple(steps), tuple(calls))
 
 
 async def _continue(
@@ -270,24 +278,3 @@ def _text(steps: Sequence[Step]) -> str:
     last = steps[-1] if steps else None
     texts = (step.message.text.strip() for step in steps if not step.interrupted or step is last)
     return "\n\n".join(text for text in texts if text)
-
-
-async def _despite_cancel(work: Coroutine[Any, Any, Result], *, cancel_after: bool = False) -> Result:
-    """The result, also when the task is cancelled meanwhile: what must be kept is kept first.
-
-    cancel_after: be cancelled then, at the next await. Without it the wish to cancel came too late and
-    is dropped: Esc in the very moment of a turn's end changes nothing.
-    """
-    inner = asyncio.ensure_future(work)
-    task = asyncio.current_task()
-    cancelled = False
-    while not inner.done():
-        try:
-            await asyncio.wait({inner})
-        except asyncio.CancelledError:
-            cancelled = True
-            if task is not None:
-                task.uncancel()
-    if cancelled and cancel_after and task is not None:
-        task.cancel()
-    return inner.result()

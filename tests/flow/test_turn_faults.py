@@ -1,0 +1,83 @@
+"""What a turn keeps when something fails around it: the store, the tool, the answer, the person's patience."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.events import TextDelta, ToolEnded
+from ragforge.domain.messages import TextPart
+from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.session.open import resume_session
+from ragforge.session.state import Session
+from ragforge.session.turn import interrupt, submit
+from tests.flow.running import Person, ended, of_type, say, say_retry
+from tests.standins.gemini import Call, Calls, Cut, GeminiStandIn, Hang, Text
+
+PAGES_MANY = 1_000_000
+
+
+async def disk_is_full(session: Session, full: bool) -> None:
+    """Let the database grow no further, as on a full disk, or again."""
+    database = session.workspace.store._database  # type: ignore[attr-defined]
+    await database.write(lambda connection: connection.pragma("max_page_count", 1 if full else PAGES_MANY))
+
+
+@pytest.mark.parametrize("pause", (0, 3, 10, 30))
+async def test_pressing_esc_twice_ends_the_turn_once(
+    session: Session, gemini: GeminiStandIn, pause: int
+) -> None:
+    gemini.script((Text("half"), Hang()))
+    seen = []
+
+    async def twice() -> None:
+        stopping = asyncio.create_task(interrupt(session))
+        running = session.live.running
+        for _ in range(pause):
+            await asyncio.sleep(0)
+        while running is not None and not running.done():
+            running.cancel()
+            await asyncio.sleep(0)
+        await stopping
+
+    async with aclosing(submit(session, (TextPart("long"),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, TextDelta):
+                pressing = asyncio.create_task(twice())
+    await pressing
+    assert (ended(seen).status, ended(seen).assistant) == (TurnStatus.INTERRUPTED, "half")
+
+
+async def test_a_session_that_is_only_shown_is_not_retried(
+    tmp_path: Path, session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script((Text("half"), Cut()), Text("never"))
+    failed = ended(await say(session, "hi"))
+    assert failed.status is TurnStatus.FAILED
+    shown = await resume_session(session.workspace, session.live.record, read_only=True)
+    with pytest.raises(UsageError):
+        await say_retry(shown.session)
+    assert await session.workspace.store.turns.get(failed.id) == failed
+
+
+async def test_a_path_that_no_disk_knows_is_told_to_the_model(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    for name, args in (
+        ("read", {"path": "a\0b"}),
+        ("write", {"path": "x" * 5000, "content": "x"}),
+        ("edit", {"path": "a\0b", "old": "a", "new": "b"}),
+        ("list", {"path": "a\0b"}),
+        ("grep", {"pattern": "x", "path": "a\0b"}),
+        ("glob", {"pattern": "\0", "path": "x" * 5000}),
+        ("shell", {"command": "echo \0"}),
+    ):
+        gemini.script(Calls(Call(name, args)), Text("sorry"))
+        events = await say(session, f"go {name}")
+        [call] = [event.call for event in of_type(events, ToolEnded)]
+        assert (name, call.status) == (name, CallStatus.FAILED), call.result
+        assert "unexpected" not in call.result
+        assert ended(events).status is TurnStatus.FINISHED
