@@ -181,6 +181,8 @@ async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
             rules=decision.rules,
         )
     )
+    # Should the program die while the call runs, it must not be taken for one that never began.
+    await parts.record.run_on(call.progress.turn_id)
     match answer.answer:
         case Answer.ONCE:
             return None

@@ -60,6 +60,10 @@ class Recorder(Protocol):
         """Keep a step whose calls have not run yet."""
         ...
 
+    async def run_on(self, turn_id: str) -> None:
+        """Keep that the person has answered: the turn waits no longer."""
+        ...
+
     async def add_call(self, call: ToolCall, step: Step) -> None:
         """Keep a call that ended, and its step."""
         ...

@@ -26,6 +26,9 @@ IMAGE_TOKENS = 1_600
 MESSAGE_TOKENS = 8
 """What roles and separators cost."""
 
+NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."
+"""The answer to a call that has none: whether it had begun is not known after a crash."""
+
 KEEP_SHARE = 0.8
 """A request that is too long is cut to this share, so that the next steps fit without another cut."""
 
@@ -67,9 +70,7 @@ def step_messages(steps: Sequence[Step], ended: dict[str, ToolCall]) -> list[Mes
                     tuple(
                         _result(ended[call.id])
                         if call.id in ended
-                        else CallResult(
-                            call.id, call.name, "Interrupted before it ran.", True, call.provider_id
-                        )
+                        else CallResult(call.id, call.name, NOT_ENDED, True, call.provider_id)
                         for call in step.message.calls
                     )
                 )

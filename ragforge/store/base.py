@@ -145,7 +145,7 @@ class ToolCalls(Protocol):
     async def add(self, call: ToolCall, step: Step) -> None:
         """Keep a call that ended, in one transaction with its step where that is not stored yet.
 
-        A turn that waited runs again.
+        A turn that waits goes on waiting: it is for another call of the step.
         """
         ...
 

@@ -187,7 +187,7 @@ async def test_steps_follow_the_order_of_the_ids(store: Store) -> None:
     assert await store.turns.steps([]) == []
 
 
-async def test_turn_waits_for_consent_until_its_call_ended(store: Store) -> None:
+async def test_turn_waits_for_consent_until_it_runs_on_whichever_call_ends(store: Store) -> None:
     session = await new_session(store)
     turn = a_turn(session)
     await store.turns.start(turn)
@@ -195,6 +195,8 @@ async def test_turn_waits_for_consent_until_its_call_ended(store: Store) -> None
     await store.turns.save_step(step)
     assert await _status(store, turn.id) is TurnStatus.WAITING
     await store.calls.add(a_call(step), step)
+    assert await _status(store, turn.id) is TurnStatus.WAITING
+    await store.turns.reopen(turn.id)
     assert await _status(store, turn.id) is TurnStatus.RUNNING
 
 

@@ -1,4 +1,4 @@
-"""What a turn keeps when something fails around it: the store, the tool, the answer, the person's patience."""
+"""What a turn keeps when something fails around it: store, tool, answer, or the patience of the person."""
 
 import asyncio
 from contextlib import aclosing
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import TextDelta, ToolEnded
 from ragforge.domain.messages import TextPart
@@ -25,7 +26,45 @@ async def disk_is_full(session: Session, full: bool) -> None:
     await database.write(lambda connection: connection.pragma("max_page_count", 1 if full else PAGES_MANY))
 
 
-@pytest.mark.parametrize("pause", (0, 3, 10, 30))
+async def test_a_call_waits_for_consent_although_another_one_of_its_step_ended(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "a.txt").write_text("content")
+    gemini.script(
+        Calls(Call("read", {"path": "a.txt"}), Call("write", {"path": "x.txt", "content": "x"})), Text("ok")
+    )
+    read_ended = asyncio.Event()
+    seen: list[TurnStatus] = []
+
+    async def slow(request: ApprovalRequest) -> ApprovalAnswer:
+        await read_ended.wait()
+        turn = await session.workspace.store.turns.get(str(session.live.record.head))
+        assert turn is not None
+        seen.append(turn.status)
+        return await Person().approve(request)
+
+    async with aclosing(submit(session, (TextPart("go"),), slow)) as events:
+        async for event in events:
+            if isinstance(event, ToolEnded):
+                read_ended.set()
+    assert seen == [TurnStatus.WAITING]
+
+
+async def test_a_turn_whose_consented_call_runs_does_not_wait_for_consent(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Calls(Call("shell", {"command": "echo started; sleep 1000"})))
+    found = []
+    async with aclosing(submit(session, (TextPart("run"),), Person().approve)) as events:
+        async for event in events:
+            if type(event).__name__ == "ToolOutput" and not found:
+                found.append(await session.workspace.store.turns.get(str(session.live.record.head)))
+                stopping = asyncio.create_task(interrupt(session))
+    await stopping
+    assert found[0].status is TurnStatus.RUNNING
+
+
+@pytest.mark.parametrize("pause", [0, 3, 10, 30])
 async def test_pressing_esc_twice_ends_the_turn_once(
     session: Session, gemini: GeminiStandIn, pause: int
 ) -> None:

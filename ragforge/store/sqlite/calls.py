@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus
+from ragforge.domain.turns import CallStatus, Step, ToolCall
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.index import index_call
 from ragforge.store.sqlite.rows import (
@@ -15,7 +15,7 @@ from ragforge.store.sqlite.rows import (
     to_json,
     to_ms,
 )
-from ragforge.store.sqlite.turns import insert_step, set_status
+from ragforge.store.sqlite.turns import insert_step
 
 COLUMNS = (
     "id, step, position, name, args, status, result, started_at, duration_ms, result_chars, result_blob, "
@@ -51,7 +51,6 @@ class SqliteToolCalls:
 
 def _add(connection: Connection, call: ToolCall, step: Step) -> None:
     turn = insert_step(connection, step)
-    set_status(connection, turn, TurnStatus.RUNNING, where=(TurnStatus.WAITING,))
     key = new_key(connection)
     connection.execute(
         f"INSERT INTO tool_call (key, turn, {COLUMNS}) "

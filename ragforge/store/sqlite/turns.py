@@ -65,7 +65,10 @@ class SqliteTurns:
 
         def write(connection: Connection) -> None:
             turn = insert_step(connection, step)
-            set_status(connection, turn, TurnStatus.WAITING, where=(TurnStatus.RUNNING,))
+            connection.execute(
+                "UPDATE turn SET status = ? WHERE key = ? AND status = ?",
+                (TurnStatus.WAITING, turn, TurnStatus.RUNNING),
+            )
 
         await self._database.write(write)
 
@@ -145,16 +148,6 @@ def insert_step(connection: Connection, step: Step) -> int:
         ),
     )
     return turn
-
-
-def set_status(
-    connection: Connection, turn: int, status: TurnStatus, *, where: tuple[TurnStatus, ...]
-) -> None:
-    """Give the turn the status, if it has one of those."""
-    connection.execute(
-        f"UPDATE turn SET status = ? WHERE key = ? AND status IN ({', '.join('?' * len(where))})",
-        (status, turn, *where),
-    )
 
 
 def _start(connection: Connection, turn: Turn) -> None:
