@@ -49,6 +49,11 @@ async def read_messages(store: Store, head: str | None) -> list[Message]:
 
 
 async def came_to_nothing(session: Session, turn: Turn) -> bool:
-    """Whether it ended before the model said or did anything, so that its words belong in the prompt."""
-    ended = turn.status in (TurnStatus.INTERRUPTED, TurnStatus.FAILED)
-    return ended and not await session.workspace.store.turns.steps([turn.id])
+    """Whether it ended before the model said or did anything, so that its words belong in the prompt.
+
+    An answer that was blocked or empty cost something, so its step is stored; it said nothing all the same.
+    """
+    if turn.status not in (TurnStatus.INTERRUPTED, TurnStatus.FAILED):
+        return False
+    steps = await session.workspace.store.turns.steps([turn.id])
+    return all(step.interrupted and not step.message.text.strip() for step in steps)

@@ -8,14 +8,14 @@ import pytest
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
 from ragforge.domain.errors import UsageError
-from ragforge.domain.events import TextDelta, ToolEnded
+from ragforge.domain.events import TextDelta, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session.open import resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
 from tests.flow.running import Person, ended, of_type, say, say_retry
-from tests.standins.gemini import Call, Calls, Cut, GeminiStandIn, Hang, Text
+from tests.standins.gemini import Blocked, Call, Calls, Cut, GeminiStandIn, Hang, Text
 
 PAGES_MANY = 1_000_000
 
@@ -88,6 +88,19 @@ async def test_pressing_esc_twice_ends_the_turn_once(
                 pressing = asyncio.create_task(twice())
     await pressing
     assert (ended(seen).status, ended(seen).assistant) == (TurnStatus.INTERRUPTED, "half")
+
+
+async def test_a_blocked_message_returns_to_the_prompt_and_is_not_sent_again(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Blocked("SAFETY"), Text("fine"))
+    events = await say(session, "bad words")
+    last = events[-1]
+    assert isinstance(last, TurnEnded)
+    assert last.turn.status is TurnStatus.FAILED
+    assert last.came_to_nothing
+    await say(session, "better words")
+    assert "bad words" not in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
 
 
 async def test_a_session_that_is_only_shown_is_not_retried(
