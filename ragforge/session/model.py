@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ragforge.config.paths import config_dir
 from ragforge.config.secrets import find_key, key_variables
-from ragforge.domain.errors import ModelError
+from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.usage import Price, Usage, cost_usd
@@ -122,7 +122,14 @@ class Pricing:
         """What the usage costs, None where the price is unknown."""
         if self.name.provider == NO_MODEL:
             return 0.0
-        return cost_usd(usage, self._price(usage))
+        try:
+            return cost_usd(usage, self._price(usage))
+        except UsageError:
+            return None  # the file was broken after `check`: the answer is worth more than its price
+
+    def check(self) -> None:
+        """Raises UsageError when the person's own table of prices cannot be read."""
+        self._price(Usage())
 
     def _price(self, usage: Usage) -> Price | None:
         overrides = config_dir(self.workspace.environ) / "prices.toml"

@@ -36,6 +36,10 @@ class StoreRecorder:
         """Keep a step whose calls have not run yet."""
         await self._store.turns.save_step(step)
 
+    async def run_on(self, turn_id: str) -> None:
+        """Keep that the person has answered: the turn waits no longer."""
+        await self._store.turns.reopen(turn_id)
+
     async def add_call(self, call: ToolCall, step: Step) -> None:
         """Keep a call that ended, and its step."""
         await self._store.calls.add(call, step)
@@ -48,6 +52,7 @@ async def agent_parts(
     workspace, live = session.workspace, session.live
     provider = await provider_of(session)
     pricing = pricing_of(session)
+    pricing.check()
     specs = tuple(tool.spec for tool in workspace.tools.values()) if provider.name != "local" else ()
     root = workspace.place.root
 

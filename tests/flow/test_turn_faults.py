@@ -8,13 +8,13 @@ import pytest
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
 from ragforge.domain.errors import UsageError
-from ragforge.domain.events import TextDelta, ToolEnded, TurnEnded
+from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session.open import resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from tests.flow.running import Person, ended, of_type, say, say_retry
+from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
 from tests.standins.gemini import Blocked, Call, Calls, Cut, GeminiStandIn, Hang, Text
 
 PAGES_MANY = 1_000_000
@@ -101,6 +101,35 @@ async def test_a_blocked_message_returns_to_the_prompt_and_is_not_sent_again(
     assert last.came_to_nothing
     await say(session, "better words")
     assert "bad words" not in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
+
+
+async def test_a_table_of_prices_that_cannot_be_read_is_said_before_the_model_is_asked(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "prices.toml").write_text("nonsense =")
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        last = (await say(session, "hi"))[-1]
+        assert isinstance(last, TurnEnded)
+        assert isinstance(last.failure, UsageError)
+        assert last.came_to_nothing
+        assert not gemini.asked("streamGenerateContent")
+
+
+async def test_a_table_of_prices_broken_meanwhile_takes_no_answer_along(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(Text("the answer"))
+        seen = []
+        async with aclosing(submit(session, (TextPart("hi"),), Person().approve)) as events:
+            async for event in events:
+                seen.append(event)
+                if isinstance(event, StepStarted):
+                    (tmp_path / "config").mkdir(exist_ok=True)
+                    (tmp_path / "config" / "prices.toml").write_text("nonsense =")
+        turn = ended(seen)
+        assert (turn.status, turn.assistant, turn.cost_usd) == (TurnStatus.FINISHED, "the answer", None)
 
 
 async def test_a_session_that_is_only_shown_is_not_retried(
