@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.messages import Parts, TextPart
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
@@ -53,6 +54,10 @@ class Redactor:
             if text == before:
                 break
         return text
+
+    def parts(self, parts: Parts) -> Parts:
+        """The message with every text in it redacted."""
+        return tuple(TextPart(self.text(part.text)) if isinstance(part, TextPart) else part for part in parts)
 
     def json(self, value: JsonValue) -> JsonValue:
         """The value with every string in it redacted, names included."""

@@ -8,7 +8,7 @@ from ragforge.session.state import Session
 
 async def enqueue(session: Session, parts: Parts) -> None:
     """Let the message wait; it goes to the model at the next tool boundary or when the turn ends."""
-    session.live.queue.append(parts)
+    session.live.queue.append(session.workspace.redactor.parts(parts))
     await _keep(session)
 
 

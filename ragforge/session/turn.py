@@ -13,7 +13,7 @@ from ragforge.domain.approvals import Approve
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted
 from ragforge.domain.ids import new_id, now
-from ragforge.domain.messages import Message, Parts, TextPart, UserMessage
+from ragforge.domain.messages import Message, Parts, UserMessage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import sum_costs
 from ragforge.memory.context import history_messages, step_messages
@@ -161,9 +161,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     workspace, live = session.workspace, session.live
     await store_session(session, first_words=parts)
     parent, messages = await _parent(session)
-    kept = tuple(
-        TextPart(workspace.redactor.text(part.text)) if isinstance(part, TextPart) else part for part in parts
-    )
+    kept = workspace.redactor.parts(parts)
     turn = Turn(
         id=new_id(),
         session_id=session.id,

@@ -11,6 +11,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.session import queue
 from ragforge.session.open import resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
@@ -130,6 +131,15 @@ async def test_a_table_of_prices_broken_meanwhile_takes_no_answer_along(
                     (tmp_path / "config" / "prices.toml").write_text("nonsense =")
         turn = ended(seen)
         assert (turn.status, turn.assistant, turn.cost_usd) == (TurnStatus.FINISHED, "the answer", None)
+
+
+async def test_secrets_in_the_queue_do_not_reach_the_disk(
+    tmp_path: Path, session: Session, gemini: GeminiStandIn
+) -> None:
+    await queue.enqueue(session, (TextPart(f"use {gemini.key}"),))
+    for file in (tmp_path / "data").iterdir():
+        if file.is_file():
+            assert gemini.key.encode() not in file.read_bytes()
 
 
 async def test_a_session_that_is_only_shown_is_not_retried(
