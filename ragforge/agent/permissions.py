@@ -11,10 +11,12 @@ from ragforge.agent.shell_rules import matches, propose
 from ragforge.domain.approvals import Mode, Rule
 from ragforge.domain.json import JsonObject
 from ragforge.tools.base import AnyTool, Effect, Preview
+from ragforge.tools.git_settings import find_danger
 from ragforge.tools.paths import inside, is_protected
 from ragforge.tools.readonly_commands import find_reads
 from ragforge.tools.shell_grammar import Parsed, SimpleCommand, parse_command
 
+FOLDERS_MAX = 64
 RULES_MAX = 4
 """More rules than this at once are not read by anybody, so they are not offered."""
 
@@ -150,7 +152,7 @@ def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path)
     if not parsed.commands:
         return Ask("runs a command that is empty")
     folders = _folders(parsed, cwd)
-    if not all(inside(folder, root) for folder in folders):
+    if folders is None or not all(inside(folder, root) for folder in folders):
         return Ask("runs a command outside the project")
     doubts = [
         doubt
@@ -184,6 +186,8 @@ def _doubt(
     if elsewhere and command.texts[0] == "git":
         # A folder may hold a repository whose settings run programs.
         return _Doubt(f"runs git in another folder: {shown}", rule)
+    if command.texts[0] == "git" and (danger := find_danger(cwd, root)):
+        return _Doubt(f"runs git, and this repository may make it run a program ({danger}): {shown}", rule)
     exact = propose(command, elsewhere=elsewhere, exact=True)
     for path in reads.paths:
         resolved = [Path(os.path.realpath(folder / path)) for folder in folders]
@@ -205,13 +209,18 @@ def _is_cd(command: SimpleCommand) -> bool:
     )
 
 
-def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path]:
-    """Every folder in which a part of the command may run, whichever `cd` of it succeeds."""
-    folders = {cwd}
+def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path] | None:
+    """Every folder in which a part of the command may run, whichever `cd` of it succeeds; None for many."""
+    # As they are written: the shell goes back with `..` through the link by which it came, the system
+    # from where the link leads.
+    written = {cwd}
     for command in parsed.commands:
         if _is_cd(command):
-            folders |= {Path(os.path.realpath(folder / command.texts[1])) for folder in folders}
-    return frozenset(folders)
+            wanted = {folder / command.texts[1] for folder in written}
+            written |= wanted | {Path(os.path.normpath(each)) for each in wanted}
+        if len(written) > FOLDERS_MAX:
+            return None
+    return frozenset(Path(os.path.realpath(folder)) for folder in written)
 
 
 def _decide_shell_in_plan_mode(tool: str, command: str, *, root: Path, cwd: Path) -> Decision:

@@ -130,6 +130,10 @@ def _git_answers(root: Path) -> tuple[str, str]:
 def _start(root: Path, *args: str) -> "subprocess.Popen[bytes] | None":
     # Started from a git hook we inherit GIT_DIR and the like, which would answer for another repository.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # A relative folder in PATH would make git whatever a file called git in the project is.
+    env["PATH"] = ":".join(each for each in env.get("PATH", os.defpath).split(":") if each.startswith("/"))
+    # A commit that is missing would be fetched, with the program that the repository's settings name.
+    env["GIT_ALLOW_PROTOCOL"] = "none"
     try:
         return subprocess.Popen(
             [*_SAFE_GIT, *args],

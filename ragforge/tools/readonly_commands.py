@@ -87,6 +87,8 @@ def _take_flag(flags: Flags, arg: str, rest: list[str]) -> bool:
             return True
         return name in flags.long_values and _take_value(rest)
     for index, letter in enumerate(arg[1:], start=1):
+        if letter in flags.short_optional:
+            return True
         if letter in flags.short_values:
             return index + 1 < len(arg) or _take_value(rest)
         if letter not in flags.short:
@@ -95,7 +97,8 @@ def _take_flag(flags: Flags, arg: str, rest: list[str]) -> bool:
 
 
 def _take_value(rest: list[str]) -> bool:
-    if not rest:
+    # What looks like a flag is one to a program that wants no value here after all.
+    if not rest or (rest[0].startswith("-") and not re.fullmatch(r"-\d+", rest[0])):
         return False
     rest.pop(0)
     return True
@@ -105,9 +108,14 @@ def _any_words(args: Sequence[str]) -> Reads | None:
     return Reads()
 
 
+_PRINTF_CONVERSION = re.compile(r"%[-+ #0']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[hlLjzt]*[bqQsdiouxXfFeEgGaAc%]")
+
+
 def _printf(args: Sequence[str]) -> Reads | None:
-    # bash's `printf -v NAME` sets a variable.
-    return None if not args or args[0].startswith("-") else Reads()
+    # bash's `printf -v NAME` sets a variable, and so does `%n`: PATH, for one.
+    if not args or args[0].startswith("-"):
+        return None
+    return None if "%" in _PRINTF_CONVERSION.sub("", args[0]) else Reads()
 
 
 def _date(args: Sequence[str]) -> Reads | None:

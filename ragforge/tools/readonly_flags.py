@@ -11,7 +11,8 @@ from dataclasses import dataclass
 class Flags:
     """The known flags of a command.
 
-    short, long: without a value; short_values, long_values: with one. A long one in both may have one.
+    short, long: without a value; short_values, long_values: with one. A long one in both, and those of
+    short_optional, may have one, written in the same word.
     numeric: `-20` is a flag. first_is_pattern: the first operand is a pattern, unless a flag gives one.
     """
 
@@ -24,6 +25,7 @@ class Flags:
     operands_are_paths: bool = True
     operands_max: int | None = None
     files_only: bool = False
+    short_optional: str = ""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -76,7 +78,7 @@ PROGRAMS: dict[str, Flags] = {
     "du": Flags(
         "ahscbkmx0",
         "dt",
-        _names("all human-readable summarize total apparent-size bytes si null"),
+        _names("all human-readable summarize total apparent-size bytes si null time"),
         _names("max-depth exclude threshold block-size time"),
     ),
     "df": Flags("hHTikaPl", long=_names("human-readable si print-type inodes all local total")),
@@ -134,7 +136,8 @@ PROGRAMS: dict[str, Flags] = {
         "UCW",
         _names(
             "unified brief report-identical-files ignore-all-space ignore-space-change ignore-blank-lines "
-            "ignore-case text new-file side-by-side color strip-trailing-cr minimal suppress-common-lines"
+            "ignore-case text new-file side-by-side color strip-trailing-cr minimal suppress-common-lines "
+            "context"
         ),
         _names("unified color width context label"),
         files_only=True,
@@ -172,7 +175,7 @@ _DIFF_LONG = (
     "no-textconv patch no-patch cached staged minimal histogram patience ignore-all-space "
     "ignore-space-change ignore-space-at-eol ignore-blank-lines summary raw find-renames exit-code quiet "
     "no-renames text check abbrev full-index relative merge-base dirstat compact-summary no-prefix "
-    "function-context"
+    "function-context unified"
 )
 _DIFF_VALUES = (
     "stat color word-diff unified diff-filter find-renames abbrev inter-hunk-context diff-algorithm"
@@ -181,19 +184,20 @@ _LOG_LONG = (
     "oneline graph decorate no-decorate all branches tags remotes merges no-merges first-parent reverse "
     "follow abbrev-commit no-abbrev-commit left-right cherry-pick date-order topo-order author-date-order "
     "regexp-ignore-case all-match invert-grep fixed-strings extended-regexp ignore-case source "
-    "no-notes full-history simplify-merges ancestry-path count no-walk boundary relative-date"
+    "no-notes full-history simplify-merges ancestry-path count no-walk boundary relative-date pretty"
 )
 _LOG_VALUES = (
     "since until after before author committer grep format pretty date max-count skip decorate branches "
     "tags remotes decorate-refs exclude min-parents max-parents glob"
 )
-_DIFF = Flags("puwbaRzMCDWs", "UGSlX", _names(_DIFF_LONG), _names(_DIFF_VALUES))
+_DIFF = Flags("puwbaRzMCDWs", "GSl", _names(_DIFF_LONG), _names(_DIFF_VALUES), short_optional="UX")
 _LOG = Flags(
     "puwbaRzMCDWsiEFgcm",
-    "UGSln",
+    "GSln",
     _names(f"{_DIFF_LONG} {_LOG_LONG}"),
     _names(f"{_DIFF_VALUES} {_LOG_VALUES}"),
     numeric=True,
+    short_optional="U",
 )
 
 GIT: dict[str, Flags] = {
@@ -216,7 +220,7 @@ GIT: dict[str, Flags] = {
         "avrl",
         long=_names(
             "list all remotes verbose show-current no-color color no-column contains merged no-merged "
-            "ignore-case"
+            "ignore-case abbrev"
         ),
         long_values=_names("sort format contains merged no-merged points-at color no-contains abbrev"),
     ),
@@ -247,13 +251,14 @@ GIT: dict[str, Flags] = {
     "cat-file": Flags("pste", operands_max=2),
     "merge-base": Flags("a", long=_names("all is-ancestor octopus independent fork-point")),
     "describe": Flags(
-        long=_names("tags always long all contains exact-match first-parent dirty"),
+        # Without `dirty`, which writes the index, and for that runs a hook.
+        long=_names("tags always long all contains exact-match first-parent abbrev"),
         long_values=_names("abbrev match exclude candidates"),
     ),
     "blame": Flags(
         "slwefntcbMC",
         "L",
-        _names("porcelain line-porcelain incremental root show-email show-name show-number"),
+        _names("porcelain line-porcelain incremental root show-email show-name show-number abbrev"),
         _names("date since abbrev"),
     ),
     "grep": Flags(

@@ -62,21 +62,28 @@ PLAIN_ENV = {
 }
 
 
-# `git status` needs no asking, so it must not run what a foreign repository's settings say.
-QUIET_GIT = {
-    "GIT_CONFIG_COUNT": "1",
-    "GIT_CONFIG_KEY_0": "core.fsmonitor",
-    "GIT_CONFIG_VALUE_0": "false",
-}
+# `git status` needs no asking, so it must not run what a foreign repository's settings say. Nor may files
+# that look like a repository without a `.git`, which anybody can write, bring settings of their own.
+QUIET_GIT = (("core.fsmonitor", "false"), ("safe.bareRepository", "explicit"))
+# CDPATH and OLDPWD would make `cd` lead elsewhere than it says, as would a PWD that goes through a link.
+_LEFT_OUT = frozenset(("CDPATH", "BASH_ENV", "ENV", "PWD", "OLDPWD"))
 
 
 def child_env(env: dict[str, str]) -> dict[str, str]:
     """The environment for a command: nothing in it waits for a person, and a name means one program."""
-    kept = {name: value for name, value in env.items() if name not in {"CDPATH", "BASH_ENV", "ENV"}}
+    kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
     # A relative folder in PATH would make `ls` whatever a file called ls in the project is.
     path = ":".join(folder for folder in kept.get("PATH", os.defpath).split(":") if folder.startswith("/"))
-    quiet_git = {} if "GIT_CONFIG_COUNT" in kept else QUIET_GIT
-    return {**kept, "PATH": path, **PLAIN_ENV, **quiet_git}
+    return {**kept, "PATH": path, **PLAIN_ENV, **_quiet_git(kept.get("GIT_CONFIG_COUNT", ""))}
+
+
+def _quiet_git(count: str) -> dict[str, str]:
+    """Our settings for git, behind those that the person's environment has."""
+    first = int(count) if count.isdecimal() and len(count) < 5 else 0
+    settings = {"GIT_CONFIG_COUNT": str(first + len(QUIET_GIT))}
+    for index, (key, value) in enumerate(QUIET_GIT, start=first):
+        settings |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return settings
 
 
 async def run(args: ShellArgs, ctx: ToolContext) -> ToolResult:

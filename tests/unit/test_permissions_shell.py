@@ -522,3 +522,42 @@ def test_a_session_opened_through_a_link_is_in_its_project(root: Path) -> None:
     for command, decision in {"cat b.py": Allow(), "cd src && cat a.py": Allow()}.items():
         args = {"command": command}
         assert decide(shell.TOOL, args, Preview(), mode=Mode.ASK, rules=[], root=root, cwd=link) == decision
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        # A flag that takes no value after all leaves the next word to be a flag.
+        "git log --pretty --output=b.py",
+        "git log --min-parents --output=b.py",
+        "git log --format --output=b.py",
+        "git diff -U --output=b.py",
+        "git diff -X --output=b.py",
+        "git diff --unified --output=b.py",
+        # ... or an operand: a new branch, a file to read.
+        "git branch --abbrev new",
+        "du --time /etc",
+        "diff --context /etc/passwd b.py",
+        # These set a variable, and PATH is one.
+        "printf '%n' PATH; ls",
+        "printf 'abc%5ln' PATH && ls",
+        "printf '%d%%%n' 1 PATH",
+        # It refreshes the index, which has a hook.
+        "git describe --dirty",
+    ],
+)
+def test_what_only_looks_like_reading_asks(root: Path, command: str) -> None:
+    assert isinstance(judge(root, command), Ask)
+
+
+def test_a_folder_left_through_the_link_it_was_entered_by_asks(root: Path) -> None:
+    (root / "deep/er").mkdir(parents=True)
+    (root / "link").symlink_to("deep/er")
+    # The shell goes from the link to `out` beside it, the system to `deep/out`, which is not there.
+    assert isinstance(judge(root, "cd link/../out && cat hostname"), Ask)
+    assert isinstance(judge(root, "cd link && cd ../out && cat hostname"), Ask)
+    assert judge(root, "cd link/../src && cat a.py") == Allow()
+
+
+def test_very_many_ways_through_folders_ask(root: Path) -> None:
+    assert isinstance(judge(root, "; ".join(f"cd ./{number}" for number in range(40)) + "; ls"), Ask)
