@@ -41,6 +41,7 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
         case base.Copy(text, what):
             chat.notify(f"{what}: {clipboard.copy(text, app_of(chat))}", markup=False)
         case base.StartNew():
+            await conversation.keep_draft(chat.prompt.draft)
             shown = await conversation.start_new()
             await chat.show_session(draft=shown.draft)
             chat.say("A new session. The one before is kept; /sessions lists it.")

@@ -21,7 +21,7 @@ from ragforge.tui.widgets.start_list import StartList
 from ragforge.tui.widgets.status_line import StatusLine, status_words
 from tests.flow.running import environ
 from tests.standins.gemini import GeminiStandIn
-from tests.tui.waiting import press_enter, send_line, until
+from tests.tui.waiting import press_enter, until
 
 WIDE = 400
 
@@ -79,8 +79,9 @@ class Chat:
         await until(self.pilot, lambda: text in self.words(), what=f"{text!r} is seen")
 
     async def say(self, text: str) -> None:
-        """Send a line as a person would, once what ran before it has ended or not."""
-        await send_line(self.pilot, text)
+        """Send a line, which takes less time than typing it."""
+        self.screen.prompt.set_draft(text)
+        await press_enter(self.pilot)
 
     async def type(self, text: str) -> None:
         await self.pilot.press(*text)

@@ -150,6 +150,7 @@ class ModelScreen(ModalScreen[str | None]):
         options = self.query_one(OptionList)
         options.clear_options()
         options.add_options([Option(model, f"model {model}") for model in models])
+        options.highlighted = 0 if models else None
         options.focus()
         self._hint(
             "Enter chooses, Esc goes back." if models else f"{provider} lists no models. Esc goes back."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -18,6 +19,7 @@ from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.session_list import SessionList
+from ragforge.tui.widgets.tool_words import counted
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
@@ -30,7 +32,8 @@ ROWS_AROUND = 12
 class SessionsScreen(ModalScreen[str | None]):
     """The id of the session to resume, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*declared(Where.LIST)]
+    # Before the line's own: Ctrl+E and Ctrl+X mean other things in a text. Enter and Esc it leaves to us.
+    BINDINGS: ClassVar[list[BindingType]] = [replace(key, priority=True) for key in declared(Where.LIST)]
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
         super().__init__()
@@ -81,16 +84,11 @@ class SessionsScreen(ModalScreen[str | None]):
             sessions.narrow(event.value)
             sessions.step(1)
 
-    @on(Input.Submitted)
-    async def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
+    async def action_take(self) -> None:
+        """Resume the chosen session, or keep the new title."""
         if self._renaming is not None:
-            await self._rename(event.value)
-        else:
-            self.action_take()
-
-    def action_take(self) -> None:
-        """Resume the chosen session."""
+            await self._rename(self.query_one(Input).value)
+            return
         row = self.query_one(SessionList).chosen
         if row:
             self.dismiss(row.session.id)
@@ -159,9 +157,10 @@ class SessionsScreen(ModalScreen[str | None]):
             return
         try:
             would = await self._conversation.would_delete(row.session.id)
-            detail = f"{would.turns} turns and {would.tool_calls} tool calls go for good."
+            gone = f"{counted(would.turns, 'turn')} and {counted(would.tool_calls, 'tool call')}"
+            detail = f"Gone for good: {gone}."
             if would.kept_turns:
-                detail += f" {would.kept_turns} turns stay, because another session shares them."
+                detail += f" Kept: {counted(would.kept_turns, 'turn')} that another session shares."
             title = row.session.title or "this session"
             if await app_of(self).push_screen_wait(ConfirmScreen(f"Delete “{title}”?", detail=detail)):
                 await self._conversation.delete(row.session.id)

@@ -1,0 +1,282 @@
+"""Every slash command through the app, and what leaves it."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from textual.worker import WorkerFailed
+
+from ragforge.domain.approvals import ToolApproval
+from ragforge.session.commands.base import find_commands
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.screens.model import ModelScreen
+from ragforge.tui.screens.search import SearchScreen
+from ragforge.tui.screens.sessions import SessionsScreen
+from ragforge.tui.widgets.approval import QUIET_S
+from ragforge.tui.widgets.session_list import SessionList
+from tests.standins.gemini import Call, Calls, Hang, Text
+from tests.tui.chat_app import Chat, Lab
+
+
+async def one_turn(chat: Chat, words: str = "hello") -> None:
+    await chat.say(words)
+    await chat.sees("You said")
+    await chat.turn_ended()
+
+
+async def say_yes(chat: Chat) -> None:
+    await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+    question = chat.top
+    question._last_key_s -= QUIET_S
+    await chat.pilot.press("y")
+    await chat.until(lambda: chat.top is not question)
+
+
+async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
+    config = Path(os.environ["RAGFORGE_CONFIG_DIR"])
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[keys]\nexpand = "f2"\nsessions = ""\n')
+    async with lab.chat() as chat:
+        await chat.say("/help")
+        await chat.sees("| F2 | open or fold the output of tools | chat |")
+        for name in find_commands():
+            assert f"| /{name}" in chat.words()
+        assert "| Ctrl+S |" not in chat.words()
+        await chat.pilot.press("ctrl+s")
+        await chat.pilot.press("f2")
+        assert chat.top is chat.screen
+
+
+async def test_a_key_of_the_users_does_what_it_says(lab: Lab) -> None:
+    config = Path(os.environ["RAGFORGE_CONFIG_DIR"])
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[keys]\ncycle_mode = "f3"\nsubmit = "ctrl+t"\n')
+    async with lab.chat() as chat:
+        await chat.pilot.press("f3")
+        await chat.until(lambda: "accept edits" in chat.status)
+        await chat.pilot.press("shift+tab")
+        await chat.type("hello")
+        await chat.until(lambda: chat.screen.prompt.settled)
+        await chat.pilot.press("ctrl+t")
+        await chat.sees("You said")
+        assert "accept edits" in chat.status
+
+
+async def test_shift_tab_goes_through_the_modes_and_all_is_asked_for(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        for mode in ("accept edits", "plan", "ask"):
+            await chat.pilot.press("shift+tab")
+            await chat.until(lambda mode=mode: chat.status.startswith(mode))
+        await one_turn(chat)
+        await chat.say("/mode all")
+        await say_yes(chat)
+        await chat.until(lambda: chat.status.startswith("ALL"))
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.sees("hello")
+        assert chat.status.startswith("ask")
+
+
+async def test_permissions_lists_what_was_allowed_and_takes_it_back(lab: Lab) -> None:
+    lab.gemini.script(Calls(Call("shell", {"command": "touch made"})), Text("Done."))
+    async with lab.chat() as chat:
+        await chat.say("go")
+        panel = await chat.asked()
+        assert isinstance(panel.request, ToolApproval)
+        [rule] = panel.request.rules
+        await chat.pilot.press("2")
+        await chat.sees("Done.")
+        await chat.turn_ended()
+        await chat.say("/permissions")
+        await chat.sees(f"`{rule}`")
+        await chat.say("/permissions remove 1")
+        await chat.sees("No rules in this project")
+
+
+async def test_commands_that_only_tell(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat)
+        for line, seen in {
+            "/cost": "**This session**",
+            "/config": "| theme | auto |",
+            "/jobs": "Nothing runs in the background.",
+            "/mode": "The mode is **ask**",
+            "/rename apples and pears": "**apples and pears**",
+            "/mdoe": "Did you mean /mode?",
+            "/export out.md": "out.md",
+        }.items():
+            await chat.say(line)
+            await chat.sees(seen)
+        await chat.until(lambda: "apples and pears" in chat.status)
+        assert "hello" in (lab.project / "out.md").read_text()
+        await chat.say("/clear")
+        await chat.until(lambda: "hello" not in chat.words())
+        await chat.say("/copy")
+        await chat.until(lambda: "The answer" in chat.notices())
+
+
+async def test_new_keeps_the_session_and_sessions_finds_it(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat, "about apples")
+        await chat.say("/new")
+        await chat.sees("A new session")
+        await one_turn(chat, "about pears")
+        await chat.say("/sessions")
+        await chat.until(lambda: isinstance(chat.top, SessionsScreen))
+        await chat.type("apples")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "about apples" in chat.status)
+        assert chat.top is chat.screen
+
+
+async def test_a_draft_stays_with_its_session(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat, "about apples")
+        await chat.say("/new")
+        await chat.sees("A new session")
+        await one_turn(chat, "about pears")
+        await chat.type("draft of pears")
+        for words, draft in (("apples", ""), ("pears", "draft of pears")):
+            await chat.pilot.press("ctrl+s")
+            await chat.until(lambda: isinstance(chat.top, SessionsScreen))
+            await chat.type(words)
+            await chat.pilot.press("enter")
+            await chat.until(lambda words=words: f"about {words}" in chat.status)
+            await chat.until(lambda draft=draft: chat.draft == draft)
+
+
+async def test_a_session_is_renamed_and_deleted_after_asking(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat, "about apples")
+        await chat.say("/new")
+        await chat.sees("A new session")
+        await chat.say("/sessions")
+        await chat.until(lambda: isinstance(chat.top, SessionsScreen))
+        await chat.pilot.press("ctrl+e")
+        await chat.type("!")
+        await chat.pilot.press("enter")
+        await chat.until(
+            lambda: [row.session.title for row in chat.top.query_one(SessionList).rows] == ["about apples!"]
+        )
+        await chat.pilot.press("ctrl+x")
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        assert "1 turn and 0 tool calls" in str(chat.top._detail)
+        await say_yes(chat)
+        await chat.until(lambda: isinstance(chat.top, SessionsScreen))
+        await chat.pilot.press("escape")
+        assert await chat.screen.ready().sessions() == []
+
+
+async def test_search_goes_to_the_turn(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat, "about apples")
+        await one_turn(chat, "about pears")
+        await chat.say("/new")
+        await chat.sees("A new session")
+        await chat.say("/search apples")
+        await chat.until(lambda: isinstance(chat.top, SearchScreen) and chat.top._hits)
+        await chat.pilot.press("enter")
+        await chat.sees("Shown up to turn 1")
+        assert "You said: about pears" not in chat.words()
+        await chat.pilot.press("ctrl+end")
+        await chat.sees("You said: about pears")
+
+
+async def test_the_model_changes_within_a_session(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat)
+        await chat.say("/model gemini:gemini-4-carbon")
+        await chat.sees("**gemini:gemini-4-carbon**")
+        await one_turn(chat, "again")
+        assert "gemini-4-carbon" in chat.status
+        assert lab.gemini.asked("streamGenerateContent")[-1].model == "gemini-4-carbon"
+        await chat.say("/model")
+        await chat.until(lambda: isinstance(chat.top, ModelScreen))
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.top is chat.screen)
+
+
+async def test_sessions_do_not_change_under_a_running_turn(lab: Lab) -> None:
+    lab.gemini.script((Text("Busy"), Hang()))
+    async with lab.chat() as chat:
+        await chat.say("go")
+        await chat.sees("Busy")
+        await chat.pilot.press("ctrl+s")
+        await chat.sees("/sessions waits until the turn has ended")
+        await chat.say("/new")
+        await chat.sees("/new waits until the turn has ended")
+        assert chat.screen.busy
+
+
+async def test_a_session_that_another_process_writes_is_shown_or_forked(lab: Lab) -> None:
+    async with lab.chat() as first:
+        await one_turn(first, "about apples")
+        async with lab.chat(continue_newest=True) as second:
+            await second.until(lambda: isinstance(second.top, ConfirmScreen))
+            second.top._last_key_s -= QUIET_S
+            await second.pilot.press("n")
+            await second.until(lambda: "read only" in second.status)
+            await second.say("may I?")
+            await second.sees("only shown here")
+            await second.until(lambda: second.draft == "may I?")
+            second.screen.prompt.set_draft("")
+        async with lab.chat(continue_newest=True) as third:
+            await say_yes(third)
+            await third.until(lambda: "(fork)" in third.status)
+            await one_turn(third, "and pears")
+
+
+@pytest.mark.parametrize("how", ["/exit", "ctrl+d", "ctrl+c twice"])
+async def test_leaving_leaves_the_answer_and_the_command(lab: Lab, how: str) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat)
+        session_id = chat.screen.ready().session.id
+        match how:
+            case "/exit":
+                await chat.say("/exit")
+            case "ctrl+d":
+                await chat.pilot.press("ctrl+d")
+            case _:
+                await chat.type("kept in the history")
+                await chat.pilot.press("ctrl+c", "ctrl+c")
+        await chat.until(lambda: chat.app._exit)
+    assert lab.left is not None
+    assert lab.left.last_answer == "You said: hello"
+    assert lab.left.resume_command == f"ragforge -r {session_id}"
+    assert lab.left.exit_code == 0
+    if how == "ctrl+c twice":
+        async with lab.chat(new=True) as chat:
+            await chat.pilot.press("up")
+            await chat.until(lambda: chat.screen.prompt.text == "kept in the history")
+
+
+async def test_a_store_that_cannot_be_written_returns_the_words(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat)
+        lock = sqlite3.connect(Path(os.environ["RAGFORGE_DATA_DIR"]) / "ragforge.db")
+        lock.execute("CREATE TRIGGER full BEFORE INSERT ON turn BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+        lock.commit()
+        await chat.say("do not lose me")
+        await chat.until(lambda: chat.draft == "do not lose me")
+        await chat.turn_ended()
+        lock.execute("DROP TRIGGER full")
+        lock.commit()
+        lock.close()
+        await chat.enter()
+        await chat.sees("You said: do not lose me")
+
+
+async def test_an_error_of_the_program_shows_no_variables(lab: Lab, capsys: pytest.CaptureFixture) -> None:
+    async def broken() -> None:
+        password = "do-not-show"
+        raise RuntimeError(f"{len(password)} characters")
+
+    async def run() -> None:
+        async with lab.chat() as chat:
+            chat.screen.run_worker(broken())
+            await chat.until(lambda: chat.app._exit)
+
+    with pytest.raises(WorkerFailed, match="11 characters"):
+        await run()
+    seen = capsys.readouterr()
+    assert "do-not-show" not in seen.out + seen.err
