@@ -81,7 +81,9 @@ class _OpenCall:
             images=result.images,
             provider_id=self.request.provider_id,
         )
+        self.progress.unkept.append((ended, self.step))
         await self.parts.record.add_call(ended, self.step)
+        self.progress.unkept.remove((ended, self.step))
         self.progress.stored.add(self.step.index)
         await self.parts.events.send(ToolEnded(ended))
         return ended

@@ -129,6 +129,8 @@ class Progress:
     """Steps of this run that ended, stored or not; the last may be partial."""
     stored: set[int] = field(default_factory=set[int])
     """Indexes of steps that are in the store."""
+    unkept: list[tuple[ToolCall, Step]] = field(default_factory=list[tuple[ToolCall, Step]])
+    """Calls that ended and that the store refused."""
     model_calls: int = 0
 
     @property

@@ -4,12 +4,14 @@ import asyncio
 import getpass
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragforge.config.secrets import all_secrets, child_env
 from ragforge.config.settings import Settings, load_settings
 from ragforge.domain.approvals import Mode
+from ragforge.domain.errors import StoreError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts, text_of
@@ -21,7 +23,8 @@ from ragforge.session.library import open_library
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import keep_project
-from ragforge.session.state import Live, Session, Workspace
+from ragforge.session.state import Live, Session, Unkept, Workspace
+from ragforge.store.base import Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.tools.jobs import Jobs
 from ragforge.tools.registry import find_tools
@@ -184,8 +187,27 @@ async def fork_session(
     return (await resume_session(workspace, fork)).session
 
 
+async def store_end(store: Store, unkept: Unkept) -> None:
+    """Keep how a turn ended, after the calls that the store had refused. Raises StoreError."""
+    for call, step in unkept.calls:
+        await store.calls.add(call, step)
+    await store.turns.end(unkept.end)
+
+
+async def keep_end(session: Session) -> None:
+    """Keep the end of a turn that the store has not taken yet. Raises StoreError when it still does not."""
+    store, live = session.workspace.store, session.live
+    if live.unkept is None:
+        return
+    await store_end(store, live.unkept)
+    live.messages = await read_messages(store, live.unkept.end.turn_id)
+    live.unkept = None
+
+
 async def close_session(session: Session) -> None:
     """Give up the session: its provider's connections and the right to write it."""
+    with suppress(StoreError):  # said when the turn ended
+        await keep_end(session)
     await leave_model(session)
     if session.live.claim:
         await session.live.claim.release()

@@ -12,7 +12,7 @@ from ragforge.domain.approvals import Mode, Rule
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Message, Parts
 from ragforge.domain.redact import Redactor
-from ragforge.domain.turns import ConversationSession, Project
+from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
 from ragforge.domain.usage import Usage
 from ragforge.providers.base import Provider
 from ragforge.store.base import Blobs, Claim, Store
@@ -47,6 +47,14 @@ class Workspace:
         return self.loaded.settings
 
 
+@dataclass(frozen=True, slots=True)
+class Unkept:
+    """What the store has not taken yet of a turn that ended: it goes there as soon as that is possible."""
+
+    end: TurnEnd
+    calls: tuple[tuple[ToolCall, Step], ...] = ()
+
+
 @dataclass(slots=True)
 class Live:
     """What changes while a session is open. Only functions of this package write to it."""
@@ -64,6 +72,7 @@ class Live:
     """The path to the head as the model is given it."""
     read_files: ReadFiles = field(default_factory=ReadFiles)
     instructions_given: set[Path] = field(default_factory=set[Path])
+    unkept: Unkept | None = None
     provider: Provider | None = None
     running: "asyncio.Task[Any] | None" = None
     closing: bool = False

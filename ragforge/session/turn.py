@@ -19,9 +19,9 @@ from ragforge.domain.usage import sum_costs
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.session import queue
 from ragforge.session.history import came_to_nothing, read_messages, read_turns
-from ragforge.session.open import store_session
+from ragforge.session.open import keep_end, store_end, store_session
 from ragforge.session.seen_files import recall_seen_files
-from ragforge.session.state import Session
+from ragforge.session.state import Session, Unkept
 from ragforge.session.wiring import agent_parts
 
 log = logging.getLogger(__name__)
@@ -160,6 +160,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     """Keep the words, as a child of the head, before anything else happens."""
     workspace, live = session.workspace, session.live
     await store_session(session, first_words=parts)
+    await keep_end(session)
     parent, messages = await _parent(session)
     kept = workspace.redactor.parts(parts)
     turn = Turn(
@@ -206,6 +207,7 @@ async def _parent(session: Session) -> tuple[Turn | None, list[Message]]:
 async def _reopen(session: Session) -> _Run:
     """The newest turn, to go on with. Raises UsageError when there is none."""
     store, head = session.workspace.store, session.live.record.head
+    await keep_end(session)
     turn = await store.turns.get(head) if head else None
     if turn is None:
         raise UsageError("There is no turn to go on with yet.")
@@ -258,12 +260,15 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
             error=session.workspace.redactor.text(outcome.error),
             last_step=run.progress.unstored,
         )
-        await store.turns.end(end)
+        # Remembered until all of it is done, so that a store that fails now loses nothing of it.
+        live.unkept = Unkept(end, tuple(run.progress.unkept))
+        await store_end(store, live.unkept)
     ended = await store.turns.get(run.turn.id)
     if ended is None:
         raise StoreError(f"The turn {run.turn.id} is no longer in the store.")
     own = await read_turns(store, [ended])
     live.messages = [*run.before, *history_messages(own.turns, own.steps, own.calls)]
+    live.unkept = None
     for step in run.progress.steps:
         live.usage += step.usage
     live.cost_usd = sum_costs((live.cost_usd, run.progress.cost_usd))

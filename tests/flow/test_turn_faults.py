@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
@@ -25,6 +25,32 @@ async def disk_is_full(session: Session, full: bool) -> None:
     """Let the database grow no further, as on a full disk, or again."""
     database = session.workspace.store._database  # type: ignore[attr-defined]
     await database.write(lambda connection: connection.pragma("max_page_count", 1 if full else PAGES_MANY))
+
+
+async def test_an_answer_that_could_not_be_kept_is_kept_with_the_next_message(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    long = "word " * 20_000
+    gemini.script((Text("start"), Text(long)), Text("second answer"))
+    seen = []
+
+    async def say_until_full() -> None:
+        async with aclosing(submit(session, (TextPart("first"),), Person().approve)) as events:
+            async for event in events:
+                seen.append(event)
+                await disk_is_full(session, True)
+
+    with pytest.raises(StoreError):
+        await say_until_full()
+    first = seen[0].turn
+    await disk_is_full(session, False)
+    second = ended(await say(session, "second"))
+    kept = await session.workspace.store.turns.get(first.id)
+    assert kept is not None
+    assert (kept.status, kept.assistant) == (TurnStatus.FINISHED, f"start{long}".strip())
+    assert second.parent == first.id
+    asked = gemini.asked("streamGenerateContent")[-1].body["contents"]
+    assert [content["role"] for content in asked] == ["user", "model", "user"]
 
 
 async def test_a_call_waits_for_consent_although_another_one_of_its_step_ended(
@@ -172,3 +198,24 @@ async def test_a_path_that_no_disk_knows_is_told_to_the_model(
         assert (name, call.status) == (name, CallStatus.FAILED), call.result
         assert "unexpected" not in call.result
         assert ended(events).status is TurnStatus.FINISHED
+
+
+async def test_a_call_that_could_not_be_kept_is_kept_with_the_end_and_not_repeated(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    command = "echo once >> count.txt; seq 1 2000"
+    gemini.script(Calls(Call("shell", {"command": command})), Text("done"))
+
+    async def approve_and_fill(request: ApprovalRequest) -> ApprovalAnswer:
+        await disk_is_full(session, True)
+        return await Person().approve(request)
+
+    with pytest.raises(StoreError):
+        async with aclosing(submit(session, (TextPart("go"),), approve_and_fill)) as events:
+            [event async for event in events]
+    await disk_is_full(session, False)
+    events = await say_retry(session)
+    assert ended(events).status is TurnStatus.FINISHED
+    assert (session.cwd / "count.txt").read_text() == "once\n"
+    [call] = await session.workspace.store.calls.of_turns([ended(events).id])
+    assert call.status is CallStatus.OK
