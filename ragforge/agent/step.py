@@ -22,6 +22,9 @@ from ragforge.domain.messages import ModelMessage
 from ragforge.domain.turns import Step
 from ragforge.domain.usage import Usage
 
+CHARS_PER_TOKEN = 4
+"""A rough measure of what was written, where nobody has counted it."""
+
 REFITS_MAX = 3
 """How often a request that the provider found too long is made shorter and sent again."""
 
@@ -61,7 +64,7 @@ async def _ask_once(parts: AgentParts, progress: Progress, share: float) -> Step
     try:
         await _receive(parts, fitted, arriving)
     finally:
-        step = _keep(parts, progress, arriving)
+        step = _keep(parts, progress, arriving, fitted)
     await _tell_usage(parts, step, arriving, fitted)
     if reason := _why_unusable(arriving):
         raise AnswerUnusable(reason)
@@ -90,9 +93,12 @@ async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> No
                     assert_never(event)
 
 
-def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving) -> Step:
+def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving, fitted: Fitted) -> Step:
     """Append the step to the progress, partial or whole; an answer of which nothing came is not kept."""
-    ended, usage = arriving.ended, arriving.usage or Usage()
+    ended = arriving.ended
+    begun = bool(ended or arriving.text or arriving.thoughts or arriving.usage)
+    # Many services count at the end only; what broke off before is paid for all the same.
+    usage = arriving.usage or (_estimate(arriving, fitted) if begun else Usage())
     partial = ModelMessage(
         parts.provider.name, parts.provider.model, arriving.text, thoughts=arriving.thoughts
     )
@@ -101,13 +107,21 @@ def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving) -> Step:
         progress.next_index,
         message=ended.message if ended else partial,
         usage=usage,
-        cost_usd=parts.price(usage) if arriving.usage else 0.0,
+        cost_usd=parts.price(usage) if begun else 0.0,
         interrupted=ended is None or _why_unusable(arriving) != "",
     )
-    if ended or arriving.text or arriving.thoughts or arriving.usage:
+    if begun:
         progress.steps.append(step)
         progress.next_index += 1
     return step
+
+
+def _estimate(arriving: _Arriving, fitted: Fitted) -> Usage:
+    return Usage(
+        input_tokens=fitted.tokens,
+        output_tokens=-(-len(arriving.text) // CHARS_PER_TOKEN),
+        thought_tokens=-(-len(arriving.thoughts) // CHARS_PER_TOKEN),
+    )
 
 
 async def _tell_what_went(parts: AgentParts, fitted: Fitted) -> None:

@@ -16,7 +16,7 @@ from ragforge.session.open import resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
 from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
-from tests.standins.gemini import Blocked, Call, Calls, Cut, GeminiStandIn, Hang, Text
+from tests.standins.gemini import Blocked, Call, Calls, Cut, GeminiStandIn, Hang, Raw, Text
 
 PAGES_MANY = 1_000_000
 
@@ -115,6 +115,24 @@ async def test_pressing_esc_twice_ends_the_turn_once(
                 pressing = asyncio.create_task(twice())
     await pressing
     assert (ended(seen).status, ended(seen).assistant) == (TurnStatus.INTERRUPTED, "half")
+
+
+async def test_an_interrupted_answer_without_usage_is_not_free(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    half = {"candidates": [{"content": {"role": "model", "parts": [{"text": "half an answer"}]}}]}
+    gemini.script((Raw(half), Hang()))
+    seen = []
+    async with aclosing(submit(session, (TextPart("long " * 1000),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, TextDelta):
+                stopping = asyncio.create_task(interrupt(session))
+    await stopping
+    turn = ended(seen)
+    assert turn.usage.input_tokens > 1000
+    assert turn.usage.output_tokens > 0
+    assert turn.cost_usd
 
 
 async def test_a_blocked_message_returns_to_the_prompt_and_is_not_sent_again(
