@@ -33,6 +33,11 @@ def to_exit_code(run: Callable[[], int]) -> int:
         tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         return FAILED
     except Exception as error:
+        # While a class is made, Python wraps even what a signal's handler raises.
+        if isinstance(error.__cause__, SystemExit) and isinstance(error.__cause__.code, int):
+            return error.__cause__.code
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return INTERRUPTED
         _log(error)
         tell(f"Stopped unexpectedly ({type(error).__name__}: {error}). What was said is kept. {_where()}")
         return FAILED

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import os
+import signal
 import sys
 import threading
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ def run_interface(options: Options) -> int:
         raise UsageError("The interface needs a terminal. Without one, give a prompt: ragforge -p ...")
     start_log(os.environ)
     look = _look(options)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _go)  # until the app takes them
     background = Background(None)
 
     def ask() -> None:
@@ -49,6 +52,11 @@ def run_interface(options: Options) -> int:
     )
     left = app.run(mouse=look.mouse) or Leaving(exit_code=app.return_code or 0)
     return _leave(left)
+
+
+def _go(number: int, _: object) -> None:
+    """Leave by way of every `finally`: the question for the background changes the terminal for a moment."""
+    sys.exit(128 + number)
 
 
 def _leave(left: object) -> int:

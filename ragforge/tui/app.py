@@ -47,6 +47,7 @@ class RagforgeApp(KeyWatch[Leaving]):
         self._terminal_is_dark = terminal_is_dark
         self._typed_before = typed_before
         self._chat: ChatScreen | None = None
+        self._sigint_before: Any = signal.SIG_DFL
 
     def on_mount(self) -> None:
         """Draw the chat at once; everything else comes after it."""
@@ -56,6 +57,14 @@ class RagforgeApp(KeyWatch[Leaving]):
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._stop, number)
+        # Not through the loop, which would hear it even while an editor has the terminal and takes it.
+        self._sigint_before = signal.signal(
+            signal.SIGINT, lambda number, _: loop.call_soon_threadsafe(self._stop, number)
+        )
+
+    def on_unmount(self) -> None:
+        """Give back what was taken."""
+        signal.signal(signal.SIGINT, self._sigint_before)
 
     def _stop(self, number: int) -> None:
         """Leave as a signal asks: what runs is interrupted and kept, and the terminal restored."""
