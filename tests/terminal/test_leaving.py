@@ -6,7 +6,18 @@ import sys
 
 import pytest
 
-from tests.terminal.screen import ALTERNATE, COMMAND, CTRL_D, CTRL_Z, ENTER, ESCAPE, PASTE, Desk, Screen
+from tests.terminal.screen import (
+    ALTERNATE,
+    COMMAND,
+    CTRL_C,
+    CTRL_D,
+    CTRL_Z,
+    ENTER,
+    ESCAPE,
+    PASTE,
+    Desk,
+    Screen,
+)
 
 BROKEN = """
 from ragforge.tui.app import RagforgeApp
@@ -34,7 +45,7 @@ def counting(desk: Desk) -> Screen:
     return screen
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_signals_restore_the_terminal_and_keep_what_had_arrived(desk: Desk, number: signal.Signals):
     screen = counting(desk)
     modes = screen.modes()
@@ -50,6 +61,30 @@ def test_signals_restore_the_terminal_and_keep_what_had_arrived(desk: Desk, numb
     again = opened(desk, "-c")
     shown = again.wait_for("I begin to count")
     assert "interrupted" in shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_during_the_start_restore_the_terminal(desk: Desk, number: signal.Signals):
+    screen = desk.start(argv=["env", "-u", "COLORFGBG", COMMAND])
+    # The terminal is asked for its background, and gives no answer: it is set for that now.
+    screen.wait_until(lambda: b"\x1b]11;?" in screen.output, what="the question for the background")
+    screen.process.kill(number)
+    assert screen.ended() == 128 + number
+    screen.assert_restored()
+    assert "Traceback" not in screen.text
+
+
+def test_an_own_command_gets_ctrl_c_and_ragforge_does_not(desk: Desk):
+    screen = opened(desk)
+    screen.send("!echo in $((2000 + 26)); sleep 1000")
+    screen.wait_for("in 2026")
+    screen.press(CTRL_C)
+    screen.wait_for("Enter returns")
+    screen.press(ENTER)
+    screen.wait_for("Message, /command")
+    screen.press(CTRL_D)
+    assert screen.ended() == 0
+    screen.assert_restored()
 
 
 def test_an_exception_restores_the_terminal_without_a_traceback(desk: Desk):

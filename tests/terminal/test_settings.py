@@ -49,6 +49,15 @@ def test_what_is_wrong_is_told_before_the_screen_is_touched(
     screen.assert_restored()
 
 
+def test_a_damaged_database_is_told_in_the_terminal_that_is_left(desk: Desk):
+    desk.data.mkdir()
+    (desk.data / "ragforge.db").write_bytes(b"no database " * 1000)
+    screen = desk.start()
+    assert screen.ended() == 4
+    assert "ragforge.db" in " ".join(screen.text.split())
+    screen.assert_restored()
+
+
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
