@@ -79,6 +79,7 @@ class Fitted:
     tokens_max: int
     stubbed_results: int = 0
     dropped_turns: int = 0
+    dropped_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,8 @@ class Progress:
     unkept: list[tuple[ToolCall, Step]] = field(default_factory=list[tuple[ToolCall, Step]])
     """Calls that ended and that the store refused."""
     model_calls: int = 0
+    told_of_cut: bool = False
+    """The person has heard that older messages no longer fit."""
 
     @property
     def unstored(self) -> Step | None:

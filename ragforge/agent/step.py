@@ -57,7 +57,7 @@ async def ask_model(parts: AgentParts, progress: Progress) -> Step:
 
 async def _ask_once(parts: AgentParts, progress: Progress, share: float) -> Step:
     fitted = await parts.fit(progress.messages, share)
-    await _tell_what_went(parts, fitted)
+    await _tell_what_went(parts, progress, fitted)
     await parts.events.send(StepStarted(progress.next_index, parts.provider.model))
     progress.model_calls += 1
     arriving = _Arriving()
@@ -124,13 +124,20 @@ def _estimate(arriving: _Arriving, fitted: Fitted) -> Usage:
     )
 
 
-async def _tell_what_went(parts: AgentParts, fitted: Fitted) -> None:
-    if fitted.dropped_turns or fitted.stubbed_results:
+async def _tell_what_went(parts: AgentParts, progress: Progress, fitted: Fitted) -> None:
+    """Say once a turn that not all of the conversation fits."""
+    gone = {
+        "older tool results shortened": fitted.stubbed_results,
+        "oldest turns left out": fitted.dropped_turns,
+        "earlier steps of this turn left out": fitted.dropped_steps,
+    }
+    what = ", ".join(f"{count} {words}" for words, count in gone.items() if count)
+    if what and not progress.told_of_cut:
+        progress.told_of_cut = True
         await parts.events.send(
             Notice(
-                f"To fit the model's window of {fitted.tokens_max:,} tokens, {fitted.stubbed_results} older "
-                f"tool results were shortened and {fitted.dropped_turns} oldest turns left out of this "
-                "request. They stay in the session and are found by search."
+                f"To fit the model's window of {fitted.tokens_max:,} tokens: {what}. "
+                "They stay in the session and are found by search."
             )
         )
 

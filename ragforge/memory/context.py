@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import assert_never
 
 import msgspec
@@ -29,8 +30,9 @@ MESSAGE_TOKENS = 8
 NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."
 """The answer to a call that has none: whether it had begun is not known after a crash."""
 
-KEEP_SHARE = 0.8
-"""A request that is too long is cut to this share, so that the next steps fit without another cut."""
+CUT_SHARE = 0.2
+"""What is too long is cut by whole multiples of this share of the limit. So the next steps cut at the same
+place, and the providers' prompt caches know the beginning."""
 
 STUB_FROM_BYTES = 400
 """Shorter results are not worth a stub."""
@@ -91,40 +93,79 @@ class Shortened:
     tokens: int
     stubbed_results: int = 0
     dropped_turns: int = 0
+    dropped_steps: int = 0
+    """Of the newest turn."""
 
 
 def shorten(messages: Sequence[Message], *, tokens_max: int) -> Shortened:
     """The messages within the limit, as they are where they fit.
 
-    Where not: the oldest tool results become one-line stubs, then the oldest turns go, until about
-    four fifths of the limit are used. The newest message of the person stays, with all that follows
-    it, so the result may still be too long when that alone is.
+    Where not, there go: the oldest tool results, of which one-line stubs stay; the oldest turns; the
+    oldest steps of the newest turn; the ends of the newest results. The newest message of the person
+    stays whole, so the result is still too long when that alone is.
     """
-    sizes = [message_tokens(message) for message in messages]
-    total = sum(sizes)
-    if total <= tokens_max:
-        return Shortened(tuple(messages), total)
-    goal = int(tokens_max * KEEP_SHARE)
     kept = list(messages)
+    total = sum(map(message_tokens, kept))
+    if total <= tokens_max:
+        return Shortened(tuple(kept), total)
+    cut = max(1, int(tokens_max * CUT_SHARE))
+    goal = total - cut * -(-(total - tokens_max) // cut)
+    total, stubbed = _stub_results(kept, total, goal)
+    users = [at for at, message in enumerate(kept) if isinstance(message, UserMessage)]
+    total, turns = _drop(kept, total, goal, starts=users)
+    steps = 0
+    if turns == len(users) - 1:
+        models = [at for at, message in enumerate(kept) if isinstance(message, ModelMessage)]
+        total, steps = _drop(kept, total, goal, starts=models)
+    if total > tokens_max and isinstance(kept[-1], ToolMessage):
+        total -= message_tokens(kept[-1])
+        kept[-1] = _cut_results(kept[-1], tokens_max=tokens_max - total)
+        total += message_tokens(kept[-1])
+    return Shortened(tuple(kept), total, stubbed, turns, steps)
+
+
+def _stub_results(kept: list[Message], total: int, goal: int) -> tuple[int, int]:
+    """Put stubs for the oldest results; the new total, and how many there are."""
     stubbed = 0
-    newest_results = max((at for at, m in enumerate(kept) if isinstance(m, ToolMessage)), default=-1)
+    newest = max((at for at, m in enumerate(kept) if isinstance(m, ToolMessage)), default=-1)
     for at, message in enumerate(kept):
         if total <= goal:
             break
         # The results that the model has just asked for are what it needs next.
-        if isinstance(message, ToolMessage) and at != newest_results:
+        if isinstance(message, ToolMessage) and at != newest:
             stub, count = _stubbed(message)
+            total += message_tokens(stub) - message_tokens(message)
             kept[at], stubbed = stub, stubbed + count
-            total += message_tokens(stub) - sizes[at]
-            sizes[at] = message_tokens(stub)
-    starts = [at for at, message in enumerate(kept) if isinstance(message, UserMessage)]
-    first, dropped = 0, 0
-    for start in starts[1:]:
+    return total, stubbed
+
+
+def _drop(kept: list[Message], total: int, goal: int, *, starts: Sequence[int]) -> tuple[int, int]:
+    """Take out what lies between the first and a later start; the new total, and how many starts went."""
+    dropped = 0
+    for start, end in pairwise(starts):
         if total <= goal:
             break
-        total -= sum(sizes[first:start])
-        first, dropped = start, dropped + 1
-    return Shortened(tuple(kept[first:]), total, stubbed, dropped)
+        total -= sum(map(message_tokens, kept[start:end]))
+        dropped += 1
+    if dropped:
+        del kept[starts[0] : starts[dropped]]
+    return total, dropped
+
+
+def _cut_results(message: ToolMessage, *, tokens_max: int) -> ToolMessage:
+    """The results, each with as much of its beginning as fits into an equal share."""
+    share = tokens_max // len(message.results)
+    return ToolMessage(tuple(_cut(result, share) for result in message.results))
+
+
+def _cut(result: CallResult, tokens_max: int) -> CallResult:
+    data = result.text.encode("utf-8", "replace")
+    note = f"\n[cut: only the beginning of {len(result.text):,} characters fits the model's window]"
+    others = MESSAGE_TOKENS + IMAGE_TOKENS * len(result.images)
+    room = max(0, (tokens_max - others) * BYTES_PER_TOKEN - len(note))
+    if len(data) <= room + len(note):
+        return result
+    return replace(result, text=data[:room].decode("utf-8", "ignore") + note)
 
 
 def _stubbed(message: ToolMessage) -> tuple[ToolMessage, int]:

@@ -65,7 +65,7 @@ async def agent_parts(
 
     def instructions_for(paths: Sequence[Path]) -> str:
         folders = [folder for path in paths for folder in folders_between(root, path.parent)]
-        return as_text(find_instructions(folders, given=live.instructions_given), root)
+        return as_text(find_instructions(folders, root=root, given=live.instructions_given), root)
 
     system = system_prompt(session)
 
@@ -99,7 +99,7 @@ def system_prompt(session: Session) -> str:
     given = session.live.instructions_given
     folders = folders_between(place.root, session.cwd) or [session.cwd]
     # Asked anew each time: a file that was changed counts from the next turn on.
-    found = find_instructions(folders, given=set())
+    found = find_instructions(folders, root=folders[0], given=set())
     given.update(item.path for item in found)
     plan = load_prompt("plan") if session.live.mode is Mode.PLAN else ""
     fields = {
@@ -132,6 +132,7 @@ async def fit_request(
         tokens_max=limits.context_tokens_max,
         stubbed_results=short.stubbed_results,
         dropped_turns=short.dropped_turns,
+        dropped_steps=short.dropped_steps,
     )
 
 

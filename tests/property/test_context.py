@@ -43,8 +43,8 @@ def conversations(draw: st.DrawFn) -> list[Message]:
 def test_shortened_history_fits_or_only_the_newest_turn_is_left(messages: list[Message], limit: int) -> None:
     short = shorten(messages, tokens_max=limit)
     assert sum(message_tokens(m) for m in short.messages) == short.tokens
-    users = [m for m in short.messages if isinstance(m, UserMessage)]
-    assert short.tokens <= limit or len(users) == 1
+    # The newest words, the newest step and its results.
+    assert short.tokens <= limit or len(short.messages) <= 3
 
 
 @given(conversations(), st.integers(50, 8_000))
@@ -58,6 +58,40 @@ def test_shortening_keeps_the_newest_words_and_every_call_answered(
         if isinstance(before, ModelMessage) and before.calls:
             assert isinstance(after, ToolMessage)
             assert [r.call_id for r in after.results] == [c.id for c in before.calls]
+
+
+def test_the_next_steps_are_cut_at_the_same_place() -> None:
+    messages: list[Message] = []
+    for number in range(40):
+        messages += [UserMessage((TextPart(f"{number} " + "x" * 300),)), model("y" * 300)]
+    firsts: list[Message] = []
+    for number in range(20):
+        call = CallRequest(f"new{number}", "read", {})
+        messages += [model("", (call,)), ToolMessage((CallResult(call.id, "read", "z" * 60),))]
+        firsts.append(shorten(messages, tokens_max=6_000).messages[0])
+    assert firsts[0] != messages[0]
+    assert sum(before != after for before, after in pairwise(firsts)) <= 1
+
+
+def test_a_result_larger_than_the_window_is_cut_to_fit() -> None:
+    calls = (CallRequest("a", "read", {}), CallRequest("b", "read", {}))
+    results = ToolMessage(tuple(CallResult(call.id, "read", "äx" * 40_000) for call in calls))
+    messages = [UserMessage((TextPart("go"),)), model("", calls), results]
+    short = shorten(messages, tokens_max=4_000)
+    assert 3_000 < short.tokens <= 4_000
+    assert short.messages[:2] == tuple(messages[:2])
+
+
+def test_a_long_turn_loses_its_oldest_steps_and_keeps_the_words() -> None:
+    messages: list[Message] = [UserMessage((TextPart("go"),))]
+    for number in range(20):
+        call = CallRequest(str(number), "write", {"content": "x" * 3_000})
+        messages += [model("", (call,)), ToolMessage((CallResult(call.id, "write", "written"),))]
+    short = shorten(messages, tokens_max=8_000)
+    assert short.tokens <= 8_000
+    assert short.messages[0] == messages[0]
+    assert short.messages[-2:] == tuple(messages[-2:])
+    assert short.dropped_steps > 0
 
 
 @given(conversations())
