@@ -45,7 +45,9 @@ def to_exit_code(run: Callable[[], int]) -> int:
 
 def tell(text: str) -> None:
     """A line for the person, where it does not mix with the answer."""
-    sys.stderr.write(f"ragforge: {text}\n")
+    from ragforge.cli.printing import printable  # imported here: most runs have nothing to tell
+
+    sys.stderr.write(f"ragforge: {printable(text)}\n")
 
 
 def _drop_output() -> None:

@@ -1,7 +1,6 @@
 """`ragforge -p`: one turn without the interface."""
 
 import asyncio
-import json
 import os
 import re
 import signal
@@ -17,6 +16,7 @@ from ragforge.agent.parts import TurnLimits
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.opening import open_for_run, open_session
 from ragforge.cli.options import Options, OutputFormat
+from ragforge.cli.printing import answer_text, json_line
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, ToolApproval
 from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.domain.events import (
@@ -113,7 +113,7 @@ def run_headless(options: Options) -> int:
         answered.interrupted = True
     if options.output_format is OutputFormat.TEXT:
         if answered.text:
-            _print(answered.text.strip())
+            _print(answer_text(answered.text.strip()))
     elif options.output_format is OutputFormat.JSON:
         _print(_encoded(answered.as_json()))
     else:
@@ -230,7 +230,7 @@ def _fields(event: AgentEvent) -> dict[str, Any]:
 
 
 def _encoded(value: Any) -> str:
-    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+    return json_line(msgspec.to_builtins(value))
 
 
 def _print(text: str) -> None:

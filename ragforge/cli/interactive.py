@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import Options
+from ragforge.cli.printing import answer_text
 from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
 from ragforge.config.project import find_project
 from ragforge.domain.errors import UsageError
@@ -65,9 +66,9 @@ def _leave(left: object) -> int:
     if not isinstance(left, Leaving):
         return 1
     if left.last_answer:
-        print(left.last_answer)  # noqa: T201 - the command line's own output
+        print(answer_text(left.last_answer))  # noqa: T201 - the command line's own output
     if left.draft:
-        print(f"Not sent:\n{left.draft}")  # noqa: T201
+        print(f"Not sent:\n{answer_text(left.draft)}")  # noqa: T201
     if left.resume_command:
         print(f"\nResume this session with: {left.resume_command}")  # noqa: T201
     if left.failure:

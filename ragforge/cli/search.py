@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragforge.cli.options import Options, run_async
+from ragforge.cli.printing import json_line, one_line, printable
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -94,8 +95,6 @@ def resume_command(hit: "Hit") -> str:
 
 
 def _print_json(text: str, took_ms: float, hits: "list[Hit]") -> None:
-    import json
-
     found: list[dict[str, Any]] = [
         {
             "kind": hit.kind,
@@ -109,7 +108,7 @@ def _print_json(text: str, took_ms: float, hits: "list[Hit]") -> None:
         }
         for hit in hits
     ]
-    typer.echo(json.dumps({"query": text, "took_ms": round(took_ms, 1), "hits": found}, ensure_ascii=False))
+    typer.echo(json_line({"query": text, "took_ms": round(took_ms, 1), "hits": found}))
 
 
 def _print_hits(text: str, hits: "list[Hit]", *, everywhere: bool) -> None:
@@ -119,7 +118,7 @@ def _print_hits(text: str, hits: "list[Hit]", *, everywhere: bool) -> None:
         return
     for hit in hits:
         what = f"{hit.tool} call" if hit.tool else "turn"
-        head = f"{hit.at.astimezone():%Y-%m-%d %H:%M}  {hit.session_title or hit.session_id}"
+        head = f"{hit.at.astimezone():%Y-%m-%d %H:%M}  {one_line(hit.session_title) or hit.session_id}"
         typer.echo(typer.style(f"{head}  ({what} of turn {hit.turn_index + 1})", bold=_styled()))
         typer.echo(f"  {_marked(hit)}")
         typer.echo(typer.style(f"  {resume_command(hit)}", dim=_styled()))
@@ -130,11 +129,11 @@ def _marked(hit: "Hit") -> str:
     """The excerpt with its matched words marked: by colour on a terminal, else as *words*."""
     out, at = "", 0
     for start, end in hit.marks:
-        word = hit.text[start:end]
+        word = printable(hit.text[start:end])
         marked = typer.style(word, bold=True, fg=typer.colors.YELLOW) if _styled() else f"*{word}*"
-        out += hit.text[at:start] + marked
+        out += printable(hit.text[at:start]) + marked
         at = end
-    return " ".join((out + hit.text[at:]).split())
+    return " ".join((out + printable(hit.text[at:])).split())
 
 
 def _styled() -> bool:

@@ -1,6 +1,5 @@
 """`ragforge sessions`: list, rename and delete sessions."""
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragforge.cli.options import EXIT_CODES, Options, run_async
+from ragforge.cli.printing import json_line, one_line
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -38,7 +38,7 @@ def sessions(
         finally:
             await close_library(library)
         if as_json:
-            typer.echo(json.dumps([_as_json(row) for row in rows], ensure_ascii=False))
+            typer.echo(json_line([_as_json(row) for row in rows]))
         else:
             _print_rows(rows)
         return 0
@@ -150,5 +150,5 @@ def _print_rows(rows: "list[SessionRow]") -> None:
     for row in rows:
         record = row.session
         when = f"{record.last_activity_at.astimezone():%Y-%m-%d %H:%M}"
-        typer.echo(f"{record.id}  {when}  {row.turns:>4} turns  {record.title or '(no title)'}")
-        typer.echo(f"    {record.cwd}  {record.model or 'no model'}")
+        typer.echo(f"{record.id}  {when}  {row.turns:>4} turns  {one_line(record.title) or '(no title)'}")
+        typer.echo(f"    {one_line(record.cwd)}  {one_line(record.model) or 'no model'}")
