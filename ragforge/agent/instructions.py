@@ -4,6 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragforge.domain.errors import UsageError
+from ragforge.tools.files import open_file
+from ragforge.tools.paths import inside
+
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 FILE_BYTES_MAX = 40_000
 """More than this of one file is cut: instructions that long crowd out the work."""
@@ -25,9 +29,10 @@ def folders_between(root: Path, folder: Path) -> list[Path]:
     return [root.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]
 
 
-def find_instructions(folders: Iterable[Path], *, given: set[Path]) -> list[Instructions]:
+def find_instructions(folders: Iterable[Path], *, root: Path, given: set[Path]) -> list[Instructions]:
     """What the folders' files say, those given already left out; `given` is extended.
 
+    root: resolved; a link out of it is told of, not followed: reading elsewhere needs asking.
     A file that is a link to another one, or says the same, is given once.
     """
     found: list[Instructions] = []
@@ -37,7 +42,7 @@ def find_instructions(folders: Iterable[Path], *, given: set[Path]) -> list[Inst
             path = folder / name
             if path in given or not path.is_file():
                 continue
-            text = _read(path)
+            text = _read(path, root)
             given.add(path)
             if text.strip() and text not in texts:
                 texts.add(text)
@@ -53,11 +58,14 @@ def as_text(instructions: Sequence[Instructions], root: Path) -> str:
     )
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, root: Path) -> str:
     try:
-        with path.open("rb") as file:
+        target = path.resolve()
+        if not inside(target, root):
+            return f"[not read: {path.name} is a link to a file outside the project]"
+        with open_file(target) as file:
             head = file.read(FILE_BYTES_MAX + 1)
-    except OSError:
+    except (OSError, RuntimeError, UsageError):  # RuntimeError: links that lead in a circle
         return ""
     text = head[:FILE_BYTES_MAX].decode("utf-8", "replace")
     return text + ("\n[cut: the file is longer]" if len(head) > FILE_BYTES_MAX else "")
