@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ragforge.cli.options import Options
 from ragforge.domain.approvals import Mode, parse_rule
 from ragforge.domain.errors import ModelError, UsageError
+from ragforge.providers.registry import parse_model
 from ragforge.session.library import find_session, newest_session, turn_at
 from ragforge.session.model import choose_model
 from ragforge.session.open import (
@@ -32,6 +33,8 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
         tell(notice)
     session = await _chosen(workspace, options, tell)
     await _apply_flags(session, options)
+    if session.live.record.model and not session.live.stored:
+        parse_model(session.live.record.model, endpoints=workspace.settings.endpoints)
     return session
 
 
@@ -62,6 +65,9 @@ async def open_for_interface(options: Options) -> "Opened":
 
 async def _apply_flags(session: Session, options: Options) -> None:
     live = session.live
+    if options.model:
+        # A wrong flag is said before anything is kept.
+        parse_model(options.model, endpoints=session.workspace.settings.endpoints)
     live.rules = (*live.rules, *(parse_rule(text) for text in options.allow))
     if options.yolo:
         live.mode = Mode.ALL
