@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Program, ended
-from tests.standins.gemini import Blocked, Calls, Cut, Finish, GeminiStandIn, Hang, Raw, Text
+from tests.standins.gemini import Calls, GeminiStandIn, Hang, Text
 from tests.standins.gemini_replies import Call
-from tests.standins.openai import OpenAIStandIn, Reply
+from tests.standins.openai import End, OpenAIStandIn, Raw, Reply
 
 NEWER = 1_000_000
 
@@ -42,32 +42,32 @@ async def test_no_key_and_no_network_are_failures_of_the_model(quick: Program, a
     assert "GEMINI_API_KEY" in no_key.err
 
 
-async def test_answers_that_are_none_have_code_3_and_keep_what_arrived(
-    program: Program, gemini: GeminiStandIn
-):
+async def test_answers_that_are_none_have_code_3_and_keep_what_arrived(quick: Program, openai: OpenAIStandIn):
     replies = {
-        "blocked": Blocked(),
-        "empty": Finish(),
-        "malformed": Raw("this is not JSON"),
-        "cut": (Text("Half of "), Cut()),
-        "too long": (Text("Half of it"), Finish("MAX_TOKENS")),
+        "blocked": Reply(finish="content_filter"),
+        "empty": Reply(),
+        "malformed": Raw([b"data: this is not JSON\n\n"]),
+        "cut": Reply(text=["Half of "], finish=None, done=False, end=End.CUT),
+        "too long": Reply(text=["Half of it"], finish="length"),
     }
+    with (quick.tmp_path / "config" / "config.toml").open("a") as file:
+        file.write("[retry]\nattempts_max = 1\n")
+    sessions: dict[str, str] = {}
     for word, reply in replies.items():
-        gemini.when(word, reply)
-    program.configure("retry.attempts_max = 1\n")
-    runs = await asyncio.gather(
-        *(program.run("-p", word, "--output-format", "json") for word in replies),
-    )
-    by_word = dict(zip(replies, runs, strict=True))
-    for word, ran in by_word.items():
+        openai.script(reply)
+        ran = await quick.run("-p", word, "--output-format", "json")
         assert (ran.code, ran.json["status"]) == (3, "failed"), word
         assert ran.json["error"], word
         assert ran.json["error"] in ran.err, word
-    assert by_word["cut"].json["text"] == "Half of "
-    kept = await program.run("search", "Half", "--json")
-    assert {hit["session"] for hit in kept.json["hits"]} == {
-        by_word[word].json["session"] for word in ("cut", "too long")
-    }
+        assert ran.json["text"] == "".join(getattr(reply, "text", "")), word
+        sessions[word] = ran.json["session"]
+    kept = await quick.run("search", "Half", "--json")
+    assert {hit["session"] for hit in kept.json["hits"]} == {sessions["cut"], sessions["too long"]}
+
+
+async def test_two_first_runs_in_a_new_folder_are_of_one_project(quick: Program):
+    await asyncio.gather(quick.run("-p", "marmalade one"), quick.run("-p", "marmalade two"))
+    assert len((await quick.run("sessions", "--json")).json) == 2
 
 
 async def test_sigint_in_the_middle_keeps_what_had_arrived(program: Program, gemini: GeminiStandIn):
@@ -193,18 +193,18 @@ async def test_output_that_cannot_be_written_is_told_and_a_closed_pipe_is_not(qu
     assert (ran.code, ran.err) == (1, "")
 
 
-async def test_a_session_that_another_process_writes_is_refused(program: Program, gemini: GeminiStandIn):
-    gemini.script((Text("Working"), Hang()))
-    process = await program.start("-p", "work", "--output-format", "stream-json")
+async def test_a_session_that_another_process_writes_is_refused(quick: Program, openai: OpenAIStandIn):
+    openai.script(Reply(text=["Working"], finish=None, done=False, end=End.HANG))
+    process = await quick.start("-p", "work", "--output-format", "stream-json")
     assert process.stdout
     async with asyncio.timeout(30):
         started = json.loads(await process.stdout.readline())
-        await gemini.wait_for_requests(1, action="streamGenerateContent", timeout_s=30)
+        await openai.wait_for(lambda server: server.chats, timeout_s=30)
     session = started["turn"]["session_id"]
     busy, forked, deleted = await asyncio.gather(
-        program.run("-p", "me too", "-r", session),
-        program.run("-p", "then so", "-r", session, "--fork"),
-        program.run("sessions", "delete", session, "--yes"),
+        quick.run("-p", "me too", "-r", session),
+        quick.run("-p", "then so", "-r", session, "--fork"),
+        quick.run("sessions", "delete", session, "--yes"),
     )
     assert (busy.code, busy.out) == (4, "")
     assert str(process.pid) in busy.err
@@ -215,15 +215,17 @@ async def test_a_session_that_another_process_writes_is_refused(program: Program
     assert ran.lines[-1]["status"] == "interrupted"
 
 
-async def test_a_killed_turn_is_interrupted_at_the_next_start(program: Program, gemini: GeminiStandIn):
-    gemini.script((Text("Nobody keeps this"), Hang()), Text("Fine."))
-    process = await program.start("-p", "remember the marmalade")
-    await gemini.wait_for_requests(1, action="streamGenerateContent", timeout_s=30)
+async def test_a_killed_turn_is_interrupted_at_the_next_start(quick: Program, openai: OpenAIStandIn):
+    openai.script(
+        Reply(text=["Nobody keeps this"], finish=None, done=False, end=End.HANG), Reply(text=["Fine."])
+    )
+    process = await quick.start("-p", "remember the marmalade")
+    await openai.wait_for(lambda server: server.chats, timeout_s=30)
     process.kill()
     await process.wait()
-    ran = await program.run("-p", "go on", "-c", "--output-format", "json")
+    ran = await quick.run("-p", "go on", "-c", "--output-format", "json")
     assert (ran.code, ran.json["text"]) == (0, "Fine.")
-    assert "marmalade" in (await program.run("search", "marmalade")).out
+    assert "marmalade" in (await quick.run("search", "marmalade")).out
 
 
 async def test_a_folder_that_is_gone_and_settings_that_are_wrong_are_named(alone: Program):
