@@ -63,7 +63,7 @@ class _OpenCall:
         text = redact.text(result.text)
         chars_max = result_chars_max(self.request.name)
         long = len(text) > chars_max
-        blob = await self.parts.context.put_blob(text.encode("utf-8", "replace")) if long else None
+        blob = await self._keep_whole(text) if long else None
         ended = ToolCall(
             id=self.request.id,
             turn_id=self.progress.turn_id,
@@ -72,7 +72,7 @@ class _OpenCall:
             name=self.request.name,
             args=redact.fields(self.request.args),
             status=status,
-            result=cut_result(text, reference=blob, chars_max=chars_max).text if blob else text,
+            result=cut_result(text, reference=blob or "", chars_max=chars_max).text,
             started_at=self.started_at,
             duration_ms=round((time.monotonic() - self.started_s) * 1000),
             result_chars=len(text),
@@ -87,6 +87,14 @@ class _OpenCall:
         self.progress.stored.add(self.step.index)
         await self.parts.events.send(ToolEnded(ended))
         return ended
+
+    async def _keep_whole(self, text: str) -> str | None:
+        """The hash of the whole result; None where it cannot be kept, which must not lose the rest."""
+        try:
+            return await self.parts.context.put_blob(text.encode("utf-8", "replace"))
+        except StoreError as error:
+            log.warning("A result of %s is only kept cut: %s", self.request.name, error)
+            return None
 
 
 async def execute_calls(

@@ -40,7 +40,7 @@ def find_instructions(folders: Iterable[Path], *, root: Path, given: set[Path]) 
         texts: set[str] = set()
         for name in NAMES:
             path = folder / name
-            if path in given or not path.is_file():
+            if path in given or not _is_file(path):
                 continue
             text = _read(path, root)
             given.add(path)
@@ -56,6 +56,13 @@ def as_text(instructions: Sequence[Instructions], root: Path) -> str:
         f"Instructions of this project, from {item.path.relative_to(root)}:\n\n{item.text.strip()}"
         for item in instructions
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder that may not be looked into
+        return False
 
 
 def _read(path: Path, root: Path) -> str:

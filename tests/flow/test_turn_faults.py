@@ -237,3 +237,16 @@ async def test_a_call_that_could_not_be_kept_is_kept_with_the_end_and_not_repeat
     assert (session.cwd / "count.txt").read_text() == "once\n"
     [call] = await session.workspace.store.calls.of_turns([ended(events).id])
     assert call.status is CallStatus.OK
+
+
+async def test_a_result_is_kept_although_its_whole_cannot_be(
+    tmp_path: Path, session: Session, gemini: GeminiStandIn
+) -> None:
+    (tmp_path / "data" / "blobs.db").write_bytes(b"this is no database" * 100)
+    gemini.script(Calls(Call("shell", {"command": "seq 1 20000"})), Text("done"))
+    events = await say(session, "go")
+    [call] = [event.call for event in of_type(events, ToolEnded)]
+    assert ended(events).status is TurnStatus.FINISHED
+    assert call.status is CallStatus.OK
+    assert call.result_blob is None
+    assert "20000" in call.result
