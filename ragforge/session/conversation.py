@@ -185,7 +185,7 @@ class Conversation:
             return Shown(self.session)
         resumed = await resume_session(self.workspace, record, read_only=read_only)
         await close_session(self.session)
-        self.session = resumed.session
+        self._show(resumed.session)
         head = await self.workspace.store.turns.get(record.head) if record.head else None
         waits = head is not None and head.status is TurnStatus.WAITING and not read_only
         return Shown(self.session, resumed.notices, resumed.draft, waits)
@@ -198,7 +198,7 @@ class Conversation:
             self.workspace, record, at=await turn_at(store, record, at) if at else None
         )
         await close_session(self.session)
-        self.session = forked
+        self._show(forked)
         return Shown(forked)
 
     async def join(self, project: Project) -> None:
@@ -235,6 +235,11 @@ class Conversation:
     async def choose_model(self, name: str) -> str:
         """Talk to this model from the next message on; its name."""
         return str(await choose_model(self.session, name))
+
+    def _show(self, session: Session) -> None:
+        """That session in front; it may lie in another project's folder."""
+        self.session = session
+        self.workspace = session.workspace
 
     def _work_in(self, workspace: Workspace) -> None:
         self.workspace = workspace

@@ -10,7 +10,7 @@ from ragforge.session.state import Session
 from ragforge.store.base import Store
 
 HISTORY_TURNS_MAX = 400
-"""More turns than this never fit a window; they are found by search."""
+"""The rest of a longer session is found by search. Reading 5,000 turns would make resuming slow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ragforge.config.project import find_project
 from ragforge.config.secrets import all_secrets, child_env
 from ragforge.config.settings import Settings, load_settings
 from ragforge.domain.approvals import Mode
@@ -18,13 +19,13 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Usage, sum_costs
-from ragforge.session.history import came_to_nothing, read_messages
+from ragforge.session.history import HISTORY_TURNS_MAX, came_to_nothing, read_messages
 from ragforge.session.library import open_library
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import keep_project
 from ragforge.session.state import Live, Session, Unkept, Workspace
-from ragforge.store.base import Store
+from ragforge.store.base import Claim, Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.tools.jobs import Jobs
 from ragforge.tools.registry import find_tools
@@ -141,31 +142,62 @@ async def resume_session(
 ) -> Resumed:
     """The session, open for writing unless `read_only`. Raises SessionBusy when another process has it."""
     claim = None if read_only else await workspace.store.sessions.claim(record.id)
-    # The claim may have marked turns as interrupted: read after it.
-    record = await workspace.store.sessions.get(record.id) or record
-    mode = Mode(record.mode) if record.mode != Mode.ALL else Mode.ASK
+    try:
+        # The claim may have marked turns as interrupted: read after it.
+        record = await workspace.store.sessions.get(record.id) or record
+        return await _resumed(workspace, record, claim, read_only=read_only)
+    except BaseException:
+        if claim:
+            await claim.release()
+        raise
+
+
+async def _resumed(
+    workspace: Workspace, record: ConversationSession, claim: Claim | None, *, read_only: bool
+) -> Resumed:
+    notices: list[str] = []
+    if not Path(record.cwd).is_dir():
+        notices.append(
+            f"The folder of this session, {record.cwd}, is gone. It goes on in {workspace.place.cwd}."
+        )
+        record = replace(record, cwd=str(workspace.place.cwd))
+    elif not Path(record.cwd).resolve().is_relative_to(workspace.place.root):
+        notices.append(f"This session belongs to {record.cwd} and goes on there.")
+        workspace = await _workspace_of(workspace, record)
     usage = await workspace.store.usage.by_model(session_id=record.id)
     live = Live(
         record=record,
         stored=True,
-        mode=mode,
+        mode=Mode(record.mode) if record.mode != Mode.ALL else Mode.ASK,
         claim=claim,
         read_only=read_only,
         rules=tuple(await workspace.local.rules(workspace.project.id)),
         queue=[] if read_only else await workspace.local.queue(record.id),
         messages=await read_messages(workspace.store, record.head),
+        usage=sum((row.usage for row in usage), Usage()),
+        cost_usd=sum_costs(row.cost_usd for row in usage),
     )
-    live.usage = sum((row.usage for row in usage), Usage())
-    live.cost_usd = sum_costs(row.cost_usd for row in usage)
     session = Session(workspace, live)
-    notices: list[str] = []
-    if not Path(record.cwd).is_dir():
-        session.change(cwd=str(workspace.place.cwd))
-        notices.append(
-            f"The folder of this session, {record.cwd}, is gone. It goes on in {workspace.place.cwd}."
-        )
     head = await workspace.store.turns.get(record.head) if record.head else None
+    if head and head.index >= HISTORY_TURNS_MAX:
+        notices.append(
+            f"Of {head.index + 1} turns the model is given the newest {HISTORY_TURNS_MAX}; search finds the rest."
+        )
     return Resumed(session, tuple(notices), await _draft(session, head))
+
+
+async def _workspace_of(workspace: Workspace, record: ConversationSession) -> Workspace:
+    """The workspace as it is in the session's own folder. Raises UsageError for a wrong setting there."""
+    place = find_project(Path(record.cwd), identify=False)
+    return replace(
+        workspace,
+        loaded=load_settings(
+            cwd=place.cwd, flags=workspace.flags, environ=workspace.environ, project_root=place.root
+        ),
+        place=place,
+        project=await workspace.store.projects.get(record.project_id) or workspace.project,
+        alike=(),
+    )
 
 
 async def fork_session(

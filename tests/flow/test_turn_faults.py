@@ -12,7 +12,7 @@ from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session import queue
-from ragforge.session.open import resume_session
+from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
 from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
@@ -239,6 +239,30 @@ async def test_a_call_that_could_not_be_kept_is_kept_with_the_end_and_not_repeat
     assert call.status is CallStatus.OK
 
 
+async def test_a_session_of_another_project_goes_on_there(
+    tmp_path: Path, session: Session, gemini: GeminiStandIn
+) -> None:
+    await say(session, "hi")
+    (session.cwd / "here.txt").write_text("found it")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    await close_session(session)
+    workspace = await open_workspace(cwd=elsewhere, flags={}, environ=environ(tmp_path, gemini))
+    record = await workspace.store.sessions.get(session.id)
+    assert record is not None
+    resumed = (await resume_session(workspace, record)).session
+    gemini.script(Calls(Call("read", {"path": "here.txt"})), Text("ok"))
+    person = Person()
+    try:
+        events = await say(resumed, "read it", person)
+    finally:
+        await close_session(resumed)
+        await close_workspace(workspace)
+    assert "found it" in of_type(events, ToolEnded)[0].call.result
+    assert not person.asked
+    assert resumed.workspace.project.id == session.workspace.project.id
+
+
 async def test_a_result_is_kept_although_its_whole_cannot_be(
     tmp_path: Path, session: Session, gemini: GeminiStandIn
 ) -> None:
@@ -250,3 +274,22 @@ async def test_a_result_is_kept_although_its_whole_cannot_be(
     assert call.status is CallStatus.OK
     assert call.result_blob is None
     assert "20000" in call.result
+
+
+async def test_a_session_that_cannot_be_resumed_is_not_held(
+    tmp_path: Path, session: Session, gemini: GeminiStandIn
+) -> None:
+    await say(session, "hi")
+    await close_session(session)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    workspace = await open_workspace(cwd=elsewhere, flags={}, environ=environ(tmp_path, gemini))
+    settings = session.cwd / ".ragforge" / "config.toml"
+    settings.parent.mkdir()
+    settings.write_text("nonsense = 1")
+    with pytest.raises(UsageError):
+        await resume_session(workspace, session.live.record)
+    settings.unlink()
+    resumed = await resume_session(workspace, session.live.record)
+    await close_session(resumed.session)
+    await close_workspace(workspace)
