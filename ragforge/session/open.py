@@ -181,7 +181,7 @@ async def _resumed(
     head = await workspace.store.turns.get(record.head) if record.head else None
     if head and head.index >= HISTORY_TURNS_MAX:
         notices.append(
-            f"Of {head.index + 1} turns the model is given the newest {HISTORY_TURNS_MAX}; search finds the rest."
+            f"The model is given the newest {HISTORY_TURNS_MAX} of {head.index + 1} turns; search finds all."
         )
     return Resumed(session, tuple(notices), await _draft(session, head))
 
