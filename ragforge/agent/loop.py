@@ -36,7 +36,7 @@ async def run_turn(
                 return stop
             step = await ask_model(parts, progress)
             finished_calls = ()
-            progress.messages.append(step.message)
+            progress.messages.append(parts.redact.answer(step.message))
         if not step.message.calls:
             return Outcome(TurnStatus.FINISHED)
         if stop := streak.stop_for(step.message.calls):

@@ -9,10 +9,11 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from urllib.parse import quote, quote_plus
 
 from ragforge.domain.json import JsonObject, JsonValue
-from ragforge.domain.messages import Parts, TextPart
+from ragforge.domain.messages import ModelMessage, Parts, TextPart
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
@@ -75,9 +76,41 @@ class Redactor:
         """The object with every string in it redacted, names included."""
         return {self.text(name): self.json(item) for name, item in value.items()}
 
-    def stream(self) -> "RedactedStream":
-        """For text that arrives in pieces: a configured secret is found across their borders."""
-        return RedactedStream(self)
+    def exact(self, text: str) -> str:
+        """The text without configured secrets; what only looks like a key stays."""
+        return _replaced(text, self.spans(text))
+
+    def answer(self, message: ModelMessage) -> ModelMessage:
+        """A model's message without configured secrets; what only looks like a key stays.
+
+        Where it held one, the provider gets it back made anew, for what it wants verbatim holds it too.
+        """
+        calls = [[call.name, call.args, call.malformed] for call in message.calls]
+        whole = json.dumps([message.text, message.thoughts, calls, message.native], ensure_ascii=False)
+        if not self.spans(whole):
+            return message
+        return replace(
+            message,
+            text=self.exact(message.text),
+            thoughts=self.exact(message.thoughts),
+            calls=tuple(
+                replace(
+                    call,
+                    name=self.exact(call.name),
+                    args=self.fields(call.args),
+                    malformed=self.exact(call.malformed),
+                )
+                for call in message.calls
+            ),
+            native=None,
+        )
+
+    def stream(self, *, exact: bool = False) -> "RedactedStream":
+        """For text that arrives in pieces: a configured secret is found across their borders.
+
+        exact: what only looks like a key stays.
+        """
+        return RedactedStream(self, exact=exact)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where configured secrets stand, in order; those that overlap are one."""
@@ -108,8 +141,9 @@ class RedactedStream:
     redacted as one.
     """
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, *, exact: bool = False) -> None:
         self._redactor = redactor
+        self._exact = exact
         self._held = ""
         # So many characters at the start of `_held` belong to a secret whose mark is out already.
         self._covered = 0
@@ -139,7 +173,7 @@ class RedactedStream:
             at = end
         out.append(text[at:until])
         self._held, self._covered = text[until:], max(0, at - until)
-        return without_patterns("".join(out))
+        return "".join(out) if self._exact else without_patterns("".join(out))
 
 
 def hide_url_passwords(text: str) -> str:

@@ -22,7 +22,7 @@ from ragforge.session.history import came_to_nothing, read_messages, read_turns
 from ragforge.session.open import keep_end, store_end, store_session
 from ragforge.session.seen_files import recall_seen_files
 from ragforge.session.state import Session, Unkept
-from ragforge.session.wiring import agent_parts
+from ragforge.session.wiring import agent_parts, safe_step
 
 log = logging.getLogger(__name__)
 
@@ -251,17 +251,19 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
     store, live = session.workspace.store, session.live
     stored = await store.turns.get(run.turn.id)
     waits = stored is not None and stored.status is TurnStatus.WAITING
+    redactor, last = session.workspace.redactor, run.progress.unstored
     if not (live.closing and waits):
         end = TurnEnd(
             turn_id=run.turn.id,
             status=outcome.status,
-            assistant=_text((*run.earlier_steps, *run.progress.steps)),
+            assistant=redactor.exact(_text((*run.earlier_steps, *run.progress.steps))),
             ended_at=now(),
-            error=session.workspace.redactor.text(outcome.error),
-            last_step=run.progress.unstored,
+            error=redactor.text(outcome.error),
+            last_step=safe_step(last, redactor) if last else None,
         )
         # Remembered until all of it is done, so that a store that fails now loses nothing of it.
-        live.unkept = Unkept(end, tuple(run.progress.unkept))
+        unkept = [(call, safe_step(step, redactor)) for call, step in run.progress.unkept]
+        live.unkept = Unkept(end, tuple(unkept))
         await store_end(store, live.unkept)
     ended = await store.turns.get(run.turn.id)
     if ended is None:

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ragforge.agent.instructions import as_text, find_instructions, folders_between
@@ -12,6 +13,7 @@ from ragforge.domain.approvals import Approve, Mode, Rule
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import Message, ToolSpec
+from ragforge.domain.redact import Redactor
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.turns import Step, ToolCall
 from ragforge.memory import recall
@@ -29,12 +31,13 @@ OUTPUT_SHARE_MAX = 4
 class StoreRecorder:
     """Keeps steps and calls of a running turn in the store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, redactor: Redactor) -> None:
         self._store = store
+        self._redactor = redactor
 
     async def save_step(self, step: Step) -> None:
         """Keep a step whose calls have not run yet."""
-        await self._store.turns.save_step(step)
+        await self._store.turns.save_step(safe_step(step, self._redactor))
 
     async def run_on(self, turn_id: str) -> None:
         """Keep that the person has answered: the turn waits no longer."""
@@ -42,7 +45,12 @@ class StoreRecorder:
 
     async def add_call(self, call: ToolCall, step: Step) -> None:
         """Keep a call that ended, and its step."""
-        await self._store.calls.add(call, step)
+        await self._store.calls.add(call, safe_step(step, self._redactor))
+
+
+def safe_step(step: Step, redactor: Redactor) -> Step:
+    """The step as it is stored: the model may have put a secret together from what it was shown."""
+    return replace(step, message=redactor.answer(step.message))
 
 
 async def agent_parts(
@@ -79,7 +87,7 @@ async def agent_parts(
         consent=consent,
         add_rules=add_rules,
         approve=approve,
-        record=StoreRecorder(workspace.store),
+        record=StoreRecorder(workspace.store, workspace.redactor),
         events=events,
         fit=fit,
         price=pricing.cost,

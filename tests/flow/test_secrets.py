@@ -1,0 +1,58 @@
+"""A key that a model got hold of reaches neither the store nor the model again, whatever it puts it in."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.events import AgentEvent, TextDelta, ThoughtDelta
+from ragforge.session.export import as_markdown
+from tests.flow.running import ended, environ, of_type, opened, say
+from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Reply, Text
+
+KEY = "AQ.Zk9-secret_key/With+odd=chars42"
+PIECES = [KEY[at : at + 3] for at in range(0, len(KEY), 3)]
+
+
+def holders(folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in files if KEY.encode() in path.read_bytes()]
+
+
+def shown(events: list[AgentEvent]) -> str:
+    return "".join(event.text for event in of_type(events, TextDelta) + of_type(events, ThoughtDelta))
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [Text("It is ", *PIECES, ".")],
+        [Text("It is ", *PIECES, "."), Finish("MAX_TOKENS")],
+        [Calls(Call("shell", {"command": f"echo {KEY}"})), Text("Done.")],
+        [Calls(Call("write", {"path": "new.txt", "content": KEY})), Text("Done.")],
+        [Calls(Call(f"no-{KEY[:20]}", {KEY: KEY})), Text("Done.")],
+        [Calls(Call("read", {"path": KEY, "wrong": [KEY]})), Text("Done.")],
+    ],
+    ids=["text", "cut text", "command", "content", "unknown tool", "wrong arguments"],
+)
+async def test_what_a_model_says_is_kept_without_configured_secrets(
+    tmp_path: Path, replies: list[Reply]
+) -> None:
+    async with GeminiStandIn(key=KEY) as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(*([tuple(replies)] if isinstance(replies[-1], Finish) else replies), Text("Yes."))
+        events = await say(session, "hi")
+        assert KEY not in repr(events)
+        assert KEY not in shown(events)
+        assert ended(await say(session, "and now?")).assistant == "Yes."
+        assert holders(tmp_path / "data") == []
+        assert KEY not in await as_markdown(session)
+        assert not any(KEY in json.dumps(request.body) for request in gemini.asked())
+
+
+async def test_what_only_looks_like_a_key_is_written_and_kept_as_the_model_said_it(tmp_path: Path) -> None:
+    url = "postgres://user:changeit@localhost/db"
+    async with GeminiStandIn(key=KEY) as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(Calls(Call("write", {"path": "c.ini", "content": url})), Text(f"Set to {url}."))
+        events = await say(session, "set it up")
+        assert (session.cwd / "c.ini").read_text() == url
+        assert shown(events) == ended(events).assistant == f"Set to {url}."
