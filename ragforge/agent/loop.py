@@ -96,7 +96,7 @@ class _Streak:
             return results
         *others, last = results.results
         reminder = (
-            f"\n\n(This is the same call for the {self._length}th time in a row, with the same arguments. "
+            f"\n\n(This same call was made {self._length} times in a row now, with the same arguments. "
             "Its result will not change: try something else, or say what is missing.)"
         )
         told = CallResult(

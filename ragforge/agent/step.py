@@ -73,31 +73,34 @@ async def _ask_once(parts: AgentParts, progress: Progress, share: float) -> Step
 
 async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> None:
     text_shown, thoughts_shown = parts.redact.stream(exact=True), parts.redact.stream(exact=True)
-    async with aclosing(parts.provider.stream(fitted.request)) as stream:
-        async for event in stream:
-            match event:
-                case TextDelta(text):
-                    arriving.text += text
-                    if shown := text_shown.feed(text):
-                        await parts.events.send(TextDelta(shown))
-                case ThoughtDelta(text):
-                    arriving.thoughts += text
-                    if shown := thoughts_shown.feed(text):
-                        await parts.events.send(ThoughtDelta(shown))
-                case UsageSeen(usage, estimated):
-                    arriving.usage, arriving.estimated = usage, estimated
-                case RetryWaiting():
-                    await parts.events.send(event)
-                case AnswerEnded():
-                    if shown := thoughts_shown.flush():
-                        await parts.events.send(ThoughtDelta(shown))
-                    if shown := text_shown.flush():
-                        await parts.events.send(TextDelta(shown))
-                    arriving.ended = event
-                case CallSeen():
-                    pass  # the ended message holds all calls, in order
-                case _:
-                    assert_never(event)
+    try:
+        async with aclosing(parts.provider.stream(fitted.request)) as stream:
+            async for event in stream:
+                match event:
+                    case TextDelta(text):
+                        arriving.text += text
+                        if shown := text_shown.feed(text):
+                            await parts.events.send(TextDelta(shown))
+                    case ThoughtDelta(text):
+                        arriving.thoughts += text
+                        if shown := thoughts_shown.feed(text):
+                            await parts.events.send(ThoughtDelta(shown))
+                    case UsageSeen(usage, estimated):
+                        arriving.usage, arriving.estimated = usage, estimated
+                    case RetryWaiting():
+                        await parts.events.send(event)
+                    case AnswerEnded():
+                        arriving.ended = event
+                    case CallSeen():
+                        pass  # the ended message holds all calls, in order
+                    case _:
+                        assert_never(event)
+    finally:
+        # What was held back, also of an answer that broke off: it is stored, so it is shown.
+        if shown := thoughts_shown.flush():
+            await parts.events.send(ThoughtDelta(shown))
+        if shown := text_shown.flush():
+            await parts.events.send(TextDelta(shown))
 
 
 def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving, fitted: Fitted) -> Step:

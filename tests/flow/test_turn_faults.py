@@ -293,3 +293,18 @@ async def test_a_session_that_cannot_be_resumed_is_not_held(
     resumed = await resume_session(workspace, session.live.record)
     await close_session(resumed.session)
     await close_workspace(workspace)
+
+
+async def test_an_interrupted_answer_is_shown_to_its_last_letter(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script((Text("these are the words"), Hang()))
+    seen = []
+    async with aclosing(submit(session, (TextPart("hi"),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, TextDelta):
+                stopping = asyncio.create_task(interrupt(session))
+    await stopping
+    assert gemini.key.startswith("s"), "so that the last letter could be the beginning of the key"
+    assert "".join(event.text for event in of_type(seen, TextDelta)) == ended(seen).assistant
