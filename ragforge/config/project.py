@@ -12,6 +12,7 @@ from pathlib import Path
 
 GIT_LIMIT_S = 2.0
 _HEAD_BYTES_MAX = 4096
+_GIT_NEEDS = frozenset(("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR"))
 _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "--no-optional-locks", "--no-replace-objects")
 
 
@@ -128,8 +129,9 @@ def _git_answers(root: Path) -> tuple[str, str]:
 
 
 def _start(root: Path, *args: str) -> "subprocess.Popen[bytes] | None":
-    # Started from a git hook we inherit GIT_DIR and the like, which would answer for another repository.
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # No keys. And started from a git hook we inherit GIT_DIR and the like, which would answer for another
+    # repository.
+    env = {name: value for name, value in os.environ.items() if name in _GIT_NEEDS}
     # A relative folder in PATH would make git whatever a file called git in the project is.
     env["PATH"] = ":".join(each for each in env.get("PATH", os.defpath).split(":") if each.startswith("/"))
     # A commit that is missing would be fetched, with the program that the repository's settings name.

@@ -35,7 +35,7 @@ _SECRET_NAMES = frozenset(
 _SECRET_NAME = re.compile(
     r"(?:_API_?KEY|^API_?KEY)$|^RAGFORGE_.*(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE
 )
-_URL_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
+_URL_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/]+)@")
 
 # What people set where a key is asked for but none is needed. Blotting these words out of every text, or
 # taking a PATH away because one of them is in it, would harm more than it hides.

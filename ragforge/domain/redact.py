@@ -20,7 +20,8 @@ SECRET_CHARS_MIN = 6
 """Shorter ones are left alone: blotting out every "abc" would hide nothing and spoil the text."""
 
 _PASSES_MAX = 4
-_URL_PASSWORD = re.compile(r"(://[^\s/:@\"'<>]{0,200}:)[^\s/@\"'<>]{1,500}(?=@)")
+# Up to the last @: a password that was not quoted for the URL may hold one.
+_URL_PASSWORD = re.compile(r"(://[^\s/:@\"'<>]{0,200}:)[^\s/\"'<>]{1,500}(?=@)")
 _PATTERNS = (
     # The end may be missing, cut off by a limit on output; then it goes as far as it looks like a key.
     re.compile(

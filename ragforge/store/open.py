@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.redact import hide_url_passwords
 from ragforge.store.base import Store
 
 
@@ -26,7 +27,8 @@ async def open_store(url: str, *, lock_dir: Path) -> Store:
     scheme = url.partition(":")[0].partition("+")[0]
     if scheme not in schemes():
         known = ", ".join(f"{name}://" for name in schemes())
-        raise UsageError(f"No store answers to {url!r}. Its address begins with one of: {known}.")
+        shown = hide_url_passwords(url)
+        raise UsageError(f"No store answers to {shown!r}. Its address begins with one of: {known}.")
     opener = cast("Opener", import_module(f"ragforge.store.{scheme}").open_store)
     return await opener(url, lock_dir=lock_dir)
 

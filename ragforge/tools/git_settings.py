@@ -23,6 +23,7 @@ _RUNS = re.compile(
     r"|gpg\.(program|.+\.program)|remote\..+\.promisor|extensions\.partialclone",
     re.IGNORECASE | re.DOTALL,
 )
+_NEEDS = frozenset(("HOME", "XDG_CONFIG_HOME", "TMPDIR"))
 _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "--no-optional-locks")
 
 
@@ -82,7 +83,7 @@ def _ask(folder: Path, env: Mapping[str, str], *args: str) -> str | None:
         done = subprocess.run(
             [*_SAFE_GIT, *args],
             cwd=folder,
-            env={**env, **quiet},
+            env={name: env[name] for name in env if name in _NEEDS or name.startswith("GIT_")} | quiet,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=GIT_LIMIT_S,

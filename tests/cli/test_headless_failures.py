@@ -240,3 +240,11 @@ async def test_a_folder_that_is_gone_and_settings_that_are_wrong_are_named(alone
     gone = Program(alone.tmp_path, wrapper=("sh", "-c", shell, "sh"))
     ran = await gone.run("-p", "x")
     assert (ran.code, "folder is gone" in ran.err) == (2, True)
+
+
+async def test_a_stores_password_is_in_no_message(alone: Program) -> None:
+    for scheme in ("neo4j", "sqlite"):
+        ran = await alone.run("-p", "hi", env={"RAGFORGE_STORE": f"{scheme}://me:hunter2two@host/db"})
+        assert ran.code in (2, 4)
+        assert "[redacted]@host" in ran.err
+        assert "hunter2two" not in ran.out + ran.err

@@ -120,3 +120,7 @@ def test_a_secret_that_overlaps_itself_is_one_across_borders() -> None:
 def test_odd_text_and_odd_secrets_are_no_error(text: str) -> None:
     assert Redactor(["\ud83d-half-a-secret", "ключ-секрет"]).text(text) == text
     assert Redactor(["ключ-секрет"]).text(quote("ключ-секрет")) == "[redacted]"
+
+
+def test_an_at_sign_in_a_urls_password_hides_nothing_less() -> None:
+    assert hide_url_passwords("neo4j://me:pa@ss@host/db") == "neo4j://me:[redacted]@host/db"

@@ -247,3 +247,11 @@ def test_a_keyring_that_hangs_costs_one_wait_and_does_not_keep_the_process(tmp_p
     assert (tmp_path / "asked").read_text() == "once "
     assert "(the system keyring does not answer)" in said
     assert value == "a-key-to-keep"
+
+
+def test_a_store_password_with_an_at_sign_is_known_whole(tmp_path: Path) -> None:
+    environ = {
+        "RAGFORGE_CONFIG_DIR": str(tmp_path),
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+    }
+    assert "long@password" in all_secrets(environ, store_url="neo4j://me:long@password@host/db")

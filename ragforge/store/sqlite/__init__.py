@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.redact import hide_url_passwords
 from ragforge.store.sqlite.calls import SqliteToolCalls
 from ragforge.store.sqlite.check import findings
 from ragforge.store.sqlite.connection import Database
@@ -56,5 +57,6 @@ def path_of(url: str) -> Path:
     """The file that the URL names. Raises UsageError."""
     path = Path(url.removeprefix("sqlite://"))
     if not url.startswith("sqlite://") or not path.is_absolute() or "\0" in url:
-        raise UsageError(f"Not a store's address: {url!r}. Write it like sqlite:///home/me/ragforge.db.")
+        shown = hide_url_passwords(url)
+        raise UsageError(f"Not a store's address: {shown!r}. Write it like sqlite:///home/me/ragforge.db.")
     return path
