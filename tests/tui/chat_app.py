@@ -35,9 +35,7 @@ class Chat:
 
     @property
     def screen(self) -> ChatScreen:
-        found = self.app.screen_stack[1]
-        assert isinstance(found, ChatScreen)
-        return found
+        return chat_of(self.app)
 
     @property
     def top(self) -> Any:
@@ -145,9 +143,13 @@ class Lab:
 
     def _is_open(self, app: RagforgeApp) -> bool:
         """Opened, or asking something first."""
-        if len(app.screen_stack) < 2:
-            return False
         opening = [worker for worker in app.workers if worker.group == "opening"]
-        chat = app.screen_stack[1]
-        done = isinstance(chat, ChatScreen) and chat.conversation is not None
-        return app._exit or len(app.screen_stack) > 2 or (done and not opening)
+        if app._exit or not app.screen_stack:
+            return app._exit
+        asks = not isinstance(app.screen, ChatScreen)
+        return chat_of(app).conversation is not None and (asks or not opening)
+
+
+def chat_of(app: RagforgeApp) -> ChatScreen:
+    """The chat, below whatever is over it."""
+    return next(screen for screen in app.screen_stack if isinstance(screen, ChatScreen))

@@ -18,7 +18,8 @@ from ragforge.domain.ids import now
 from ragforge.domain.search import Hit
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.session_list import age_words
+from ragforge.tui.widgets.printable import one_line
+from ragforge.tui.widgets.session_list import age_words, cut
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
@@ -83,19 +84,21 @@ class SearchScreen(ModalScreen[Found | None]):
 
     def _draw(self, *, nothing: str = "") -> None:
         lines = [line for at, hit in enumerate(self._hits) for line in self._lines(hit, at == self._index)]
-        self.query_one("#hits", Static).update(Content("\n").join(lines) if lines else Content(nothing))
+        self.query_one("#hits", Static).update(Content("\n").join(lines[:-1]) if lines else Content(nothing))
         self.query_one(VerticalScroll).scroll_to(y=max(0, (self._index - 1) * LINES_A_HIT), animate=False)
 
     def _lines(self, hit: Hit, chosen: bool) -> list[Content]:
+        width = max(20, self.query_one("#hits").content_size.width)
         mark = "› " if chosen else "  "
         what = f"{hit.tool} in turn" if hit.tool else "turn"
+        facts = f"  {what} {hit.turn_index + 1} · {age_words(hit.at, now())}"
+        title = one_line(hit.session_title or hit.session_id)
         head = Content.assemble(
             (mark, "bold"),
-            (hit.session_title or hit.session_id, "bold" if chosen else ""),
-            (f"  {what} {hit.turn_index + 1} · {age_words(hit.at, now())}", "$foreground-muted"),
+            (cut(title, width - len(mark) - len(facts)).rstrip(), "bold" if chosen else ""),
+            (facts, "$foreground-muted"),
         )
-        width = max(20, self.query_one("#hits").content_size.width - len(INDENT))
-        return [head, Content.assemble(INDENT, _marked(hit, width)), Content("")]
+        return [head, Content.assemble(INDENT, _marked(hit, width - len(INDENT))), Content("")]
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:

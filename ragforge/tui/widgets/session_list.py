@@ -102,7 +102,7 @@ class SessionList(Static):
 
     def _draw(self) -> None:
         width = max(20, self.content_size.width or app_of(self).size.width - 2)
-        lines = [Content.styled(_cut(self._hint, width), "$foreground-muted")] if self._hint else []
+        lines = [Content.styled(cut(self._hint, width), "$foreground-muted")] if self._hint else []
         for at, row in enumerate(self._rows[self._first : self._first + self._rows_max], self._first):
             lines += self._lines(row, width, chosen=self.is_chosen and at == self._index)
         hidden = len(self._rows) - self._rows_max
@@ -118,7 +118,7 @@ class SessionList(Static):
         title = one_line(row.session.title or row.last_message or "(nothing said)")
         room = width - len(mark) - cell_len(when) - 2
         head = Content.assemble(
-            (mark, "bold"), (_cut(title, room), "bold" if chosen else ""), "  ", (when, "$foreground-muted")
+            (mark, "bold"), (cut(title, room), "bold" if chosen else ""), "  ", (when, "$foreground-muted")
         )
         facts = [f"{row.turns} turn{'s' * (row.turns != 1)}", row.session.model or "no model"]
         if row.session.cwd != self._here:
@@ -126,7 +126,7 @@ class SessionList(Static):
         last = one_line(row.last_message)
         if last and not last.startswith(title.rstrip("…")):  # a title is the first message's beginning
             facts.append(last)
-        detail = _cut(" · ".join(facts), width - 4).rstrip()
+        detail = cut(" · ".join(facts), width - 4).rstrip()
         return [head, Content.styled(f"    {detail}", "$foreground-muted")]
 
 
@@ -151,7 +151,8 @@ def _haystack(row: SessionRow) -> str:
     return f"{record.title} {row.last_message} {record.cwd} {record.model} {record.id}".casefold()
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """The text in exactly so many cells."""
     if cell_len(text) <= width:
         return set_cell_size(text, max(1, width))
-    return set_cell_size(text, max(1, width - 1)).rstrip() + "…"
+    return set_cell_size(set_cell_size(text, max(1, width - 1)).rstrip() + "…", max(1, width))

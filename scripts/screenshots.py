@@ -1,0 +1,231 @@
+"""Makes the README's pictures: docs/images/*.svg. Run by `make screenshots`.
+
+A small day's work against the stand-in of tests/: the same script, clock and folder each time, so that a
+picture changes only when the interface does.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from ragforge.domain.events import ToolEnded  # noqa: E402
+from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Text, Thought, Tokens  # noqa: E402
+from tests.tui.waiting import send_line, until  # noqa: E402
+
+IMAGES = ROOT / "docs" / "images"
+SIZE = (100, 34)
+MODEL = "gemini:gemini-3.8-flash"
+
+CART = '''\
+from decimal import Decimal
+
+
+def total(prices: list[Decimal], discount: Decimal) -> Decimal:
+    """What is to be paid."""
+    return sum(prices) - discount
+'''
+TESTS = """\
+from decimal import Decimal
+
+from cart import total
+
+
+def test_a_discount_is_taken_off():
+    assert total([Decimal("10")], Decimal("3")) == Decimal("7")
+"""
+OLD = "    return sum(prices) - discount"
+NEW = '    return max(sum(prices, Decimal("0")) - discount, Decimal("0"))'
+
+ANSWER = """\
+`total` never goes below zero now, and an empty cart gives `Decimal("0")` rather than the integer `0`:
+
+- a discount larger than the sum costs **nothing**, it does not pay the customer;
+- the type is the same in every case, so that `quantize` works on it.
+
+The test passes.
+"""
+
+
+def usage(prompt: int, candidates: int, thoughts: int = 0) -> Finish:
+    return Finish(usage=Tokens(prompt=prompt, candidates=candidates, thoughts=thoughts))
+
+
+REPLIES = (
+    (
+        Thought("The sum may become negative. I look at the code and at its tests first."),
+        Calls(Call("grep", {"pattern": "def total"}), Call("read", {"path": "cart.py"})),
+        usage(5_210, 64, 120),
+    ),
+    (Calls(Call("edit", {"path": "cart.py", "old": OLD, "new": NEW})), usage(6_020, 96)),
+    (Calls(Call("shell", {"command": "python -m unittest -q"})), usage(6_400, 30)),
+    (Text(ANSWER), usage(6_800, 110)),
+)
+EARLIER = (
+    (
+        "Why does the nightly import take two hours?",
+        "It opens one transaction a row: `import_rows` commits inside the loop. "
+        "One transaction for every 500 rows brings it to about four minutes.",
+    ),
+    (
+        "Write a retry with backoff for the payment gateway",
+        "`gateway.py` now tries five times, waits twice as long each time, and gives up on any 4xx.",
+    ),
+    (
+        "Which tests touch the tax rules?",
+        "Three: `test_tax.py`, `test_invoice.py`, and the import test, by way of its fixture.",
+    ),
+)
+
+MINUTES_AGO = (8650, 4 * 1440 + 30, 190)
+
+
+@asynccontextmanager
+async def open_app(*, size: tuple[int, int] = SIZE, **options: object) -> AsyncIterator[tuple]:
+    from ragforge.cli.opening import open_for_interface
+    from ragforge.cli.options import Options
+    from ragforge.tui.app import RagforgeApp
+    from ragforge.tui.opening import Opened
+
+    async def open_session() -> Opened:
+        return await open_for_interface(Options(cwd=Path.cwd(), **options))  # pyright: ignore
+
+    app = RagforgeApp(open_session, terminal_is_dark=True)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: getattr(app.screen, "conversation", None))
+        chat = app.screen
+        await until(pilot, lambda: not [worker for worker in app.workers if worker.group == "opening"])
+        stop_the_clock(chat)
+        yield app, pilot, chat
+        chat.leave()
+        await until(pilot, lambda: app._exit)
+
+
+def stop_the_clock(chat) -> None:
+    """What is measured differs from run to run: here every call takes as long."""
+    show = chat.transcript.show
+
+    def show_evenly(event) -> None:
+        if isinstance(event, ToolEnded):
+            event = replace(event, call=replace(event.call, duration_ms=120))
+        show(event)
+
+    chat.transcript.show = show_evenly
+    chat.transcript._clock = lambda: 0.0
+    chat.prompt.cursor_blink = False
+
+
+async def draw(app, pilot, name: str) -> None:
+    await until(pilot, lambda: True)
+    # The names inside are made of a checksum of all, the cursor's blinking included.
+    svg = re.sub(r"terminal-\d+", "terminal", app.export_screenshot(title="ragforge"))
+    (IMAGES / f"{name}.svg").write_text(svg, encoding="utf-8")
+    print(f"docs/images/{name}.svg  {len(svg) // 1024} KB")
+
+
+async def turn(pilot, chat, words: str) -> None:
+    await send_line(pilot, words)
+    await until(pilot, lambda: chat.resume_command and not chat.busy)
+
+
+async def earlier_sessions(server: GeminiStandIn) -> None:
+    for question, answer in EARLIER:
+        server.script((Text(answer), usage(4_800, 90)))
+        async with open_app(new=True) as (_, pilot, chat):
+            await turn(pilot, chat, question)
+
+
+def set_back(minutes: tuple[int, ...]) -> None:
+    """Let sessions and turns, the oldest first, be so many minutes old."""
+    with sqlite3.connect(Path(os.environ["RAGFORGE_DATA_DIR"]) / "ragforge.db") as store:
+        for key, ago in enumerate(minutes, start=1):
+            ms = int((time.time() - 60 * ago) * 1000)
+            store.execute("UPDATE session SET last_activity_at = ? WHERE key = ?", (ms, key))
+            store.execute("UPDATE turn SET started_at = ? WHERE session = ?", (ms, key))
+
+
+async def pictures(server: GeminiStandIn) -> None:
+    await earlier_sessions(server)
+    set_back(MINUTES_AGO)
+    server.script(*REPLIES)
+    async with open_app(new=True) as (app, pilot, chat):
+        await send_line(pilot, "A discount larger than the cart makes the total negative. Please fix it.")
+        await approval(pilot, chat)
+        await draw(app, pilot, "approval")
+        await consent(pilot, chat)
+        await approval(pilot, chat)
+        await consent(pilot, chat)
+        await until(pilot, lambda: not chat.busy)
+        await draw(app, pilot, "chat")
+        await send_line(pilot, "/search total transaction")
+        await until(pilot, lambda: app.screen is not chat and app.screen._hits)
+        await draw(app, pilot, "search")
+        await pilot.press("escape")
+    set_back((*MINUTES_AGO, 21))
+    async with open_app() as (app, pilot, chat):
+        await until(pilot, lambda: chat.start_list.is_open)
+        await pilot.press("down")
+        await draw(app, pilot, "start")
+
+
+async def approval(pilot, chat) -> None:
+    dock = chat.query_one("ApprovalDock")
+    await until(pilot, lambda: dock.panel is not None and dock.panel.armed)
+
+
+async def consent(pilot, chat) -> None:
+    dock = chat.query_one("ApprovalDock")
+    answered = dock.panel
+    await pilot.press("1")
+    await until(pilot, lambda: dock.panel is not answered)
+
+
+async def main() -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    async with GeminiStandIn() as server:
+        os.environ["GOOGLE_GEMINI_BASE_URL"] = server.url
+        os.environ["GEMINI_API_KEY"] = server.key
+        await pictures(server)
+
+
+def in_a_home_of_its_own() -> Path:
+    """A folder like a person's, with nothing of the one who runs this."""
+    home = Path(tempfile.mkdtemp(prefix="ragforge-pictures-"))
+    for name in [name for name in os.environ if name.startswith(("RAGFORGE_", "GOOGLE_", "GEMINI_"))]:
+        del os.environ[name]
+    os.environ |= {
+        "HOME": str(home),
+        "RAGFORGE_DATA_DIR": str(home / "data"),
+        "RAGFORGE_CONFIG_DIR": str(home / "config"),
+        "RAGFORGE_MODEL": MODEL,
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+    }
+    shop = home / "code" / "shop"
+    git = shop / ".git"
+    for folder in ("objects", "refs"):
+        (git / folder).mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (shop / "cart.py").write_text(CART)
+    (shop / "test_cart.py").write_text(TESTS)
+    os.chdir(shop)
+    return home
+
+
+if __name__ == "__main__":
+    home = in_a_home_of_its_own()
+    try:
+        asyncio.run(main())
+    finally:
+        os.chdir(ROOT)
+        shutil.rmtree(home)

@@ -1,0 +1,123 @@
+"""What the screens look like, with nothing in them that changes from run to run."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from ragforge.cli.opening import open_for_interface
+from ragforge.cli.options import Options
+from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.messages import TextPart
+from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+from ragforge.session.turn import submit
+from ragforge.tui.app import RagforgeApp
+from ragforge.tui.opening import Opened
+from ragforge.tui.screens.chat import ChatScreen
+from tests.flow.running import environ
+from tests.tui.chat_app import chat_of
+from tests.tui.waiting import press_enter, until
+
+Compare = Callable[..., bool]
+SAID = (
+    ("Why does the nightly import take two hours?", "And which rows are slow?"),
+    ("Write a retry with backoff for the payment gateway",),
+    ("Which tests touch the tax rules?",),
+)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project folder in a home of its own, where no model is chosen."""
+    folder = tmp_path / "home" / "code" / "shop"
+    folder.mkdir(parents=True)
+    for name, value in environ(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+@pytest.fixture
+def shop_with_sessions(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RAGFORGE_MODEL", "local")
+    asyncio.run(_talk(shop, environ(tmp_path, RAGFORGE_MODEL="local")))
+    return shop
+
+
+async def _talk(folder: Path, env: dict[str, str]) -> None:
+    async def no(request: ApprovalRequest) -> ApprovalAnswer:
+        return ApprovalAnswer(Answer.NO)
+
+    workspace = await open_workspace(cwd=folder, flags={}, environ=env)
+    for texts in SAID:
+        session = await new_session(workspace)
+        for text in texts:
+            async for _ in submit(session, (TextPart(text),), no):
+                pass
+        await close_session(session)
+    await close_workspace(workspace)
+
+
+def app_in(folder: Path, *, terminal_is_dark: bool = True, **options: Any) -> RagforgeApp:
+    async def open_session() -> Opened:
+        return await open_for_interface(Options(cwd=folder, **options))
+
+    return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark)
+
+
+async def opened(pilot: Pilot[Any]) -> ChatScreen:
+    app = pilot.app
+    assert isinstance(app, RagforgeApp)
+    await until(pilot, lambda: isinstance(app.screen, ChatScreen) and app.screen.conversation)
+    await until(pilot, lambda: not [worker for worker in app.workers if worker.group == "opening"])
+    chat = chat_of(app)
+    chat.prompt.cursor_blink = False
+    return chat
+
+
+async def just_opened(pilot: Pilot[Any]) -> None:
+    await opened(pilot)
+
+
+def after_typing(line: str, *keys: str) -> Callable[[Pilot[Any]], Coroutine[Any, Any, None]]:
+    """Runs a command, waits for its screen, presses keys."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        chat = await opened(pilot)
+        chat.prompt.set_draft(line)
+        await press_enter(pilot)
+        await until(pilot, lambda: pilot.app.screen is not chat)
+        await until(pilot, lambda: not [w for w in pilot.app.workers if w.node is pilot.app.screen])
+        await pilot.press(*keys)
+
+    return run
+
+
+@pytest.mark.parametrize(("columns", "is_dark"), [(100, True), (100, False), (40, True)])
+def test_the_start_list(shop_with_sessions: Path, snap_compare: Compare, columns: int, is_dark: bool) -> None:
+    app = app_in(shop_with_sessions, terminal_is_dark=is_dark)
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await opened(pilot)
+        await pilot.press("down")
+
+    assert snap_compare(app, terminal_size=(columns, 20), run_before=before)
+
+
+@pytest.mark.parametrize("columns", [100, 40])
+def test_the_screen_of_sessions(shop_with_sessions: Path, snap_compare: Compare, columns: int) -> None:
+    app = app_in(shop_with_sessions, new=True)
+    assert snap_compare(app, terminal_size=(columns, 24), run_before=after_typing("/sessions", "down"))
+
+
+@pytest.mark.parametrize("columns", [100, 40])
+def test_the_screen_of_search(shop_with_sessions: Path, snap_compare: Compare, columns: int) -> None:
+    app = app_in(shop_with_sessions, new=True)
+    assert snap_compare(app, terminal_size=(columns, 24), run_before=after_typing("/search retry tests"))
+
+
+def test_a_resumed_conversation_without_a_model(shop_with_sessions: Path, snap_compare: Compare) -> None:
+    app = app_in(shop_with_sessions, continue_newest=True)
+    assert snap_compare(app, terminal_size=(100, 24), run_before=just_opened)
