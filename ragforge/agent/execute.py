@@ -78,7 +78,7 @@ class _OpenCall:
             result_chars=len(text),
             result_blob=blob,
             diff=redact.text(result.diff),
-            images=result.images,
+            images=tuple(redact.image(image) for image in result.images),
             provider_id=self.request.provider_id,
         )
         self.progress.unkept.append((ended, self.step))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from urllib.parse import quote, quote_plus
 
 from ragforge.domain.json import JsonObject, JsonValue
-from ragforge.domain.messages import ModelMessage, Parts, TextPart
+from ragforge.domain.messages import ImagePart, ModelMessage, Parts, TextPart
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
@@ -58,8 +58,15 @@ class Redactor:
         return text
 
     def parts(self, parts: Parts) -> Parts:
-        """The message with every text in it redacted."""
-        return tuple(TextPart(self.text(part.text)) if isinstance(part, TextPart) else part for part in parts)
+        """The message with its texts, and the names of its images, redacted."""
+        return tuple(
+            TextPart(self.text(part.text)) if isinstance(part, TextPart) else self.image(part)
+            for part in parts
+        )
+
+    def image(self, part: ImagePart) -> ImagePart:
+        """The image under a name without secrets; what it shows stays."""
+        return replace(part, name=self.text(part.name))
 
     def json(self, value: JsonValue) -> JsonValue:
         """The value with every string in it redacted, names included."""

@@ -56,3 +56,14 @@ async def test_what_only_looks_like_a_key_is_written_and_kept_as_the_model_said_
         events = await say(session, "set it up")
         assert (session.cwd / "c.ini").read_text() == url
         assert shown(events) == ended(events).assistant == f"Set to {url}."
+
+
+async def test_the_name_of_an_image_is_kept_without_configured_secrets(tmp_path: Path) -> None:
+    async with GeminiStandIn() as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        name = f"{gemini.key}.png"
+        (session.cwd / name).write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
+        gemini.script(Calls(Call("read", {"path": name})), Text("Seen."))
+        events = await say(session, "look")
+        assert gemini.key not in repr(events)
+        stored = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+        assert not any(gemini.key.encode() in path.read_bytes() for path in stored)
