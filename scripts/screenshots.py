@@ -37,13 +37,15 @@ def total(prices: list[Decimal], discount: Decimal) -> Decimal:
     return sum(prices) - discount
 '''
 TESTS = """\
+import unittest
 from decimal import Decimal
 
 from cart import total
 
 
-def test_a_discount_is_taken_off():
-    assert total([Decimal("10")], Decimal("3")) == Decimal("7")
+class TotalTest(unittest.TestCase):
+    def test_a_discount_is_taken_off(self) -> None:
+        self.assertEqual(total([Decimal("10")], Decimal("3")), Decimal("7"))
 """
 OLD = "    return sum(prices) - discount"
 NEW = '    return max(sum(prices, Decimal("0")) - discount, Decimal("0"))'

@@ -102,7 +102,7 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
             "/jobs": "Nothing runs in the background.",
             "/mode": "The mode is **ask**",
             "/rename apples and pears": "**apples and pears**",
-            "/mdoe": "Did you mean /mode?",
+            "/modes": "Did you mean /mode?",
             "/export out.md": "out.md",
         }.items():
             await chat.say(line)
