@@ -1,6 +1,6 @@
 """Messages: what goes to a model and comes back, in a form that no provider owns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -114,7 +114,7 @@ def parts_to_json(parts: Sequence[Part]) -> list[JsonObject]:
 
 def parts_from_json(items: Sequence[JsonObject]) -> Parts:
     """The inverse of `parts_to_json`. Raises KeyError for a kind of part that this version lacks."""
-    kinds = {
+    kinds: Mapping[str, Callable[[JsonObject], Part]] = {
         "text": lambda item: TextPart(str(item["text"])),
         "image": lambda item: ImagePart(str(item["blob"]), str(item["mime"]), str(item.get("name", ""))),
     }
