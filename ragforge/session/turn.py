@@ -146,8 +146,8 @@ async def _run_one(
     except Exception as error:
         log.exception("The turn %s failed unexpectedly", run.turn.id)
         outcome = Outcome(TurnStatus.FAILED, f"Unexpected failure: {type(error).__name__}: {error}")
-    # Esc in the very moment of a turn's end changes nothing.
-    return await undisturbed(_end_and_tell(session, run, outcome, events))
+    # Esc in the very moment of a turn's end changes nothing of it, but strikes the queued one that follows.
+    return await undisturbed(_end_and_tell(session, run, outcome, events), cancel_after=True)
 
 
 async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: Events) -> TurnStatus:

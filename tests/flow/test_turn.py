@@ -376,9 +376,7 @@ async def test_keys_reach_neither_store_nor_model(tmp_path: Path, gemini: Gemini
                 assert gemini.key.encode() not in file.read_bytes()
 
 
-async def test_nested_instructions_come_with_the_first_touch(
-    session: Session, gemini: GeminiStandIn
-) -> None:
+async def test_nested_instructions_come_with_the_first_touch(session: Session, gemini: GeminiStandIn) -> None:
     (session.cwd / "AGENTS.md").write_text("Top rule.")
     sub = session.cwd / "sub"
     sub.mkdir()

@@ -8,7 +8,7 @@ import pytest
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
 from ragforge.domain.errors import StoreError, UsageError
-from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, TurnEnded
+from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, ToolStarted, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session import queue
@@ -308,3 +308,23 @@ async def test_an_interrupted_answer_is_shown_to_its_last_letter(
     await stopping
     assert gemini.key.startswith("s"), "so that the last letter could be the beginning of the key"
     assert "".join(event.text for event in of_type(seen, TextDelta)) == ended(seen).assistant
+
+
+async def test_esc_at_the_boundary_strikes_the_queued_message(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "a").write_text("x")
+    gemini.script(Calls(Call("read", {"path": "a"})), Text("never asked for"))
+    seen = []
+    async with aclosing(submit(session, (TextPart("one"),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, ToolStarted):
+                await queue.enqueue(session, (TextPart("queued"),))
+            if isinstance(event, TurnEnded) and event.turn.status is TurnStatus.CONTINUED:
+                stopping = asyncio.create_task(interrupt(session))
+    await stopping
+    last = seen[-1]
+    assert isinstance(last, TurnEnded)
+    assert last.came_to_nothing
+    assert last.turn.user == (TextPart("queued"),)
