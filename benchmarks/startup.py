@@ -18,7 +18,8 @@ import ptyprocess
 import pyte
 
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 7
-TYPED = "xyzzy"
+TYPED = "Q"
+"""One key, and a letter that stands nowhere else on either screen."""
 EMPTY_APP = """
 from textual.app import App
 from textual.widgets import Input

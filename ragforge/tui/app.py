@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
+from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from ragforge.tui import clipboard
@@ -42,18 +43,19 @@ class RagforgeApp(KeyWatch[Leaving]):
         typed_before: str = "",
     ) -> None:
         super().__init__()
-        self._open_session = open_session
         self._theme_setting = theme_setting
         self._terminal_is_dark = terminal_is_dark
-        self._typed_before = typed_before
-        self._chat: ChatScreen | None = None
+        self._chat = ChatScreen(open_session, typed_before=typed_before)
+        self.held = []  # until the prompt has the focus: what is typed while the program loads is not lost
         self._sigint_before: Any = signal.SIG_DFL
 
+    def get_default_screen(self) -> Screen[None]:
+        """The chat is the first screen: an empty one below it would have to be drawn too."""
+        return self._chat
+
     def on_mount(self) -> None:
-        """Draw the chat at once; everything else comes after it."""
+        """Put on the theme, and hear signals."""
         install_theme(self, self._theme_setting, terminal_is_dark=self._terminal_is_dark)
-        self._chat = ChatScreen(self._open_session, typed_before=self._typed_before)
-        self.push_screen(self._chat)
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._stop, number)
@@ -68,10 +70,7 @@ class RagforgeApp(KeyWatch[Leaving]):
 
     def _stop(self, number: int) -> None:
         """Leave as a signal asks: what runs is interrupted and kept, and the terminal restored."""
-        if self._chat:
-            self._chat.leave(exit_code=128 + number)
-        else:
-            self.exit(Leaving(exit_code=128 + number), return_code=128 + number)
+        self._chat.leave(exit_code=128 + number)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy what was selected, where this machine's clipboard can be reached, else by the terminal."""
@@ -87,7 +86,7 @@ class RagforgeApp(KeyWatch[Leaving]):
         if isinstance(error, WorkerFailed):
             error = error.error
         log.error("The interface stopped unexpectedly", exc_info=error)
-        command = self._chat.resume_command if self._chat else ""
+        command = self._chat.resume_command
         words = f"{type(error).__name__}: {error}" if error else "unknown"
         failure = f"The interface stopped unexpectedly ({words}). What was said is kept; the log has more."
         self.exit(Leaving("", command, 1, failure=failure), return_code=1)

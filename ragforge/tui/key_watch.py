@@ -24,14 +24,29 @@ class KeyWatch(App[Result]):
     last_key_s: float = float("-inf")
     """As `monotonic()`: when the terminal sent it, not when its turn came."""
     key_taker: KeyTaker | None = None
+    held: list[events.Key | events.Paste] | None = None
+    """Keys that wait until there is something to take them; None where they go their way."""
 
     async def on_event(self, event: events.Event) -> None:
         """Note the time and ask the taker, then do what every app does."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            self.last_key_s = max(self.last_key_s, event.time)
-            if self.key_taker is not None and self.key_taker(event):
+            if self.held is not None:
+                self.held.append(event)
                 return
+            await self._pass_on(event)
+            return
         await super().on_event(event)
+
+    async def let_go(self) -> None:
+        """Let the keys that waited go their way, in their order; those that come meanwhile stay behind."""
+        while self.held:
+            await self._pass_on(self.held.pop(0))
+        self.held = None
+
+    async def _pass_on(self, event: events.Key | events.Paste) -> None:
+        self.last_key_s = max(self.last_key_s, event.time)
+        if self.key_taker is None or not self.key_taker(event):
+            await super().on_event(event)
 
 
 def key_watch_of(widget: Widget) -> KeyWatch[Any]:

@@ -1,14 +1,19 @@
 """`@path` in a message: images become parts of it, other files stay words that the model reads for itself."""
 
+from __future__ import annotations
+
 import asyncio
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.messages import ImagePart, Part, Parts, TextPart
+
+if TYPE_CHECKING:
+    from ragforge.domain.messages import Part, Parts
 
 IMAGE_BYTES_MAX = 15 * 1024 * 1024
 """With its base64 this stays below the 20 MB that a request may have."""
@@ -30,6 +35,11 @@ async def parts_of(text: str, cwd: Path, put_blob: Callable[[bytes], Awaitable[s
     cwd: where relative paths start. A mention of what is no image, or is not there, stays text only.
     Raises UsageError for an image that is too large or cannot be read, before anything is kept.
     """
+    from ragforge.domain.messages import (  # the prompt needs this module before its first frame
+        ImagePart,
+        TextPart,
+    )
+
     found = await asyncio.to_thread(lambda: dict(_images(text, cwd)))
     if len(found) > IMAGES_MAX:
         raise UsageError(f"{len(found)} images are mentioned; {IMAGES_MAX} can be sent at once. Send fewer.")

@@ -13,7 +13,6 @@ from ragforge.tui.opening import Leaving, Opened
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.theme import theme_name
 from ragforge.tui.typed import app_of
-from ragforge.tui.widgets.approval import ApprovalDock
 from ragforge.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:  # loaded after the first frame; and the chat imports this module
@@ -31,7 +30,8 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
     conversation = chat.ready()
     match outcome:
         case base.Tell(text):
-            chat.tell(f"{text}\n\n{_keys_table(conversation)}" if name == "help" else text)
+            # The commands last: the end is what is seen at once.
+            chat.tell(f"{_keys_table(conversation)}\n\n{text}" if name == "help" else text)
         case base.Open(screen, args):
             await _open_screen(chat, screen, args)
         case base.Confirm(question, then):
@@ -178,7 +178,7 @@ def adopt_settings(chat: ChatScreen, conversation: Conversation) -> None:
     app = app_of(chat)
     app.set_keymap(keys.keymap(bound))
     chat.prompt.use(bound=bound, env=conversation.workspace.child_env)
-    chat.query_one(ApprovalDock).use_keys(bound)
+    chat.parts.approval.use_keys(bound)
     if isinstance(app, KeyWatch) and settings.theme != "auto":
         app.theme = theme_name(settings.theme, terminal_is_dark=None)
     if not settings.mouse:

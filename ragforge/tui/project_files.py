@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from ragforge.tools.ignore import is_ignored, rules_above, rules_in
 from ragforge.tui.fuzzy import ranked
 
 PATHS_MAX = 50_000
@@ -76,6 +75,8 @@ class ProjectFiles:
 
     def _walk(self) -> Iterator[str]:
         """What git does not ignore. Near ones first: what a limit cuts off lies deep."""
+        from ragforge.tools.ignore import is_ignored, rules_above, rules_in  # not needed for the first frame
+
         folders = deque([("", rules_above(self._folder, self._root, self._excludes))])
         while folders:
             folder, rules = folders.popleft()

@@ -15,7 +15,6 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui import terminal
 from ragforge.tui.typed import app_of
-from ragforge.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.tui.screens.chat import ChatScreen
@@ -64,8 +63,7 @@ async def _follow(chat: ChatScreen, turn: AsyncGenerator[AgentEvent, None], text
                     case TurnStarted(running):
                         _started(chat)
                     case UsageUpdated():
-                        line = chat.query_one(StatusLine)
-                        line.status = line.status.after(event)
+                        chat.status.status = chat.status.status.after(event)
                     case TurnEnded(ended):
                         running = None
                         if event.came_to_nothing:

@@ -4,7 +4,7 @@ from ragforge.tools.registry import find_tools
 
 def test_the_file_tools_are_found_by_their_modules() -> None:
     tools = find_tools()
-    assert {"edit", "glob", "grep", "list", "read", "search_history", "write"} <= tools.keys()
+    assert {"edit", "glob", "grep", "list", "read", "read_result", "search_history", "write"} <= tools.keys()
     assert all(name == tool.name for name, tool in tools.items())
     assert list(tools) == sorted(tools)
     assert {name for name, tool in tools.items() if tool.effect is Effect.WRITE} == {"edit", "write"}

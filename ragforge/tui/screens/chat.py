@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,41 +14,36 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widgets import Static
 from textual.worker import Worker
 
-from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.events import AgentEvent
-from ragforge.domain.ids import now
-from ragforge.domain.inputs import Say, Shell, Slash, parse_input
-from ragforge.domain.messages import text_of
-from ragforge.domain.turns import ToolCall
 from ragforge.tui import terminal
+from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.keys import Where, declared
-from ragforge.tui.mentions import parts_of
 from ragforge.tui.opening import Leaving, Opened
-from ragforge.tui.outcomes import adopt_settings, carry_out, front, status_of
-from ragforge.tui.own_shell import run_shell
 from ragforge.tui.project_files import Found, ProjectFiles
 from ragforge.tui.prompt_history import StoredHistory
-from ragforge.tui.turns import run_turns, taken_queue
 from ragforge.tui.typed import app_of
-from ragforge.tui.widgets.approval import ApprovalDock
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from ragforge.tui.widgets.prompt import Prompt
-from ragforge.tui.widgets.queue_list import QueueList
-from ragforge.tui.widgets.start_list import StartList
-from ragforge.tui.widgets.status_line import StatusLine
-from ragforge.tui.widgets.transcript import Transcript
-from ragforge.tui.widgets.turn_record import StoredTurns
 
-if TYPE_CHECKING:  # loaded after the first frame
+if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
     import threading
 
+    from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
+    from ragforge.domain.events import AgentEvent
+    from ragforge.domain.turns import ToolCall
     from ragforge.session.conversation import Conversation
+    from ragforge.tui.chat_parts import ChatParts
+    from ragforge.tui.widgets.start_list import StartList
+    from ragforge.tui.widgets.status_line import StatusLine
+    from ragforge.tui.widgets.transcript import Transcript
+    from ragforge.tui.widgets.turn_record import StoredTurns
 
-START_HINT = "Sessions: Enter resumes the first, Down chooses; what you type narrows, and Enter sends it anew"
 TURNS_SHOWN = 25
+OPENED_AFTER_S = 0.05
+"""After the first frame: what was typed meanwhile is drawn before loading competes for the processor."""
 DRAFT_KEPT_AFTER_S = 0.2
 """Typing is kept so long after the first key that was not: a crash costs a word at most."""
 
@@ -54,8 +51,9 @@ DRAFT_KEPT_AFTER_S = 0.2
 class ChatScreen(Screen[None]):
     """The conversation, the prompt, and between them whatever asks or waits.
 
-    open_session: opens what was asked for; it runs after the first frame, because it loads most of the
-    program. Keys typed before that go into the prompt; a message sent before waits in it.
+    Its first frame is the prompt alone; the other parts are loaded and mounted when that has been drawn
+    (`chat_parts`), and then the session is opened. Keys typed before that go into the prompt; a message sent
+    before waits in it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,6 +68,7 @@ class ChatScreen(Screen[None]):
         self._open_session = open_session
         self._typed_before = typed_before
         self.conversation: Conversation | None = None
+        self._parts: ChatParts | None = None
         self._files: ProjectFiles | None = None
         self._turn: Worker[None] | None = None
         self._draft_timer: Timer | None = None
@@ -78,22 +77,23 @@ class ChatScreen(Screen[None]):
         self._is_closed = False
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
-        yield Transcript(load_before=self._load_before, load_output=self._load_output, id="transcript")
-        yield ApprovalDock(on_reason_left=self.put_back, id="approval")
-        yield QueueList(id="queue")
+        """The prompt, and room for what comes above and below it."""
+        yield Static(classes="room tall")
         completion = Completion(commands=self._commands, files=self._find_files, id="completion")
         yield completion
         yield Prompt(completion=completion, id="prompt")
-        yield StartList(hint=START_HINT, id="start-list")
-        yield StatusLine(id="status")
+        yield Static(classes="room")
 
     def on_mount(self) -> None:
         """Take keys at once; open the session when this has been drawn."""
         self.prompt.focus()
         if self._typed_before:
             self.prompt.set_draft(self._typed_before)
-        self.call_after_refresh(self._open)
+        self.call_after_refresh(self._take_keys)
+        self.call_after_refresh(self.set_timer, OPENED_AFTER_S, self._open)
+
+    async def _take_keys(self) -> None:
+        await key_watch_of(self).let_go()
 
     async def on_unmount(self) -> None:
         """However the app ends, nothing that it started goes on."""
@@ -111,12 +111,24 @@ class ChatScreen(Screen[None]):
     @property
     def transcript(self) -> Transcript:
         """What was said."""
-        return self.query_one(Transcript)
+        return self.parts.transcript
 
     @property
     def start_list(self) -> StartList:
         """The sessions below the prompt, until one is chosen or begun."""
-        return self.query_one(StartList)
+        return self.parts.start_list
+
+    @property
+    def status(self) -> StatusLine:
+        """What the session knows of itself, in a line."""
+        return self.parts.status
+
+    @property
+    def parts(self) -> ChatParts:
+        """What is around the prompt. Raises RuntimeError before it is there."""
+        if self._parts is None:
+            raise RuntimeError("The chat is not whole yet.")
+        return self._parts
 
     @property
     def busy(self) -> bool:
@@ -126,7 +138,7 @@ class ChatScreen(Screen[None]):
     @property
     def is_drawn(self) -> bool:
         """Whether there still is something to draw on: a turn may end after the screen has gone."""
-        return not self._is_closed and bool(self.query(Transcript))
+        return not self._is_closed and self._parts is not None and self._parts.transcript.is_attached
 
     @property
     def resume_command(self) -> str:
@@ -159,6 +171,11 @@ class ChatScreen(Screen[None]):
 
     @work(group="opening")
     async def _open(self) -> None:
+        # In a thread, so that keys are drawn meanwhile.
+        late = await asyncio.to_thread(importlib.import_module, "ragforge.tui.chat_parts")
+        self._parts = await late.mount_parts(self)
+        from ragforge.tui.outcomes import adopt_settings, front
+
         try:
             opened = await self._open_session()
             self.conversation = opened.conversation
@@ -203,7 +220,9 @@ class ChatScreen(Screen[None]):
         if draft is not None:
             self.prompt.set_draft(draft)
         await self._load_turns(conversation, at)
-        self.query_one(StatusLine).status = status_of(conversation)
+        from ragforge.tui.outcomes import status_of
+
+        self.status.status = status_of(conversation)
         self.show_queue()
 
     async def _load_turns(self, conversation: Conversation, at: int | None) -> None:
@@ -215,6 +234,8 @@ class ChatScreen(Screen[None]):
     async def show_start_list(self) -> None:
         """The sessions of the folder below the prompt, where there are any."""
         conversation = self.ready()
+        from ragforge.domain.ids import now
+
         rows = await conversation.sessions()
         if rows:
             here = str(conversation.workspace.place.cwd)
@@ -224,6 +245,9 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
+        from ragforge.domain.inputs import Say, Shell, Slash, parse_input
+        from ragforge.tui.own_shell import run_shell
+
         if self.conversation is None:
             self.prompt.put_back(event.text)
             self.notify("Still opening; press Enter again in a moment.", markup=False)
@@ -239,6 +263,8 @@ class ChatScreen(Screen[None]):
                     await run_shell(self, command)
 
     async def _say(self, text: str) -> None:
+        from ragforge.tui.mentions import parts_of
+
         conversation = self.ready()
         self.start_list.close()
         try:
@@ -263,19 +289,24 @@ class ChatScreen(Screen[None]):
     @work(group="command")
     async def _send_queue(self) -> None:
         """What waited through a turn that broke off goes, before the next message where there is one."""
+        from ragforge.domain.messages import text_of
+        from ragforge.tui.turns import taken_queue
+
         parts = await taken_queue(self)
         if parts:
             self.start_turn(self.ready().submit(parts, self.approve), text_of(parts))
 
     @on(Prompt.EnterOnEmpty)
     def _enter_on_empty(self) -> None:
+        if self._parts is None:
+            return
         if row := self.start_list.enter(typed=False):
             self.resume(row.session.id)
         elif self.conversation and self.conversation.session.live.queue and not self.busy:
             self._send_queue()
 
-    @on(StartList.Chosen)
-    def _session_chosen(self, event: StartList.Chosen) -> None:
+    def on_start_list_chosen(self, event: StartList.Chosen) -> None:
+        """Resume the session."""
         narrowed_by = self.prompt.whole
         if narrowed_by.strip():
             # Typed to find the session, and no message to it; the history keeps it all the same.
@@ -285,7 +316,7 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.DraftChanged)
     def _draft_changed(self) -> None:
-        if self.start_list.is_open:
+        if self._parts and self.start_list.is_open:
             self.start_list.narrow(self.prompt.text)
         if self._draft_timer is None:
             self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
@@ -310,6 +341,8 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.TakeBack)
     async def _take_back(self, event: Prompt.TakeBack) -> None:
+        from ragforge.domain.messages import text_of
+
         waiting = list(self.ready().session.live.queue)
         taken = waiting[-1:] if event.last else waiting
         self.prompt.put_back(*(text_of(parts) for parts in taken))
@@ -333,16 +366,19 @@ class ChatScreen(Screen[None]):
     def start_turn(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
         """Show the events of a turn. text: what returns to the prompt where it cannot be kept."""
         self._turn = self._run_turns(turn, text)
+        self.call_later(self.transcript.action_end)  # who sends wants to see what comes of it
 
     @work(group="turn")
     async def _run_turns(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
+        from ragforge.tui.turns import run_turns
+
         await run_turns(self, turn, text)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask the person."""
         self.call_person("waits for you")
         try:
-            return await self.query_one(ApprovalDock).ask(request)
+            return await self.parts.approval.ask(request)
         finally:
             terminal.set_title(app_of(self), "ragforge")
 
@@ -363,10 +399,12 @@ class ChatScreen(Screen[None]):
     @work(group="command")
     async def run_command(self, name: str, args: str) -> None:
         """Do what a slash command says."""
+        from ragforge.tui.outcomes import carry_out
 
         async def run() -> None:
             await carry_out(self, name, await self.ready().run(name, args))
 
+        await self.transcript.action_end()
         await self.attempt(run())
         self.show_status()
 
@@ -378,6 +416,8 @@ class ChatScreen(Screen[None]):
     @work(group="command")
     async def resume(self, session_id: str) -> None:
         """Bring that session to the front."""
+        from ragforge.tui.outcomes import front
+
         await self.attempt(front(self, Opened(self.ready(), resume=session_id)))
 
     @work(group="leaving", exclusive=True)
@@ -407,35 +447,41 @@ class ChatScreen(Screen[None]):
 
     def action_list_step(self) -> None:
         """From the prompt down into the list of sessions."""
-        if self.start_list.is_open:
+        if self._parts and self.start_list.is_open:
             self.start_list.step(1)
 
     def action_expand(self) -> None:
         """Open or fold the output of tools."""
-        self.transcript.action_toggle_all_tools()
+        if self._parts:
+            self.transcript.action_toggle_all_tools()
 
     async def action_show_newest(self) -> None:
         """To the newest output."""
         if self._shown_at is not None and self.conversation:
             await self._load_turns(self.conversation, None)
             self._shown_at = None
-        await self.transcript.action_end()
+        if self._parts:
+            await self.transcript.action_end()
 
     def action_scroll_page_up(self) -> None:
         """A page up."""
-        self.transcript.action_page_up()
+        if self._parts:
+            self.transcript.action_page_up()
 
     def action_scroll_page_down(self) -> None:
         """A page down."""
-        self.transcript.action_page_down()
+        if self._parts:
+            self.transcript.action_page_down()
 
     def action_scroll_line_up(self) -> None:
         """A line up."""
-        self.transcript.action_line_up()
+        if self._parts:
+            self.transcript.action_line_up()
 
     def action_scroll_line_down(self) -> None:
         """A line down."""
-        self.transcript.action_line_down()
+        if self._parts:
+            self.transcript.action_line_down()
 
     def action_suspend(self) -> None:
         """Back to the shell; `fg` returns."""
@@ -445,15 +491,18 @@ class ChatScreen(Screen[None]):
 
     def show_queue(self) -> None:
         """List what waits."""
+        from ragforge.domain.messages import text_of
+
         waiting = self.conversation.session.live.queue if self.conversation else []
         self.prompt.queued = len(waiting)
-        self.query_one(QueueList).show([text_of(parts) for parts in waiting])
+        self.parts.queue.show([text_of(parts) for parts in waiting])
 
     def show_status(self) -> None:
         """Draw what the session knows of itself."""
         if self.conversation:
-            line = self.query_one(StatusLine)
-            line.status = status_of(self.conversation, line.status)
+            from ragforge.tui.outcomes import status_of
+
+            self.status.status = status_of(self.conversation, self.status.status)
 
     def _commands(self) -> Sequence[CommandRow]:
         if self.conversation is None:
@@ -463,11 +512,15 @@ class ChatScreen(Screen[None]):
     def _find_files(self, query: str, stop: threading.Event) -> Found:
         return self._files.find(query, stop) if self._files else Found([], complete=True)
 
-    async def _load_before(self, turn_id: str, count: int) -> StoredTurns:
+    async def load_before(self, turn_id: str, count: int) -> StoredTurns:
+        """The turns before one."""
+        from ragforge.tui.widgets.turn_record import StoredTurns
+
         stored = await self.ready().turns_before(turn_id, count)
         return StoredTurns(stored.turns, stored.steps, stored.calls)
 
-    async def _load_output(self, call: ToolCall) -> str:
+    async def load_output(self, call: ToolCall) -> str:
+        """A tool's whole output."""
         return await self.ready().whole_result(call)
 
     def ready(self) -> Conversation:
