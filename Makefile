@@ -9,8 +9,9 @@ READY := $(VENV)/.ready
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
 
+# Two at a time, a file never split: tests share servers within a file. ARGS="-n 0 -k words" runs some alone.
 test: $(READY)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: test check-static
 

@@ -7,7 +7,6 @@ from ragforge.agent.execute import execute_calls
 from ragforge.agent.parts import AgentParts, Outcome, Progress
 from ragforge.agent.step import ask_model
 from ragforge.domain.approvals import Answer, GoOnApproval
-from ragforge.domain.events import Notice
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.turns import Step, ToolCall, TurnStatus
 
@@ -56,10 +55,13 @@ async def _may_go_on(parts: AgentParts, progress: Progress) -> Outcome | None:
     if limits.price_usd_max is not None:
         spent = progress.cost_usd
         if spent is None:
-            await parts.events.send(
-                Notice("The price of this model is unknown, so the price limit cannot be kept.")
+            return Outcome(
+                TurnStatus.STOPPED,
+                f"Stopped: the price of {parts.provider.model} is unknown, so the limit of "
+                f"${limits.price_usd_max:.4f} cannot be kept. Add its price to prices.toml beside your "
+                "settings (0 for a model of your own), or run without a limit.",
             )
-        elif spent >= limits.price_usd_max:
+        if spent >= limits.price_usd_max:
             return Outcome(
                 TurnStatus.STOPPED, f"Stopped at ${spent:.4f}: the limit is ${limits.price_usd_max:.4f}."
             )

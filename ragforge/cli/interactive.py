@@ -21,7 +21,7 @@ from ragforge.tui.background import Background, ask_background
 def run_interface(options: Options) -> int:
     """Run the interface to its exit code. Raises UsageError before the screen is touched."""
     options.check(headless=False)
-    if not sys.stdout.isatty():
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):  # Textual draws on standard error
         raise UsageError("The interface needs a terminal. Without one, give a prompt: ragforge -p ...")
     start_log(os.environ)
     look = _look(options)

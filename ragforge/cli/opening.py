@@ -45,9 +45,16 @@ async def open_for_interface(options: Options) -> "Opened":
 
     workspace = await open_for_run(options)
     session = await new_session(workspace)
-    conversation = Conversation(workspace, session)
     start = workspace.settings.start
     resume = ""
+
+    async def prepare(shown: Session) -> None:
+        """Consent given by flags holds for the run, the model for the session that was asked for."""
+        _apply_consent(shown, options)
+        if resume and resume in (shown.id, shown.live.record.forked_from):
+            await _apply_model(shown, options)
+
+    conversation = Conversation(workspace, session, prepare=prepare)
     if options.resume:
         resume = (await find_session(workspace.store, options.resume)).id
     elif options.continue_newest or (start == "continue" and not options.new and options.resume is None):
@@ -64,14 +71,22 @@ async def open_for_interface(options: Options) -> "Opened":
 
 
 async def _apply_flags(session: Session, options: Options) -> None:
-    live = session.live
-    if options.model:
-        # A wrong flag is said before anything is kept.
-        parse_model(options.model, endpoints=session.workspace.settings.endpoints)
-    live.rules = (*live.rules, *(parse_rule(text) for text in options.allow))
+    _apply_consent(session, options)
+    await _apply_model(session, options)
+
+
+def _apply_consent(session: Session, options: Options) -> None:
+    session.live.rules = (*session.live.rules, *(parse_rule(text) for text in options.allow))
     if options.yolo:
-        live.mode = Mode.ALL
-    if options.model and live.record.model != options.model:
+        session.live.mode = Mode.ALL
+
+
+async def _apply_model(session: Session, options: Options) -> None:
+    if not options.model:
+        return
+    # A wrong flag is said before anything is kept.
+    parse_model(options.model, endpoints=session.workspace.settings.endpoints)
+    if session.live.record.model != options.model:
         try:
             await choose_model(session, options.model)
         except ModelError:

@@ -1,6 +1,6 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from ragforge.domain.approvals import Approve, Mode
@@ -45,9 +45,17 @@ class Shown:
 class Conversation:
     """The session in front. Every method may raise RagforgeError."""
 
-    def __init__(self, workspace: Workspace, session: Session) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        session: Session,
+        *,
+        prepare: Callable[[Session], Awaitable[None]] | None = None,
+    ) -> None:
+        """prepare: what the command line asked of every session that comes to the front."""
         self.workspace = workspace
         self.session = session
+        self._prepare = prepare
 
     # The turn
 
@@ -176,6 +184,7 @@ class Conversation:
         self.session = await new_session(self.workspace)
         if mode is Mode.ALL:
             self.session.live.mode = mode  # the person said so for this run of the program
+        await self._prepared()
         return Shown(self.session, draft=await self.folder_draft())
 
     async def resume(self, session_id: str, *, read_only: bool = False) -> Shown:
@@ -186,6 +195,8 @@ class Conversation:
         resumed = await resume_session(self.workspace, record, read_only=read_only)
         await close_session(self.session)
         self._show(resumed.session)
+        if not read_only:
+            await self._prepared()
         head = await self.workspace.store.turns.get(record.head) if record.head else None
         waits = head is not None and head.status is TurnStatus.WAITING and not read_only
         return Shown(self.session, resumed.notices, resumed.draft, waits)
@@ -199,12 +210,18 @@ class Conversation:
         )
         await close_session(self.session)
         self._show(forked)
+        await self._prepared()
         return Shown(forked)
 
     async def join(self, project: Project) -> None:
         """Take this folder for a copy of a project that is known from elsewhere."""
         self.workspace = await join_project(self.workspace, project)
         self.session = await new_session(self.workspace)
+        await self._prepared()
+
+    async def _prepared(self) -> None:
+        if self._prepare:
+            await self._prepare(self.session)
 
     # Models
 

@@ -96,7 +96,7 @@ async def choose_model(session: Session, text: str) -> ModelName:
     await leave_model(session)
     session.live.provider = provider
     session.change(model=str(name))
-    if session.live.stored:
+    if session.live.stored and not session.live.read_only:
         await session.workspace.store.sessions.set_model(session.id, str(name))
     await session.workspace.local.set_last_model(str(name))
     return name

@@ -21,7 +21,7 @@ async def set_mode(session: Session, mode: Mode) -> None:
     session.live.mode = mode
     if mode is not Mode.ALL:
         session.change(mode=mode)
-        if session.live.stored:
+        if session.live.stored and not session.live.read_only:
             await session.workspace.store.sessions.set_mode(session.id, mode)
 
 

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
+from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.worker import WorkerFailed
@@ -56,6 +57,7 @@ class RagforgeApp(KeyWatch[Leaving]):
     def on_mount(self) -> None:
         """Put on the theme, and hear signals."""
         install_theme(self, self._theme_setting, terminal_is_dark=self._terminal_is_dark)
+        cast(Any, self).app_resume_signal.subscribe(self, self._redraw)
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._stop, number)
@@ -63,6 +65,10 @@ class RagforgeApp(KeyWatch[Leaving]):
         self._sigint_before = signal.signal(
             signal.SIGINT, lambda number, _: loop.call_soon_threadsafe(self._stop, number)
         )
+
+    def _redraw(self, _: App[Any]) -> None:
+        """Draw all of it: whatever ran in the meantime has written over the screen."""
+        self.screen.refresh(layout=True)
 
     def on_unmount(self) -> None:
         """Give back what was taken."""

@@ -38,7 +38,7 @@ from tests.standins.gemini import (
 
 
 async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiStandIn) -> None:
-    gemini.script((Text("Hel", "lo."), Finish(usage=Tokens(prompt=100, candidates=10))))
+    gemini.script((Text("Wel", "come."), Finish(usage=Tokens(prompt=100, candidates=10))))
     events = await say(session, "hi")
     assert [type(event) for event in events] == [
         TurnStarted,
@@ -49,7 +49,7 @@ async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiS
         TurnEnded,
     ]
     turn = ended(events)
-    assert (turn.status, turn.assistant) == (TurnStatus.FINISHED, "Hello.")
+    assert (turn.status, turn.assistant) == (TurnStatus.FINISHED, "Welcome.")
     assert turn.usage.input_tokens == 100
     assert turn.cost_usd is not None
     assert turn.cost_usd > 0
@@ -140,7 +140,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(
 async def test_interrupting_keeps_what_arrived_and_ends_the_request(
     session: Session, gemini: GeminiStandIn
 ) -> None:
-    gemini.script((Text("half an ans"), Hang()))
+    gemini.script((Text("half of it"), Hang()))
     seen = []
     async with aclosing(submit(session, (TextPart("long"),), Person().approve)) as events:
         async for event in events:
@@ -149,11 +149,11 @@ async def test_interrupting_keeps_what_arrived_and_ends_the_request(
                 stopping = asyncio.create_task(interrupt(session))
     await stopping
     turn = ended(seen)
-    assert (turn.status, turn.assistant) == (TurnStatus.INTERRUPTED, "half an ans")
+    assert (turn.status, turn.assistant) == (TurnStatus.INTERRUPTED, "half of it")
     await gemini.asked("streamGenerateContent")[0].hung_up.wait()
     gemini.script(Text("more"))
     await say(session, "go on")
-    assert "half an ans" in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
+    assert "half of it" in str(gemini.asked("streamGenerateContent")[-1].body["contents"])
 
 
 async def test_interrupting_a_command_leaves_nothing_running_and_says_so(
@@ -283,6 +283,19 @@ async def test_a_price_limit_stops_before_the_next_model_call(
     turn = ended(await say(session, "go", limits=TurnLimits(price_usd_max=0.01)))
     assert turn.status is TurnStatus.STOPPED
     assert "$" in turn.error
+
+
+async def test_a_price_limit_that_cannot_be_kept_stops_the_turn(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.models["gemini-unpriced"] = (1_000_000, 8_000)
+    env = environ(tmp_path, gemini, RAGFORGE_MODEL="gemini:gemini-unpriced")
+    async with opened(tmp_path, env) as session:
+        gemini.script(Calls(Call("list", {"path": "."})), Text("never"))
+        turn = ended(await say(session, "go", limits=TurnLimits(price_usd_max=1.0)))
+    assert turn.status is TurnStatus.STOPPED
+    assert "price of gemini-unpriced is unknown" in turn.error
+    assert len(gemini.asked("streamGenerateContent")) == 1
 
 
 async def test_plan_mode_changes_nothing(session: Session, gemini: GeminiStandIn) -> None:

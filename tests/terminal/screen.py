@@ -48,7 +48,7 @@ class Screen:
         while True:
             try:
                 data = self.process.read(65536)
-            except (EOFError, OSError):
+            except (EOFError, OSError, ValueError):  # ValueError: closed meanwhile
                 return
             with self._lock:
                 self.output += data

@@ -13,7 +13,7 @@ async def _run(session: Session, args: str) -> Outcome:
         raise UsageError("Say the new title: /rename TITLE.")
     title = session.workspace.redactor.text(title)
     session.change(title=title)
-    if session.live.stored:
+    if session.live.stored and not session.live.read_only:
         await session.workspace.store.sessions.rename(session.id, title)
     return Tell(f"This session is now called **{title}**.")
 
