@@ -38,7 +38,7 @@ from tests.standins.gemini import (
 
 
 async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiStandIn) -> None:
-    gemini.script((Text("Wel", "come."), Finish(usage=Tokens(prompt=100, candidates=10))))
+    gemini.script((Text("Good ", "day."), Finish(usage=Tokens(prompt=100, candidates=10))))
     events = await say(session, "hi")
     assert [type(event) for event in events] == [
         TurnStarted,
@@ -49,7 +49,7 @@ async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiS
         TurnEnded,
     ]
     turn = ended(events)
-    assert (turn.status, turn.assistant) == (TurnStatus.FINISHED, "Welcome.")
+    assert (turn.status, turn.assistant) == (TurnStatus.FINISHED, "Good day.")
     assert turn.usage.input_tokens == 100
     assert turn.cost_usd is not None
     assert turn.cost_usd > 0
