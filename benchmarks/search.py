@@ -59,7 +59,7 @@ async def measure(path: Path) -> None:
 def time_command(arguments: list[str], environment: dict[str, str]) -> float:
     """Milliseconds that a process takes."""
     began = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], env=environment, check=True, capture_output=True)
+    subprocess.run(arguments, env=environment, check=True, capture_output=True)
     return (time.perf_counter() - began) * 1000
 
 
@@ -71,11 +71,17 @@ def compare_commands(path: Path) -> None:
         "RAGFORGE_DATA_DIR": str(path.parent / "data"),
         "RAGFORGE_CONFIG_DIR": str(path.parent / "config"),
     }
-    command = ["-m", "ragforge", "search", "--all", "--json", "ragforge bricle pladi"]
+    command = [
+        str(Path(sys.executable).with_name("ragforge")),
+        "search",
+        "--all",
+        "--json",
+        "ragforge bricle pladi",
+    ]
     times: dict[str, list[float]] = {"search": [], "typer": []}
     for _ in range(RUNS):
         times["search"].append(time_command(command, environment))
-        times["typer"].append(time_command(["-c", "import typer"], environment))
+        times["typer"].append(time_command([sys.executable, "-c", "import typer"], environment))
     search, typer = (statistics.median(times[name]) for name in ("search", "typer"))
     print(f"ragforge search: {search:.0f} ms, import typer: {typer:.0f} ms, {search / typer:.2f} times")
 

@@ -53,6 +53,17 @@ def index_turn(connection: Connection, turn: int) -> None:
     )
 
 
+def index_ended(connection: Connection, turn: int) -> None:
+    """Write the row of a turn that ended, and its parent's, which is found by its child's words too.
+
+    At the end, not at the start: nobody waits for the end, the model's answer waits for the start.
+    """
+    index_turn(connection, turn)
+    found = one(connection, "SELECT parent FROM turn WHERE key = ?", (turn,))
+    if found is not None and found[0] is not None:
+        index_turn(connection, found[0])
+
+
 def index_call(connection: Connection, call: int) -> None:
     """Write the tool call's row afresh from what is stored."""
     found = one(

@@ -3,7 +3,7 @@
 from ragforge.domain.ids import now
 from ragforge.domain.turns import TurnStatus
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.index import index_turn
+from ragforge.store.sqlite.index import index_ended
 from ragforge.store.sqlite.rows import message_from_json, storable, to_ms
 
 SUM_OF_STEPS = """
@@ -32,7 +32,7 @@ def interrupt_running_turns(connection: Connection, session_id: str) -> None:
             (TurnStatus.INTERRUPTED, to_ms(now()), storable(_text_of_steps(connection, turn)), turn),
         )
         connection.execute(SUM_OF_STEPS, (turn,))
-        index_turn(connection, turn)
+        index_ended(connection, turn)
 
 
 def _text_of_steps(connection: Connection, turn: int) -> str:

@@ -8,7 +8,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.index import index_turn
+from ragforge.store.sqlite.index import index_ended, index_turn
 from ragforge.store.sqlite.recovery import SUM_OF_STEPS
 from ragforge.store.sqlite.rows import (
     from_ms,
@@ -164,9 +164,6 @@ def _start(connection: Connection, turn: Turn) -> None:
         (key, to_ms(turn.started_at), session),
     )
     index_turn(connection, key)
-    if parent is not None:
-        # The parent is found by its child's words too.
-        index_turn(connection, parent)
 
 
 def _insert_turn(connection: Connection, turn: Turn, session: int, parent: int | None) -> int:
@@ -211,7 +208,7 @@ def _end(connection: Connection, end: TurnEnd) -> None:
         "WHERE key = (SELECT session FROM turn WHERE key = ?)",
         (to_ms(end.ended_at), turn),
     )
-    index_turn(connection, turn)
+    index_ended(connection, turn)
 
 
 def _turn(row: Row) -> Turn:
