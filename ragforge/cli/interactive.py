@@ -3,10 +3,12 @@
 import asyncio
 import importlib
 import os
+import shutil
 import signal
 import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import Options
@@ -70,11 +72,20 @@ def _leave(left: object) -> int:
     if left.draft:
         print(f"Not sent:\n{answer_text(left.draft)}")  # noqa: T201
     if left.resume_command:
-        print(f"\nResume this session with: {left.resume_command}")  # noqa: T201
+        print(f"\nResume this session with: {_as_called(left.resume_command)}")  # noqa: T201
     if left.failure:
         tell(left.failure)
         return left.exit_code or FAILED
     return left.exit_code
+
+
+def _as_called(command: str) -> str:
+    """The command as it works in this shell: by its path where `ragforge` is not to be found by its name."""
+    called = Path(sys.argv[0])
+    if shutil.which("ragforge"):
+        return command
+    how = str(called) if called.name == "ragforge" else f"{sys.executable} -m ragforge"
+    return how + command.removeprefix("ragforge")
 
 
 @dataclass(frozen=True, slots=True)
