@@ -111,8 +111,8 @@ TABLE: tuple[Key, ...] = (
     Key("delete", ("ctrl+x",), "delete (asks first)", _L),
     Key("answer_1", ("1", "y"), "yes, once", _A),
     Key("answer_2", ("2",), "the second answer", _A),
-    Key("answer_3", ("3",), "the third answer", _A),
-    Key("answer_4", ("4", "n"), "no, with a reason", _A),
+    Key("answer_3", ("3", "n"), "no", _A),
+    Key("answer_4", ("4",), "no, with a reason", _A),
     Key("refuse", ("escape",), "no, and interrupt", _A),
 )
 
