@@ -42,10 +42,6 @@ class Connection(Protocol):
         """Rows that the last statement wrote."""
         ...
 
-    def last_insert_rowid(self) -> int:
-        """Number of the row inserted last."""
-        ...
-
     def interrupt(self) -> None:
         """End what runs, from another thread."""
         ...

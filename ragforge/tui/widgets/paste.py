@@ -115,8 +115,3 @@ def snapped(column: int, spans: list[tuple[int, int]], *, forward: bool) -> int:
         if start < column < end:
             return end if forward else start
     return column
-
-
-def widened(start: int, end: int, spans: list[tuple[int, int]]) -> tuple[int, int]:
-    """The range, grown over every folded paste that it cuts."""
-    return snapped(start, spans, forward=False), snapped(end, spans, forward=True)
