@@ -72,7 +72,8 @@ def _leave(left: object) -> int:
     if left.draft:
         print(f"Not sent:\n{answer_text(left.draft)}")  # noqa: T201
     if left.resume_command:
-        print(f"\nResume this session with: {_as_called(left.resume_command)}")  # noqa: T201
+        # On a line of its own: the path may be long, and a line that breaks copies badly.
+        print(f"\nResume this session with:\n{_as_called(left.resume_command)}")  # noqa: T201
     if left.failure:
         tell(left.failure)
         return left.exit_code or FAILED

@@ -61,6 +61,11 @@ class Screen:
         with self._lock:
             return "\n".join(line.rstrip() for line in self._screen.display)
 
+    @property
+    def unwrapped(self) -> str:
+        """The text with lines that were too long for the screen put together again."""
+        return "".join(line if len(line) == COLUMNS else line + "\n" for line in self.text.split("\n"))
+
     def wait_for(self, condition: str | Callable[[str], Any], *, timeout_s: float = TIMEOUT_S) -> str:
         """The screen, once it holds the words or fits the condition."""
         deadline_s = monotonic() + timeout_s

@@ -27,9 +27,9 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     first.press(CTRL_D)
     assert first.ended() == 0
     first.assert_restored()
-    left = first.text
+    left = first.unwrapped
     assert "It is polite now." in left
-    [session] = re.findall(r"ragforge -r ([0-9a-f-]{36})\n", left + "\n")
+    [session] = re.findall(r"ragforge -r ([0-9a-f-]{36})\n", left)
 
     second = desk.start()
     second.wait_for("What is the capital")
@@ -44,7 +44,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     assert "It is polite now." not in second.text
     second.press(CTRL_D)
     assert second.ended() == 0
-    assert f"ragforge -r {session}" in second.text
+    assert f"ragforge -r {session}" in second.unwrapped
 
     third = desk.start("-r", session[-10:])
     third.wait_for("It is polite now.")
