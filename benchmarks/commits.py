@@ -85,7 +85,7 @@ async def open_bench(folder: Path, turns: int) -> Bench:
     """A store that holds `turns` turns, and a new session in it."""
     folder.mkdir()
     path = seeded(folder / "store.db", turns=turns)
-    store = await open_store(f"sqlite://{path}", lock_dir=folder / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=folder)
     project = Project(new_id(), "bench", now())
     await store.projects.add(project)
     session = ConversationSession(new_id(), project.id, "/bench", now(), now())

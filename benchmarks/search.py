@@ -32,7 +32,7 @@ async def measure(path: Path) -> None:
     words = words_of(random.Random(1))
     questions = [words.piece(2, 6) for _ in range(QUERIES)]
     since = START + timedelta(days=200)
-    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     print(f"{'scope':<22} {'p50 ms':>8} {'p95 ms':>8} {'max ms':>8} {'hits':>6}")
     for name, query in {
         "everything": Query(""),

@@ -17,11 +17,12 @@ from pathlib import Path
 from uuid import UUID
 
 from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
+from ragforge.store.json_text import message_to_json, to_json, user_to_json
 from ragforge.store.sqlite.connection import Connection, connect
 from ragforge.store.sqlite.index import index_call, index_turn
 from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import prepare
-from ragforge.store.sqlite.rows import message_to_json, new_key, to_json, to_ms, user_to_json
+from ragforge.store.sqlite.rows import new_key, to_ms
 
 FORMAT = 3
 """Raised when what is seeded changes."""

@@ -13,6 +13,8 @@ RagforgeError
     ├── StoreUnavailable        cannot be opened, read or written
     ├── StoreDamaged            integrity check failed
     ├── StoreNewer              written by a newer version
+    ├── StoreOlder              must be migrated first
+    ├── StoreForeign            holds what is not ours
     └── SessionBusy             another process writes this session
 """
 
@@ -75,6 +77,14 @@ class StoreDamaged(StoreError):
 
 class StoreNewer(StoreError):
     """The database was written by a newer version of ragforge."""
+
+
+class StoreOlder(StoreError):
+    """The database has an older schema, and others may be using it: migrating must be asked for."""
+
+
+class StoreForeign(StoreError):
+    """The database holds things that are not ragforge's: it is used only after a yes."""
 
 
 class SessionBusy(StoreError):

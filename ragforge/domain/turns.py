@@ -37,6 +37,8 @@ class ConversationSession:
     """The session that this one was forked from, if any."""
     user: str = ""
     host: str = ""
+    project_path: str = ""
+    """The project's root on the machine where the session began."""
 
 
 class TurnStatus(StrEnum):

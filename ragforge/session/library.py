@@ -47,7 +47,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
     except UsageError as error:
         raise StoreUnavailable(str(error)) from error
     async with AsyncExitStack() as opened:
-        store = await open_store(loaded.settings.store, lock_dir=folder / "locks")
+        store = await open_store(loaded.settings.store, machine_dir=folder)
         opened.push_async_callback(store.close)
         local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
         opened.push_async_callback(local.close)

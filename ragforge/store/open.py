@@ -1,4 +1,4 @@
-"""Opening the store that a URL names. A store is a folder here, called as the URL's scheme."""
+"""Opening the store that a URL names. A kind of store is a folder here, called as the URL's scheme."""
 
 from collections.abc import Awaitable
 from importlib import import_module
@@ -9,19 +9,25 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.store.base import Store
 
+ALIASES = {"bolt": "neo4j"}
+"""Schemes that lead to a store of another name: Neo4j's own for one server, without routing."""
+
 
 class Opener(Protocol):
     """What each store's package offers as `open_store`."""
 
-    def __call__(self, url: str, *, lock_dir: Path) -> Awaitable[Store]:
+    def __call__(self, url: str, *, machine_dir: Path, password: str, adopt: bool) -> Awaitable[Store]:
         """The open store."""
         ...
 
 
-async def open_store(url: str, *, lock_dir: Path) -> Store:
-    """The store, ready for use; `lock_dir` lies on this machine and holds who writes which session.
+async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: bool = False) -> Store:
+    """The store, ready for use.
 
-    Raises UsageError for an unknown scheme, and StoreUnavailable, StoreDamaged or StoreNewer.
+    machine_dir: what this machine keeps of it beside the database: who writes which session, what waits.
+    password: for a server, where the URL has none. adopt: use a database that holds other things too.
+
+    Raises UsageError for an unknown scheme, and StoreUnavailable, StoreDamaged, StoreNewer or StoreForeign.
     """
     # `neo4j+s://` and the like are ways to reach the same store.
     scheme = url.partition(":")[0].partition("+")[0]
@@ -29,10 +35,12 @@ async def open_store(url: str, *, lock_dir: Path) -> Store:
         known = ", ".join(f"{name}://" for name in schemes())
         shown = hide_url_passwords(url)
         raise UsageError(f"No store answers to {shown!r}. Its address begins with one of: {known}.")
-    opener = cast("Opener", import_module(f"ragforge.store.{scheme}").open_store)
-    return await opener(url, lock_dir=lock_dir)
+    package = ALIASES.get(scheme, scheme)
+    opener = cast("Opener", import_module(f"ragforge.store.{package}").open_store)
+    return await opener(url, machine_dir=machine_dir, password=password, adopt=adopt)
 
 
 def schemes() -> list[str]:
-    """The kinds of store that there are."""
-    return sorted(folder.parent.name for folder in Path(__file__).parent.glob("*/__init__.py"))
+    """The schemes that there are."""
+    folders = {folder.parent.name for folder in Path(__file__).parent.glob("*/__init__.py")}
+    return sorted(folders | {alias for alias, name in ALIASES.items() if name in folders})

@@ -24,7 +24,7 @@ async def opener(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     opened: list[Store] = []
 
     async def again() -> Store:
-        opened.append(await open_store(url, lock_dir=tmp_path / "locks"))
+        opened.append(await open_store(url, machine_dir=tmp_path))
         return opened[-1]
 
     yield again

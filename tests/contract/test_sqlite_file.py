@@ -38,7 +38,7 @@ from ragforge.store.open import open_store
 
 async def main():
     sys.stdin.readline()
-    store = await open_store(sys.argv[1], lock_dir=Path(sys.argv[2]))
+    store = await open_store(sys.argv[1], machine_dir=Path(sys.argv[2]))
     await store.projects.add(Project(new_id(), "one", now(), first_commit="same"))
     await store.close()
 
@@ -51,14 +51,14 @@ asyncio.run(main())
 async def path(tmp_path: Path) -> Path:
     """A store's file with a project in it, closed."""
     path = tmp_path / "ragforge.db"
-    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     await store.projects.add(a_project())
     await store.close()
     return path
 
 
 async def reopen(path: Path) -> None:
-    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     await store.close()
 
 
@@ -81,13 +81,13 @@ def test_stores_are_found_by_their_folders() -> None:
 )
 async def test_wrong_address_names_what_is_right(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="sqlite://"):
-        await open_store(url, lock_dir=tmp_path)
+        await open_store(url, machine_dir=tmp_path)
 
 
 async def test_file_and_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
-        store = await open_store(f"sqlite://{tmp_path}/new/deep/ragforge.db", lock_dir=tmp_path / "locks")
+        store = await open_store(f"sqlite://{tmp_path}/new/deep/ragforge.db", machine_dir=tmp_path)
         await store.projects.add(a_project())
     finally:
         os.umask(old)
@@ -106,7 +106,7 @@ async def test_every_pragma_is_what_was_asked_for(path: Path) -> None:
 
 async def test_a_turn_with_three_calls_is_five_commits(tmp_path: Path) -> None:
     path = tmp_path / "ragforge.db"
-    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     session = await new_session(store)
     turn = a_turn(session)
     watcher = connect(path, query_only=True)
@@ -161,14 +161,14 @@ async def test_database_of_another_program_is_refused_and_left_alone(tmp_path: P
 
 async def test_damaged_pages_are_reported_not_raised_raw(tmp_path: Path) -> None:
     path = tmp_path / "ragforge.db"
-    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     session = await new_session(store)
     turns = await conversation(store, session, 40)
     await store.close()
     content = bytearray(path.read_bytes())
     content[4096 * 3 :] = os.urandom(len(content) - 4096 * 3)
     path.write_bytes(content)
-    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     try:
         found = await store.check()
     except StoreDamaged as error:
@@ -181,7 +181,7 @@ async def test_damaged_pages_are_reported_not_raised_raw(tmp_path: Path) -> None
 
 async def test_check_names_what_was_lost(tmp_path: Path) -> None:
     path = tmp_path / "ragforge.db"
-    store = await open_store(f"sqlite://{path}", lock_dir=tmp_path / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     session = await new_session(store)
     turns = await conversation(store, session, 3)
     connection = connect(path)
@@ -216,7 +216,7 @@ async def test_read_only_folder_is_explained() -> None:
 
 
 async def test_write_that_the_disk_refuses_is_explained_and_loses_nothing(path: Path) -> None:
-    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     session = await new_session(store)
     first = await said(store, session)
     written = path.with_name(path.name + "-wal").stat().st_size
@@ -234,7 +234,7 @@ async def test_write_that_the_disk_refuses_is_explained_and_loses_nothing(path: 
 
 
 async def test_closed_store_says_so(path: Path) -> None:
-    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     await store.close()
     await store.close()
     with pytest.raises(StoreUnavailable, match="closed"):
@@ -242,7 +242,7 @@ async def test_closed_store_says_so(path: Path) -> None:
 
 
 async def test_write_reaches_the_disk_although_its_task_is_cancelled(path: Path) -> None:
-    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     projects = [a_project() for _ in range(20)]
     tasks = [asyncio.create_task(store.projects.add(project)) for project in projects]
     # All are asked for, most are still queued behind the first.
@@ -252,13 +252,13 @@ async def test_write_reaches_the_disk_although_its_task_is_cancelled(path: Path)
     await asyncio.gather(*tasks, return_exceptions=True)
     assert any(task.cancelled() for task in tasks)
     await store.close()
-    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     assert [await store.projects.get(project.id) for project in projects] == projects
     await store.close()
 
 
 async def test_cancelled_search_does_not_disturb_the_next(path: Path) -> None:
-    store = await open_store(f"sqlite://{path}", lock_dir=path.parent / "locks")
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     session = await new_session(store)
     turn = await said(store, session, "zebra " * 20_000)
     for _ in range(30):
@@ -288,7 +288,7 @@ def test_many_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
     assert errors == [""] * len(processes)
 
     async def count() -> int:
-        store = await open_store(url, lock_dir=tmp_path / "locks")
+        store = await open_store(url, machine_dir=tmp_path)
         found = await store.projects.find(first_commit="same")
         await store.close()
         return len(found)

@@ -22,7 +22,7 @@ def say(line: str) -> None:
 
 
 async def write_turns(session_id: str, count: int) -> None:
-    store = await open_store(URL, lock_dir=LOCKS)
+    store = await open_store(URL, machine_dir=LOCKS)
     await store.sessions.claim(session_id)
     session = await store.sessions.get(session_id)
     assert session is not None

@@ -65,7 +65,7 @@ async def test_nothing_acknowledged_is_lost_to_fifty_kills(tmp_path: Path) -> No
         for _ in range(KILLS):
             kill_one(process, session_id, acknowledged, chance)
 
-    store = await open_store(url, lock_dir=locks)
+    store = await open_store(url, machine_dir=locks)
     await all_is_there(store, acknowledged)
     # A lock dies with its process: nothing stands in the way of going on.
     await store.sessions.claim(session_id)
@@ -117,7 +117,7 @@ async def test_two_processes_write_different_sessions_at_once(tmp_path: Path) ->
                 pass
             assert line.split()[2] == "0"
 
-    store = await open_store(url, lock_dir=locks)
+    store = await open_store(url, machine_dir=locks)
     for session_id, acknowledged in zip(sessions, heard, strict=True):
         await all_is_there(store, acknowledged)
         session = await store.sessions.get(session_id)
@@ -131,7 +131,7 @@ async def test_two_processes_write_different_sessions_at_once(tmp_path: Path) ->
 
 async def prepared(url: str, locks: Path) -> str:
     """The id of a new session in the store."""
-    store = await open_store(url, lock_dir=locks)
+    store = await open_store(url, machine_dir=locks)
     project = a_project()
     session = a_session(project.id)
     await store.projects.add(project)

@@ -42,7 +42,7 @@ class StoreLaws(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.folder = TemporaryDirectory()
         self.path = Path(self.folder.name) / "ragforge.db"
-        self.store = self.run(open_store(f"sqlite://{self.path}", lock_dir=self.path.parent))
+        self.store = self.run(open_store(f"sqlite://{self.path}", machine_dir=self.path.parent))
         self.heads: dict[str, str | None] = {}
         self.known: dict[str, ConversationSession] = {}
         self.turns: dict[str, Turn] = {}
@@ -145,7 +145,7 @@ class StoreLaws(RuleBasedStateMachine):
     @rule()
     def open_anew(self) -> None:
         self.run(self.store.close())
-        self.store = self.run(open_store(f"sqlite://{self.path}", lock_dir=self.path.parent))
+        self.store = self.run(open_store(f"sqlite://{self.path}", machine_dir=self.path.parent))
 
     def stored(self, turn_id: str) -> Turn | None:
         return self.run(self.store.turns.get(turn_id))

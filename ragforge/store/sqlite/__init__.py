@@ -43,12 +43,13 @@ class SqliteStore:
         await self._database.close()
 
 
-async def open_store(url: str, *, lock_dir: Path) -> SqliteStore:
+async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: bool = False) -> SqliteStore:
     """The store of the file that `sqlite:///ABSOLUTE/PATH` names, made where it is missing.
 
     Raises UsageError for a URL without an absolute path, StoreUnavailable, StoreDamaged, StoreNewer.
     """
-    path = path_of(url)
+    del password, adopt  # a file has no password, and one that is not ours is never used
+    path, lock_dir = path_of(url), machine_dir / "locks"
     await asyncio.to_thread(prepare, path, STORE, lock_dir=lock_dir)
     return SqliteStore(url, path, lock_dir)
 

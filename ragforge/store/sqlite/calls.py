@@ -4,17 +4,10 @@ import json
 from collections.abc import Sequence
 
 from ragforge.domain.turns import CallStatus, Step, ToolCall
+from ragforge.store.json_text import images_from_json, images_to_json, storable, to_json
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.index import index_call
-from ragforge.store.sqlite.rows import (
-    from_ms,
-    images_from_json,
-    images_to_json,
-    new_key,
-    storable,
-    to_json,
-    to_ms,
-)
+from ragforge.store.sqlite.rows import from_ms, new_key, to_ms
 from ragforge.store.sqlite.turns import insert_step
 
 COLUMNS = (

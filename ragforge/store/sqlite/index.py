@@ -1,23 +1,9 @@
-"""What a row of the full-text index holds. Its columns matter more to what is found than any ranking.
+"""The rows of the full-text index: what they hold is `store/index_text.py`'s."""
 
-Measured on user-and-assistant transcripts: the person's words must not drown in long answers, so each
-has a column with a weight of its own. What the person said in the two turns before and in the one after
-helps nearly as much as all of it; what was answered there hurts.
-"""
-
-import json
-from typing import Any
-
-from ragforge.domain.json import JsonValue
-from ragforge.domain.messages import text_of
+from ragforge.store.index_text import IndexText, call_text, said, turn_text
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.rows import from_ms, one, storable, user_from_json
+from ragforge.store.sqlite.rows import from_ms, one
 
-USER_CHARS_MAX = 200_000
-REPLY_CHARS_MAX = 100_000
-RESULT_CHARS_MAX = 4_000
-NEAR_CHARS_MAX = 1_000
-ARG_CHARS_MAX = 500
 CALLS_MAX = 200
 
 TURN = "kt"
@@ -40,17 +26,14 @@ def index_turn(connection: Connection, turn: int) -> None:
         return
     session, project, started_at, user, assistant, *near = found
     calls = connection.execute("SELECT name, args FROM tool_call WHERE turn = ? LIMIT ?", (turn, CALLS_MAX))
-    tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
-    _replace(
-        connection,
-        turn,
-        scope=_scope(project, session, TURN),
-        user=said(user)[:USER_CHARS_MAX],
-        reply=assistant[:REPLY_CHARS_MAX],
-        near=" ".join(said(text)[:NEAR_CHARS_MAX] for text in near if text),
-        tools=" ".join(tools),
-        started_at=started_at,
+    text = turn_text(
+        said(user),
+        assistant,
+        near=[said(each) for each in near if each],
+        calls=[(name, args) for name, args in calls],
+        at=from_ms(started_at),
     )
+    write_row(connection, turn, f"p{project} s{session} {TURN}", text)
 
 
 def index_ended(connection: Connection, turn: int) -> None:
@@ -76,73 +59,14 @@ def index_call(connection: Connection, call: int) -> None:
     if found is None:
         return
     session, project, started_at, name, args, result = found
-    _replace(
-        connection,
-        call,
-        scope=_scope(project, session, CALL),
-        user="",
-        reply=cut_middle(result, RESULT_CHARS_MAX),
-        near="",
-        tools=call_line(name, args),
-        started_at=started_at,
-    )
+    text = call_text(name, args, result, at=from_ms(started_at))
+    write_row(connection, call, f"p{project} s{session} {CALL}", text)
 
 
-def said(user: str) -> str:
-    """The text of a stored message of the person."""
-    return storable(text_of(user_from_json(user)))
-
-
-def call_line(name: str, args: str) -> str:
-    """The tool's name and its arguments, long ones cut."""
-    values = _strings(json.loads(args))
-    return storable(" ".join([name, *(value[:ARG_CHARS_MAX] for value in values)]))
-
-
-def cut_middle(text: str, chars_max: int) -> str:
-    """Three quarters from the start, one from the end: errors stand at the end."""
-    if len(text) <= chars_max:
-        return text
-    tail = chars_max // 4
-    return f"{text[: chars_max - tail]}\n{text[-tail:]}"
-
-
-def _strings(value: JsonValue) -> list[str]:
-    match value:
-        case str():
-            return [value]
-        case dict():
-            return [text for item in value.values() for text in _strings(item)]
-        case list():
-            return [text for item in value for text in _strings(item)]
-        case _:
-            return []
-
-
-def _paths(args: dict[str, Any]) -> list[str]:
-    path = args.get("path")
-    return [storable(path)[:ARG_CHARS_MAX]] if isinstance(path, str) else []
-
-
-def _scope(project: int, session: int, kind: str) -> str:
-    return f"p{project} s{session} {kind}"
-
-
-def _replace(
-    connection: Connection,
-    row: int,
-    *,
-    scope: str,
-    user: str,
-    reply: str,
-    near: str,
-    tools: str,
-    started_at: int,
-) -> None:
-    # In UTC: the index must be the same wherever it is built.
-    date = f"{from_ms(started_at):%Y-%m-%d %A %B}"
+def write_row(connection: Connection, row: int, scope: str, text: IndexText) -> None:
+    """Keep the row; scope: `p<project> s<session> k<kind>`."""
     connection.execute(
         "INSERT OR REPLACE INTO words (rowid, scope, user, reply, near, tools, date) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (row, scope, user, reply, near, tools, date),
+        (row, scope, text.user, text.reply, text.near, text.tools, text.date),
     )

@@ -1,8 +1,9 @@
 """The projects in SQLite."""
 
 from ragforge.domain.turns import Project
+from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.rows import from_ms, one, storable, to_ms
+from ragforge.store.sqlite.rows import from_ms, one, to_ms
 
 COLUMNS = "id, name, created_at, git_remote, first_commit"
 

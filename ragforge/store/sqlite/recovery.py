@@ -2,9 +2,10 @@
 
 from ragforge.domain.ids import now
 from ragforge.domain.turns import TurnStatus
+from ragforge.store.json_text import message_from_json, storable
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_ended
-from ragforge.store.sqlite.rows import message_from_json, storable, to_ms
+from ragforge.store.sqlite.rows import to_ms
 
 SUM_OF_STEPS = """
 UPDATE turn SET (input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd) = (

@@ -3,10 +3,10 @@
 import apsw
 
 from ragforge.domain.search import Hit, HitKind, Query
+from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.index import call_line, said
 from ragforge.store.sqlite.rows import from_ms, one, to_ms
-from ragforge.store.sqlite.text import Cut, excerpt, keywords, tokenizer
+from ragforge.store.text import Cut, excerpt, keywords, tokenizer
 
 TERMS_MAX = 32
 ROWS_MAX = 10_000

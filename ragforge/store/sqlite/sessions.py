@@ -4,11 +4,12 @@ from pathlib import Path
 
 from ragforge.domain.turns import ConversationSession
 from ragforge.store.base import Deleted, SessionRow
+from ragforge.store.json_text import storable
 from ragforge.store.sqlite.claims import FileClaim
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.deletion import delete_session
 from ragforge.store.sqlite.recovery import interrupt_running_turns
-from ragforge.store.sqlite.rows import from_ms, key_of, one, storable, to_ms
+from ragforge.store.sqlite.rows import from_ms, key_of, one, to_ms
 
 SELECT = """
 SELECT session.id, project.id, session.cwd, session.started_at, session.last_activity_at, session.title,

@@ -7,22 +7,17 @@ from ragforge.domain.errors import Conflict
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage
-from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.index import index_ended, index_turn
-from ragforge.store.sqlite.recovery import SUM_OF_STEPS
-from ragforge.store.sqlite.rows import (
-    from_ms,
-    key_of,
+from ragforge.store.json_text import (
     message_from_json,
     message_to_json,
-    new_key,
-    one,
     storable,
-    to_ms,
-    usage_values,
     user_from_json,
     user_to_json,
 )
+from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.index import index_ended, index_turn
+from ragforge.store.sqlite.recovery import SUM_OF_STEPS
+from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms, usage_values
 
 FIRST_WORDS_CHARS = 200
 

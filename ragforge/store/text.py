@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import apsw
 
+from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.rows import storable
-from ragforge.store.sqlite.stopwords import STOP_WORDS
+from ragforge.store.stopwords import STOP_WORDS
 
 EXCERPT_CHARS = 240
 EXCERPT_LEAD_CHARS = 60

@@ -1,0 +1,38 @@
+"""Summaries of turns, in levels: what happened, in fewer words."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class SummaryMethod(StrEnum):
+    """Who wrote it."""
+
+    MODEL = "model"
+    EXTRACTIVE = "extractive"
+    """Sentences of the text itself; a model's takes its place, under the same id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What turns (level 1) or summaries of the level below (level 2 and up) come to."""
+
+    id: str
+    project_id: str
+    session_id: str
+    level: int
+    text: str
+    covers: tuple[str, ...]
+    """Ids of the turns, or of the summaries, that it stands for, oldest first."""
+    at: datetime
+    """When the newest turn that it stands for began: the conversation's time, never the run's."""
+    turn_count: int = 1
+    """Turns that it stands for, through all levels."""
+    method: SummaryMethod = SummaryMethod.MODEL
+    model: str = ""
+    files: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    """What the person demanded, word for word."""

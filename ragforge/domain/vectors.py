@@ -1,0 +1,60 @@
+"""Embeddings: what a text means, as a point; near points mean alike."""
+
+from array import array
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+Vector: TypeAlias = "array[float]"
+"""32-bit floats (`array("f", ...)`), as every store keeps them: bit for bit."""
+
+DIMENSIONS_MAX = 4096
+
+
+class OwnerKind(StrEnum):
+    """What may have an embedding."""
+
+    TURN = "turn"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The thing whose text was embedded."""
+
+    kind: OwnerKind
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """An owner's vector; a newer one of the same owner takes its place."""
+
+    owner: Owner
+    model: str
+    text_hash: str
+    """SHA-256 of the text that was embedded, in hex: the same text is never embedded twice."""
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """What to look for by meaning, and where. Empty means everywhere."""
+
+    vector: Vector
+    model: str
+    """Only vectors of this model are compared."""
+    project_id: str | None = None
+    session_id: str | None = None
+    kinds: tuple[OwnerKind, ...] = tuple(OwnerKind)
+    since: datetime | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """An owner near the vector. score: (1 + cosine) / 2, from 0 to 1."""
+
+    owner: Owner
+    score: float

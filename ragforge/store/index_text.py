@@ -1,0 +1,107 @@
+"""What the full-text indexes hold. The columns matter more to what is found than any ranking.
+
+Measured on user-and-assistant transcripts: the person's words must not drown in long answers, so each
+has a column with a weight of its own. What the person said in the two turns before and in the one after
+helps nearly as much as all of it; what was answered there hurts.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ragforge.domain.json import JsonValue
+from ragforge.domain.messages import text_of
+from ragforge.store.json_text import storable, user_from_json
+
+USER_CHARS_MAX = 200_000
+REPLY_CHARS_MAX = 100_000
+RESULT_CHARS_MAX = 4_000
+NEAR_CHARS_MAX = 1_000
+ARG_CHARS_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class IndexText:
+    """The columns of one row."""
+
+    user: str = ""
+    reply: str = ""
+    near: str = ""
+    tools: str = ""
+    date: str = ""
+
+
+def turn_text(
+    user: str, reply: str, *, near: Sequence[str], calls: Iterable[tuple[str, str]], at: datetime
+) -> IndexText:
+    """A turn's row. near: what the person said just before and after; calls: names and arguments as JSON."""
+    tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
+    return IndexText(
+        user=user[:USER_CHARS_MAX],
+        reply=reply[:REPLY_CHARS_MAX],
+        near=" ".join(text[:NEAR_CHARS_MAX] for text in near if text),
+        tools=" ".join(tools),
+        date=date_words(at),
+    )
+
+
+def call_text(name: str, args: str, result: str, *, at: datetime) -> IndexText:
+    """A tool call's row; the arguments are JSON."""
+    return IndexText(
+        reply=cut_middle(result, RESULT_CHARS_MAX), tools=call_line(name, args), date=date_words(at)
+    )
+
+
+def summary_text(
+    text: str, *, files: Sequence[str], findings: Sequence[str], topics: Sequence[str], at: datetime
+) -> IndexText:
+    """A summary's row: it counts as an answer does, its topics and findings as the person's words."""
+    return IndexText(
+        user=" ".join((*topics, *findings))[:USER_CHARS_MAX],
+        reply=text[:REPLY_CHARS_MAX],
+        tools=" ".join(files),
+        date=date_words(at),
+    )
+
+
+def date_words(at: datetime) -> str:
+    """The day as people name it. In UTC: the index must be the same wherever it is built."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %A %B}"
+
+
+def said(user: str) -> str:
+    """The text of a stored message of the person."""
+    return storable(text_of(user_from_json(user)))
+
+
+def call_line(name: str, args: str) -> str:
+    """The tool's name and its arguments, long ones cut."""
+    values = _strings(json.loads(args))
+    return storable(" ".join([name, *(value[:ARG_CHARS_MAX] for value in values)]))
+
+
+def cut_middle(text: str, chars_max: int) -> str:
+    """Three quarters from the start, one from the end: errors stand at the end."""
+    if len(text) <= chars_max:
+        return text
+    tail = chars_max // 4
+    return f"{text[: chars_max - tail]}\n{text[-tail:]}"
+
+
+def _strings(value: JsonValue) -> list[str]:
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for item in value.values() for text in _strings(item)]
+        case list():
+            return [text for item in value for text in _strings(item)]
+        case _:
+            return []
+
+
+def _paths(args: Any) -> list[str]:
+    path = args.get("path")
+    return [storable(path)[:ARG_CHARS_MAX]] if isinstance(path, str) else []
