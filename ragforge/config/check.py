@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ragforge.config.schema import ANY_NAME, KEYS, SECTIONS, EndpointName, Key, KeyPath
+from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import hide_url_passwords
 
@@ -48,9 +49,25 @@ def check_value(key: Key, path: KeyPath, raw: Any, *, where: str, from_text: boo
     except (msgspec.ValidationError, UnicodeError) as error:
         asked_for_all = path == ("mode",) and raw == "all"
         extra = " That mode is given by --yolo or /mode all, for one run." if asked_for_all else ""
+        # What is not even a URL may hold a password all the same, in a place where nobody looks for it.
+        shown = "what is there" if path == ("store",) and "@" in str(raw) else _shown(raw)
         raise UsageError(
-            f"{where}: {'.'.join(path)} = {_shown(raw)} is not allowed; allowed: {key.about.allowed}.{extra}"
+            f"{where}: {'.'.join(path)} = {shown} is not allowed; allowed: {key.about.allowed}.{extra}"
         ) from error
+
+
+def check_store(url: str, *, where: str, in_file: bool) -> None:
+    """Raises UsageError for an address that cannot be read, and for a password in one that is in a file."""
+    try:
+        parse_store_url(url)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
+    if in_file and hide_url_passwords(url) != url:
+        raise UsageError(
+            f"{where}: store holds a password, and whatever is in a file gets copied and committed. "
+            "`ragforge db connect ADDRESS` keeps it in the system keyring; "
+            "in the file the address stands without it, like bolt://USER@HOST."
+        )
 
 
 def misspelt_variables(names: Iterable[str], known: list[str]) -> list[str]:

@@ -172,8 +172,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     store: Annotated[
         StoreUrl,
         About(
-            "Where conversations are kept; default: ragforge.db in the data folder.",
-            "a URL such as sqlite:///home/me/ragforge.db",
+            "Where conversations are kept; default: ragforge.db in the data folder. "
+            "/store connects to a server.",
+            "a URL such as sqlite:///home/me/ragforge.db or bolt://localhost:7687, "
+            "in a file without a password",
         ),
     ]
     model: Annotated[

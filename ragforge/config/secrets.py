@@ -1,7 +1,8 @@
-"""Keys: where they are found and kept, and the environment for children, which has none of them."""
+"""Keys and passwords: where they are found and kept, and the environment for children, which has none."""
 
 import re
 import stat
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,11 @@ import msgspec
 from ragforge.config import keychain
 from ragforge.config.paths import config_dir
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
+from ragforge.config.store_address import DEFAULT_USER, StoreAddress, parse_store_url
 from ragforge.config.tomlfile import read_toml, write_text
 from ragforge.domain.errors import UsageError
 
+STORE_PASSWORD_VARIABLE = "RAGFORGE_STORE_PASSWORD"
 GEMINI_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 """The first that is set wins, as in Google's own client."""
 
@@ -35,6 +38,7 @@ _SECRET_NAMES = frozenset(
 _SECRET_NAME = re.compile(
     r"(?:_API_?KEY|^API_?KEY)$|^RAGFORGE_.*(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE
 )
+_BARE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _URL_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/]+)@")
 
 # What people set where a key is asked for but none is needed. Blotting these words out of every text, or
@@ -84,13 +88,7 @@ def find_key(
     for name in key_variables(provider, endpoints):
         if value := environ.get(name, "").strip():
             return Key(value, name)
-    # The file is asked first: it is used where the keyring failed, and one that hangs costs seconds.
-    file = keys_file(environ)
-    notice = _make_private(file)
-    if value := _read_keys(file).get(provider, ""):
-        return Key(value, "keys.toml (mode 0600)", notice)
-    value = keychain.get([provider], environ).get(provider, "")
-    return Key(value, "system keyring") if value else None
+    return _find_kept(provider, environ)
 
 
 def save_key(provider: str, value: str, environ: Mapping[str, str]) -> str:
@@ -103,15 +101,7 @@ def save_key(provider: str, value: str, environ: Mapping[str, str]) -> str:
         raise UsageError(
             "That is not a key: it is empty, or has spaces, line breaks or accents. Paste the key alone."
         )
-    file = keys_file(environ)
-    refused = keychain.put(provider, value, environ)
-    kept = _read_keys(file)
-    if not refused:
-        if kept.pop(provider, None) is not None:
-            _write_keys(file, kept)
-        return f"The key of {provider} is kept in the system keyring."
-    _write_keys(file, kept | {provider: value})
-    return f"The key of {provider} is kept in {file}, which only you can read ({refused})."
+    return f"The key of {provider} is kept in {_keep(provider, value, environ)}."
 
 
 def delete_key(provider: str, environ: Mapping[str, str]) -> str:
@@ -129,6 +119,36 @@ def delete_key(provider: str, environ: Mapping[str, str]) -> str:
     return f"The key of {provider} was removed from {' and '.join(places)}."
 
 
+def store_password(url: str, environ: Mapping[str, str]) -> Key | None:
+    """The password of the server behind a store; None for a file, and for a server that needs none.
+
+    It is the URL's own, else that of RAGFORGE_STORE_PASSWORD, else what was kept. The keyring can take
+    seconds: call it in a thread. Raises UsageError for what is no address, and as `find_key`.
+    """
+    address = parse_store_url(url)
+    if address is None:
+        return None
+    if address.password:
+        return Key(address.password, "the store's address")
+    if value := environ.get(STORE_PASSWORD_VARIABLE, ""):
+        return Key(value, STORE_PASSWORD_VARIABLE)
+    return _find_kept(_store_name(address), environ)
+
+
+def save_store_password(url: str, password: str, environ: Mapping[str, str]) -> str:
+    """Keep the password of this store's server and user; the sentence says where it is.
+
+    Raises UsageError for what can be no password, and where the file cannot be written.
+    """
+    address = parse_store_url(url)
+    if address is None:
+        raise UsageError("A store in a file has no password. Name a server, as in bolt://localhost:7687.")
+    if not password or any(unicodedata.category(char) in ("Cc", "Cs") for char in password):
+        raise UsageError("That is not a password: it is empty, or has line breaks or control characters.")
+    place = _keep(_store_name(address), password, environ)
+    return f"The password of {address.user} at {address.host}:{address.port} is kept in {place}."
+
+
 def all_secrets(
     environ: Mapping[str, str],
     *,
@@ -140,7 +160,10 @@ def all_secrets(
     The keyring can take seconds: call it in a thread.
     """
     kept = _read_keys(keys_file(environ))
-    in_keyring = keychain.get(["gemini", *endpoints], environ)
+    names = ["gemini", *endpoints]
+    if address := parse_store_url(store_url):
+        names.append(_store_name(address))
+    in_keyring = keychain.get(names, environ)
     found = {
         *_named_secrets(environ, endpoints),
         *_passwords(store_url),
@@ -181,6 +204,36 @@ def key_variables(provider: str, endpoints: Mapping[str, Endpoint] = BUILT_IN_EN
 def keys_file(environ: Mapping[str, str]) -> Path:
     """Where keys are kept when there is no keyring."""
     return config_dir(environ) / "keys.toml"
+
+
+def _store_name(address: StoreAddress) -> str:
+    """Under which a server's password is kept: whichever scheme reaches it, a password is a user's."""
+    user = "" if address.user == DEFAULT_USER else f"/{address.user}"
+    return f"store:{address.host}:{address.port}{user}"
+
+
+def _find_kept(name: str, environ: Mapping[str, str]) -> Key | None:
+    """What is kept under the name, in `keys.toml` or the system keyring."""
+    # The file is asked first: it is used where the keyring failed, and one that hangs costs seconds.
+    file = keys_file(environ)
+    notice = _make_private(file)
+    if value := _read_keys(file).get(name, ""):
+        return Key(value, "keys.toml (mode 0600)", notice)
+    value = keychain.get([name], environ).get(name, "")
+    return Key(value, "system keyring") if value else None
+
+
+def _keep(name: str, value: str, environ: Mapping[str, str]) -> str:
+    """Keep the value in the system keyring, else in `keys.toml`; where that is, for a sentence."""
+    file = keys_file(environ)
+    refused = keychain.put(name, value, environ)
+    kept = _read_keys(file)
+    if not refused:
+        if kept.pop(name, None) is not None:
+            _write_keys(file, kept)
+        return "the system keyring"
+    _write_keys(file, kept | {name: value})
+    return f"{file}, which only you can read ({refused})"
 
 
 def _is_secret_name(name: str, endpoints: Mapping[str, Endpoint]) -> bool:
@@ -224,10 +277,17 @@ def _read_keys(file: Path) -> dict[str, str]:
 
 
 def _write_keys(file: Path, keys: Mapping[str, str]) -> None:
-    # A JSON string of printable characters is a TOML string too.
-    lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in sorted(keys.items())]
+    lines = [
+        f"{name if _BARE_NAME.fullmatch(name) else _quoted(name)} = {_quoted(value)}"
+        for name, value in sorted(keys.items())
+    ]
     head = "# Keys that ragforge keeps because there is no system keyring."
     write_text(file, "\n".join([head, *lines, ""]), mode=0o600)
+
+
+def _quoted(text: str) -> str:
+    # A JSON string without control characters is a TOML string too.
+    return msgspec.json.encode(text).decode()
 
 
 def _make_private(file: Path) -> str:

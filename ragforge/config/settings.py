@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from ragforge.config import paths
-from ragforge.config.check import check_value, find_key, misspelt_variables
+from ragforge.config.check import check_store, check_value, find_key, misspelt_variables
 from ragforge.config.project import find_project
 from ragforge.config.schema import (
     BUILT_IN_ENDPOINTS,
@@ -142,6 +142,8 @@ class _Merge:
             if source.kind is SourceKind.PROJECT and key.about.project is ProjectMay.NOT:
                 raise UsageError(_not_for_projects(source, path))
             value = check_value(key, path, raw, where=str(source), from_text=written)
+            if path == ("store",):
+                check_store(value, where=str(source), in_file=not written)
             if source.kind is SourceKind.PROJECT and not self._project_may(key, value, source):
                 continue
             self.values[path] = value

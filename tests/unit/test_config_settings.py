@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ragforge.config.edit import set_value
 from ragforge.config.schema import KEYS, ProjectMay, Settings
 from ragforge.config.settings import Loaded, SourceKind, load_settings
 from ragforge.domain.errors import UsageError
@@ -107,6 +108,36 @@ def test_rows_show_every_setting_once_and_no_password(machine: Machine) -> None:
     assert {str(key) for key in KEYS.values() if "<name>" not in str(key)} <= set(keys)
     assert "tops3cret" not in str(rows)
     assert next(row.value for row in rows if row.key == "store") == "bolt://neo4j:[redacted]@db:7687"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "bolt://me:tops3cret@db",
+        "sqlite://me:tops3cret@/x.db",
+        "bolt:me:tops3cret@db",
+        "bolt://me:tops3cret/x@db",
+    ],
+)
+def test_a_password_in_a_file_stops_the_start_and_is_not_shown(machine: Machine, url: str) -> None:
+    machine.user.write_text(f'store = "{url}"\n')
+    with pytest.raises(UsageError, match="store") as caught:
+        machine.load()
+    assert str(machine.user) in str(caught.value)
+    assert "tops3cret" not in str(caught.value)
+
+
+def test_a_password_is_not_written_and_who_tries_is_told_where_it_goes(machine: Machine) -> None:
+    with pytest.raises(UsageError, match="ragforge db connect") as caught:
+        set_value(machine.user, "store", "bolt://me:tops3cret@db")
+    assert "tops3cret" not in str(caught.value)
+    assert not machine.user.exists()
+    set_value(machine.user, "store", "bolt://me@db")
+    assert machine.load().settings.store == "bolt://me@db"
+
+
+def test_a_password_may_be_in_the_address_of_one_run(machine: Machine) -> None:
+    assert machine.load(store="bolt://me:tops3cret@db").settings.store == "bolt://me:tops3cret@db"
 
 
 def test_endpoints_add_to_the_built_in_ones(machine: Machine) -> None:

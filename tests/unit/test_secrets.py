@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
-from ragforge.config.secrets import Key, all_secrets, child_env, delete_key, find_key, keys_file, save_key
+from ragforge.config.secrets import (
+    Key,
+    all_secrets,
+    child_env,
+    delete_key,
+    find_key,
+    keys_file,
+    save_key,
+    save_store_password,
+    store_password,
+)
+from ragforge.config.store_address import parse_store_url, with_user
 from ragforge.domain.errors import UsageError
 
 KEY = "AIzaSy-not-a-real-key-0123456789"
@@ -184,7 +195,18 @@ class Hanging(Working):
 
 STORY = """
 import json, os
-from ragforge.config.secrets import all_secrets, delete_key, find_key, save_key
+from ragforge.config.secrets import (
+    Key,
+    all_secrets,
+    child_env,
+    delete_key,
+    find_key,
+    keys_file,
+    save_key,
+    save_store_password,
+    store_password,
+)
+from ragforge.config.store_address import parse_store_url, with_user
 said = save_key("gemini", "a-key-to-keep", os.environ)
 found = find_key("gemini", os.environ)
 secrets = all_secrets(os.environ)
@@ -255,3 +277,81 @@ def test_a_store_password_with_an_at_sign_is_known_whole(tmp_path: Path) -> None
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
     }
     assert "long@password" in all_secrets(environ, store_url="neo4j://me:long@password@host/db")
+
+
+PASSWORD = 'graph "pass" wörd'
+
+
+def test_a_stores_password_is_the_addresss_else_the_variables_else_the_kept_one(
+    environ: dict[str, str],
+) -> None:
+    url = "bolt://db:7688"
+    assert store_password(url, environ) is None
+    said = save_store_password(url, PASSWORD, environ)
+    assert str(keys_file(environ)) in said
+    assert PASSWORD not in said
+    assert store_password(url, environ) == Key(PASSWORD, "keys.toml (mode 0600)")
+    environ["RAGFORGE_STORE_PASSWORD"] = "of this run"
+    assert store_password(url, environ) == Key("of this run", "RAGFORGE_STORE_PASSWORD")
+    assert store_password("bolt://neo4j:p%40ss@db:7688", environ) == Key("p@ss", "the store's address")
+
+
+def test_a_stores_password_is_that_of_host_port_and_user(environ: dict[str, str]) -> None:
+    save_key("gemini", KEY, environ)
+    save_store_password("bolt://db", "of neo4j", environ)
+    save_store_password("neo4j+s://ann@db/work", "of ann", environ)
+    found = {
+        url: key.value
+        for url in ("neo4j://neo4j@db:7687", "bolt://ann@DB", "bolt://bob@db", "bolt://other", "bolt://db:1")
+        if (key := store_password(url, environ))
+    }
+    assert found == {"neo4j://neo4j@db:7687": "of neo4j", "bolt://ann@DB": "of ann"}
+    assert '"store:db:7687/ann" = "of ann"' in keys_file(environ).read_text()
+    assert find_key("gemini", environ) == Key(KEY, "keys.toml (mode 0600)")
+
+
+def test_a_file_has_no_password_and_nothing_is_asked_for_one(environ: dict[str, str]) -> None:
+    assert store_password("sqlite:///home/me/a@b.db", environ | {"RAGFORGE_STORE_PASSWORD": "x"}) is None
+    with pytest.raises(UsageError, match="in a file has no password"):
+        save_store_password("sqlite:///x.db", PASSWORD, environ)
+
+
+@pytest.mark.parametrize("value", ["", "line\nbreak", "nul\0", "esc\x1b[0m", "\x7f", "\ud800"])
+def test_what_can_be_no_password_is_refused(environ: dict[str, str], value: str) -> None:
+    with pytest.raises(UsageError, match="not a password"):
+        save_store_password("bolt://db", value, environ)
+    assert not keys_file(environ).exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["bolt://me:hush/hush@db", "bolt://me:hush#hush@db", "bolt://me:hush?@db", "bolt://", "bolt://me:hush@",
+     "bolt://db:port-hush", "bolt://[hush", "bolt://me:hush\n@db", "neo4j+s://me:hush hush@db"],
+)  # fmt: skip
+def test_an_address_whose_parts_cannot_be_told_is_refused_unseen(environ: dict[str, str], url: str) -> None:
+    with pytest.raises(UsageError, match="cannot be read") as caught:
+        store_password(url, environ)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_kept_store_password_is_a_secret_and_hidden_from_commands(environ: dict[str, str]) -> None:
+    save_store_password("bolt://db", PASSWORD, environ)
+    environ |= {"RAGFORGE_STORE_PASSWORD": "of this run", "COPY": PASSWORD}
+    secrets = all_secrets(environ, store_url="bolt://db")
+    assert {PASSWORD, "of this run"} <= set(secrets)
+    assert not {"RAGFORGE_STORE_PASSWORD", "COPY"} & set(child_env(environ, secrets=secrets))
+
+
+def test_an_address_is_never_shown_with_its_password() -> None:
+    address = parse_store_url("bolt://me:hush@db:7688/work")
+    assert address
+    assert "hush" not in f"{address} {address!r}"
+    assert address.bare_url == "bolt://me@db:7688/work"
+
+
+def test_another_user_takes_the_place_of_the_one_in_the_address() -> None:
+    assert with_user("bolt://me:hush@db/x", "an n@") == "bolt://an%20n%40@db/x"
+    assert with_user("bolt://me:hush@db", "") == "bolt://db"
+    parsed = parse_store_url(with_user("neo4j+s://db", "an n@"))
+    assert parsed
+    assert parsed.user == "an n@"
