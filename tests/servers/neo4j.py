@@ -1,0 +1,253 @@
+"""Real Neo4j servers for tests, started from their jars: begin, kill, stop, continue, begin again, end.
+
+    server = start("5.26.30", home)
+    kill(server)                      # as a power cut would
+    server = start_again(server)      # the same data behind the same URL
+    end(server)
+
+Every server is on a leash: it ends with the process that started it, however that dies.
+"""
+
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+from neo4j import GraphDatabase, Query
+from neo4j.exceptions import DriverError, Neo4jError
+
+from tests.servers import java as javas
+from tests.servers import jars
+from tests.servers.leash import Leash, on_leash
+
+VERSIONS: Mapping[str, str] = {"neo4j-5": "5.26.30", "neo4j-2026": "2026.08.1"}
+"""The kinds of Neo4j that tests run on, and the version that stands for each."""
+
+INITIAL_PASSWORD = "neo4j"
+"""The one that a new server has; it answers every query with CredentialsExpired until it is changed."""
+
+HEAP = "512m"
+START_S_MAX = 120
+END_S_MAX = 30
+QUERY_S_MAX = 60
+PORTS = range(20_000, 32_000)
+"""Below those that systems give to whoever asks for any: a server that was killed finds its own free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jServer:
+    """A server to be used. The user is `neo4j`; an empty password stands for a server without users."""
+
+    version: str
+    url: str
+    password: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServer(Neo4jServer):
+    """A server that was started here, and may be killed and stopped."""
+
+    home: Path = Path()
+    leash: Leash | None = None
+
+    @property
+    def log(self) -> str:
+        """The end of what it said."""
+        return _said(self.home)
+
+
+class NoServer(Exception):
+    """A server did not start; the text ends with its log."""
+
+
+def kind_of(version: str) -> str | None:
+    """Which of the kinds a version belongs to: 5.x is the old numbering, years are the new."""
+    major = version.partition(".")[0]
+    if not major.isdigit() or int(major) < 5:
+        return None
+    return "neo4j-5" if major == "5" else "neo4j-2026"
+
+
+def java_majors(version: str) -> tuple[int, ...]:
+    """The Java versions that it runs on. Source: Neo4j operations manual, "System requirements"."""
+    return (17, 21) if kind_of(version) == "neo4j-5" else (21, 25)
+
+
+def start(version: str, home: Path, *, password: str = "", settings: Sequence[str] = ()) -> OwnServer:
+    """A server that answers, with its data in `home`.
+
+    password: where not empty, users must log in. INITIAL_PASSWORD is left as it comes: expired. Another
+    one has to be 8 characters or longer. settings: further lines of neo4j.conf.
+    Raises NoJars or NoServer.
+    """
+    for folder in ("conf", "data", "logs", "run", "plugins", "import", "licenses"):
+        (home / folder).mkdir(parents=True, exist_ok=True)
+    port = _free_port()
+    configuration = _configuration(port, with_users=bool(password), settings=settings)
+    (home / "conf" / "neo4j.conf").write_text(configuration)
+    first = INITIAL_PASSWORD if password else ""
+    server = _begin(OwnServer(version, f"bolt://127.0.0.1:{port}", first, home))
+    if password in ("", INITIAL_PASSWORD):
+        return server
+    change = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
+    query(server, change, database="system", old=INITIAL_PASSWORD, new=password)
+    return OwnServer(version, server.url, password, home, server.leash)
+
+
+def start_again(server: OwnServer, *, settings: Sequence[str] = ()) -> OwnServer:
+    """The server that was killed or ended, over the same data and behind the same URL; it answers.
+
+    settings: lines that are added to its neo4j.conf, such as `server.databases.default_to_read_only=true`.
+    """
+    if settings:
+        with (server.home / "conf" / "neo4j.conf").open("a") as file:
+            file.writelines(f"{line}\n" for line in settings)
+    return _begin(server)
+
+
+def kill(server: OwnServer) -> None:
+    """End it at once, as a crash or a power cut would."""
+    leash = _leash(server)
+    leash.send(signal.SIGKILL)
+    assert leash.wait(END_S_MAX), "a killed server is still there"
+
+
+def stop(server: OwnServer) -> None:
+    """Let it stand still: connections stay open, nothing is answered."""
+    _leash(server).send(signal.SIGSTOP)
+
+
+def go_on(server: OwnServer) -> None:
+    """Let it continue after `stop`."""
+    _leash(server).send(signal.SIGCONT)
+
+
+def end(server: OwnServer) -> None:
+    """Shut it down properly, stopped or not; twice is harmless."""
+    leash = _leash(server)
+    leash.send(signal.SIGCONT)
+    leash.send(signal.SIGTERM)
+    if not leash.wait(END_S_MAX):
+        kill(server)
+
+
+def query(
+    server: Neo4jServer, text: str, *, database: str | None = None, **parameters: object
+) -> list[dict[str, Any]]:
+    """The rows that one statement gives, within QUERY_S_MAX and without trying again."""
+    user = ("neo4j", server.password) if server.password else None
+    # Types are ours: the driver wants literals, because text that is put together may be an injection.
+    asked = Query(cast("LiteralString", text), timeout=QUERY_S_MAX)
+    with (
+        GraphDatabase.driver(server.url, auth=user, connection_timeout=5, telemetry_disabled=True) as driver,
+        driver.session(database=database) as session,
+    ):
+        return [record.data() for record in session.run(asked, parameters)]
+
+
+def _begin(server: OwnServer) -> OwnServer:
+    """The server, running and answering."""
+    leash = on_leash(_command(server), log=server.home / "console.log")
+    begun = OwnServer(server.version, server.url, server.password, server.home, leash)
+    deadline = time.monotonic() + START_S_MAX
+    try:
+        while (why_not := _silence(begun)) is not None:
+            if leash.ended:
+                raise NoServer(f"Neo4j {server.version} ended while it started:\n{begun.log}")
+            if time.monotonic() > deadline:
+                raise NoServer(
+                    f"Neo4j {server.version} did not answer within {START_S_MAX} s ({why_not}):\n{begun.log}"
+                )
+            time.sleep(0.1)
+    except BaseException:
+        leash.send(signal.SIGKILL)
+        leash.wait(END_S_MAX)
+        raise
+    return begun
+
+
+def _silence(server: Neo4jServer) -> Exception | None:
+    """Why it does not answer; None when it does."""
+    port = int(server.url.rpartition(":")[2])
+    try:
+        # Asked before the driver is: it would wait and try again.
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        query(server, "RETURN 1")
+    except Neo4jError as error:
+        expired = error.code == "Neo.ClientError.Security.CredentialsExpired"
+        return None if expired else error
+    except (DriverError, OSError) as error:
+        return error
+    return None
+
+
+def _command(server: OwnServer) -> list[str]:
+    java = javas.suitable(java_majors(server.version), javas.installed(os.environ))
+    if java is None:
+        raise NoServer(f"Neo4j {server.version} needs Java {_either(java_majors(server.version))}.")
+    classes = jars.collect(server.version, jars.cache())
+    old = kind_of(server.version) == "neo4j-5"
+    return [
+        str(java.command),
+        # Given here because only Neo4j's own start script reads them from neo4j.conf.
+        *(f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseG1GC"),
+        *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in ("java.nio", "java.io", "sun.nio.ch")),
+        "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
+        "--enable-native-access=ALL-UNNAMED",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Dlog4j2.disable.jmx=true",
+        "-Dorg.neo4j.shaded.lucene9.vectorization.upperJavaFeatureVersion=25",
+        *("-Dfile.encoding=UTF-8", "-Djava.awt.headless=true"),
+        *("-cp", f"{classes}/*"),
+        "org.neo4j.server.CommunityEntryPoint" if old else "org.neo4j.server.Neo4jCommunity",
+        *(f"--home-dir={server.home}", f"--config-dir={server.home / 'conf'}", "--console-mode"),
+    ]
+
+
+def _configuration(port: int, *, with_users: bool, settings: Sequence[str]) -> str:
+    """The text of neo4j.conf: as small as a server can be, and seen by nobody else."""
+    lines = [
+        f"dbms.security.auth_enabled={str(with_users).lower()}",
+        "server.default_listen_address=127.0.0.1",
+        f"server.bolt.listen_address=127.0.0.1:{port}",
+        f"server.bolt.advertised_address=127.0.0.1:{port}",
+        "server.http.enabled=false",
+        "server.memory.pagecache.size=64m",
+        "db.tx_log.preallocate=false",
+        "db.tx_log.rotation.size=16m",
+        "dbms.usage_report.enabled=false",
+        *settings,
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _free_port() -> int:
+    for port in random.sample(PORTS, 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise NoServer(f"No free port between {PORTS.start} and {PORTS.stop}.")
+
+
+def _leash(server: OwnServer) -> Leash:
+    assert server.leash is not None, "this server was not started"
+    return server.leash
+
+
+def _said(home: Path) -> str:
+    try:
+        return (home / "console.log").read_text(encoding="utf-8", errors="replace")[-4000:]
+    except OSError as error:
+        return f"(no log: {error})"
+
+
+def _either(majors: Sequence[int]) -> str:
+    return " or ".join(map(str, majors))
