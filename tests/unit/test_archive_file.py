@@ -1,0 +1,365 @@
+"""The backup file: every value comes back as it was, and what is not whole is refused."""
+
+import gzip
+import json
+import math
+import stat
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragforge.domain.errors import RagforgeError, StoreDamaged, StoreNewer, StoreUnavailable, UsageError
+from ragforge.domain.ids import new_id
+from ragforge.domain.messages import CallRequest, ImagePart, ModelMessage, TextPart
+from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.turns import CallStatus, ConversationSession, Project, Step, ToolCall, Turn, TurnStatus
+from ragforge.domain.usage import Usage
+from ragforge.domain.vectors import Embedding, Owner, OwnerKind
+from ragforge.store.archive_file import (
+    BackupWriter,
+    Closing,
+    Header,
+    header,
+    read_backup,
+    verify_backup,
+)
+from ragforge.store.archive_lines import (
+    Blob,
+    Item,
+    fingerprint,
+    from_plain,
+    key_of,
+    kind_of,
+    sha256_hex,
+    to_line,
+)
+from tests.contract.builders import NOON, a_call, a_project, a_request, a_session, a_step, a_turn
+
+TEXTS = st.text(st.characters(exclude_categories=[]), max_size=20)
+MOMENTS = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)).map(
+    lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, fold=0)
+)
+SIZES = st.integers(0, 2**53)
+COSTS = st.none() | st.floats(0, 1e6)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(TEXTS, JSON, max_size=3)
+USAGES = st.builds(Usage, SIZES, SIZES, SIZES, SIZES)
+IMAGES = st.builds(ImagePart, TEXTS, TEXTS, TEXTS)
+MESSAGES = st.builds(
+    ModelMessage,
+    provider=TEXTS,
+    model=TEXTS,
+    text=TEXTS,
+    calls=st.lists(st.builds(CallRequest, TEXTS, TEXTS, OBJECTS, TEXTS, TEXTS), max_size=2).map(tuple),
+    native=st.none() | OBJECTS,
+    thoughts=TEXTS,
+)
+TUPLES = st.lists(TEXTS, max_size=3).map(tuple)
+VECTORS = st.lists(st.floats(width=32, allow_nan=False), max_size=5).map(lambda floats: array("f", floats))
+ITEMS: st.SearchStrategy[Item] = st.one_of(
+    st.builds(Project, TEXTS, TEXTS, MOMENTS, TEXTS, TEXTS),
+    st.builds(
+        ConversationSession,
+        **dict.fromkeys(("id", "project_id", "cwd", "title", "model", "mode", "user", "host"), TEXTS),
+        started_at=MOMENTS,
+        last_activity_at=MOMENTS,
+        head=st.none() | TEXTS,
+        forked_from=st.none() | TEXTS,
+        project_path=TEXTS,
+    ),
+    st.builds(
+        Turn,
+        **dict.fromkeys(("id", "session_id", "assistant", "model", "error"), TEXTS),
+        parent=st.none() | TEXTS,
+        index=SIZES,
+        user=st.lists(st.builds(TextPart, TEXTS) | IMAGES, max_size=3).map(tuple),
+        started_at=MOMENTS,
+        status=st.sampled_from(TurnStatus),
+        ended_at=st.none() | MOMENTS,
+        usage=USAGES,
+        cost_usd=COSTS,
+    ),
+    st.builds(Step, TEXTS, SIZES, MESSAGES, USAGES, COSTS, st.booleans()),
+    st.builds(
+        ToolCall,
+        **dict.fromkeys(("id", "turn_id", "name", "result", "diff", "provider_id"), TEXTS),
+        **dict.fromkeys(("step_index", "position", "duration_ms", "result_chars"), SIZES),
+        args=OBJECTS,
+        status=st.sampled_from(CallStatus),
+        started_at=MOMENTS,
+        result_blob=st.none() | TEXTS,
+        images=st.lists(IMAGES, max_size=2).map(tuple),
+    ),
+    st.builds(
+        Summary,
+        **dict.fromkeys(("id", "project_id", "session_id", "text", "model"), TEXTS),
+        **dict.fromkeys(("covers", "files", "findings", "tools", "topics", "constraints"), TUPLES),
+        level=SIZES,
+        at=MOMENTS,
+        turn_count=SIZES,
+        method=st.sampled_from(SummaryMethod),
+    ),
+    st.builds(Embedding, st.builds(Owner, st.sampled_from(OwnerKind), TEXTS), TEXTS, TEXTS, VECTORS),
+    st.binary(max_size=50).map(lambda data: Blob(sha256_hex(data), data)),
+)
+
+
+@given(ITEMS)
+def test_every_value_comes_back_as_it_was(item: Item):
+    line = to_line(item)
+    assert "\n" not in line
+    again = from_plain(json.loads(line.encode().decode()))
+    assert repr(again) == repr(item)  # tells 1 from 1.0 and True, and 0.0 from -0.0
+    assert type(again) is type(item)
+    assert fingerprint(again) == fingerprint(item)
+
+
+def test_no_number_comes_back_as_null():
+    args = {"ratio": math.nan, "far": -math.inf, "large": 10**30}
+    step = a_step(a_turn(a_session("p")), 0, "", CallRequest("c", "f", args))
+    again = from_plain(json.loads(to_line(step)))
+    assert isinstance(again, Step)
+    assert repr(again.message.calls[0].args) == repr(args)
+
+
+def test_a_moment_elsewhere_is_the_same_moment_in_utc():
+    project = a_project(created_at=NOON.astimezone(timezone(timedelta(hours=9))) + timedelta(microseconds=7))
+    again = from_plain(json.loads(to_line(project)))
+    assert isinstance(again, Project)
+    assert (again.created_at, again.created_at.tzinfo) == (NOON, UTC)
+    assert fingerprint(project) == fingerprint(replace(project, created_at=NOON))
+
+
+def test_the_order_of_keys_is_kept_in_the_line_and_does_not_change_the_fingerprint():
+    session = a_session("p")
+    one, other = (
+        a_step(a_turn(session, id="t"), 0, "", CallRequest("c", "f", args))
+        for args in ({"b": 1, "a": 2}, {"a": 2, "b": 1})
+    )
+    assert to_line(one) != to_line(other)
+    assert fingerprint(one) == fingerprint(other)
+
+
+def some_items() -> list[Item]:
+    """One of each kind, in the order of a dump."""
+    project = a_project(name="naïve ☃ \ud800")
+    session = a_session(project.id)
+    turn = a_turn(session)
+    step = a_step(turn, 0, "Let me look.", a_request())
+    summary = Summary(new_id(), project.id, session.id, 1, "It parses.", (turn.id,), NOON)
+    embedding = Embedding(Owner(OwnerKind.TURN, turn.id), "static", "0" * 64, array("f", [0.5, -1e-30]))
+    blob = Blob(sha256_hex(b"\0\xff"), b"\0\xff")
+    return [project, session, turn, step, blob, a_call(step), summary, embedding]
+
+
+def written(file: Path, items: list[Item], *, force: bool = False, **closing: Any) -> Closing:
+    with BackupWriter(file, header(origin="SQLite 3.54.0", schema=2), force=force) as out:
+        out.write(items)
+        return out.finish(**closing)
+
+
+def test_a_file_holds_what_was_written_and_is_private(tmp_path: Path):
+    file, items = tmp_path / "all.jsonl.gz", some_items()
+    closing = written(file, items, missing=["ab" * 32], waiting=3)
+    first, *between, last = read_backup(file)
+    assert isinstance(first, Header)
+    assert (first.what, first.format, first.origin, first.schema) == ("backup", 1, "SQLite 3.54.0", 2)
+    assert (between, last) == (items, closing)
+    assert (closing.missing, closing.waiting) == (("ab" * 32,), 3)
+    assert closing.counts == dict.fromkeys(map(kind_of, items), 1)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+    plain = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    assert plain[0].keys() == {"ragforge", "format", "made_at", "from", "schema"}
+    assert [line["kind"] for line in plain[1:]] == [*map(kind_of, items), "end"]
+
+
+def test_the_sums_do_not_depend_on_the_order(tmp_path: Path):
+    items = [*some_items(), *some_items()]
+    one = written(tmp_path / "one", items)
+    other = written(tmp_path / "other", items[::-1])
+    less = written(tmp_path / "less", items[1:])
+    assert (one.counts, one.digests) == (other.counts, other.digests)
+    assert one.digests["project"] != less.digests["project"]
+
+
+def test_a_file_that_exists_is_replaced_by_force_only(tmp_path: Path):
+    file = tmp_path / "all.gz"
+    file.write_text("mine")
+    with pytest.raises(UsageError, match=r"exists already.*--force"):
+        written(file, some_items())
+    assert file.read_text() == "mine"
+    written(file, some_items(), force=True)
+    assert verify_backup(file).items == 8
+
+    # It came while the backup was written.
+    late = tmp_path / "late.gz"
+    with BackupWriter(late, header(origin="x", schema=1), force=False) as out:
+        late.write_text("mine")
+        with pytest.raises(UsageError, match="exists already"):
+            out.finish()
+    assert late.read_text() == "mine"
+    assert sorted(tmp_path.iterdir()) == [file, late]
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_what_is_no_file_is_left_alone(tmp_path: Path, force: bool):
+    with pytest.raises(UsageError, match="is not a file"):
+        written(tmp_path, [], force=force)
+    with pytest.raises(StoreUnavailable, match=r"Cannot write .*No such file"):
+        written(tmp_path / "none" / "all.gz", [], force=force)
+    with pytest.raises(UsageError, match="There is no file"):
+        verify_backup(tmp_path / "none")
+    with pytest.raises(UsageError, match="is not a file"):
+        verify_backup(tmp_path)
+
+
+def test_a_backup_that_breaks_off_leaves_nothing_behind(tmp_path: Path):
+    file = tmp_path / "all.gz"
+    written(file, some_items())
+    before = file.read_bytes()
+    with BackupWriter(file, header(origin="x", schema=1), force=True) as out:
+        out.write(some_items())
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.read_bytes() == before
+
+
+def test_cut_anywhere_it_is_refused(tmp_path: Path):
+    file = tmp_path / "all.gz"
+    written(file, some_items())
+    whole = file.read_bytes()
+    for size in range(len(whole)):
+        file.write_bytes(whole[:size])
+        with pytest.raises((StoreDamaged, UsageError)):
+            verify_backup(file)
+
+
+def test_altered_anywhere_it_is_refused_or_reads_the_same(tmp_path: Path):
+    file = tmp_path / "all.gz"
+    items = some_items()
+    written(file, items)
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        try:
+            _, *between, _ = read_backup(file)
+        except (StoreDamaged, UsageError):
+            continue
+        assert between == items  # the byte was gzip's own, such as the time or the system
+        assert place < 10
+
+
+Lines = list[bytes]
+
+
+def put_together_anew(file: Path, change: Callable[[Lines], Lines]) -> None:
+    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    file.write_bytes(gzip.compress(b"".join(change(lines))))
+
+
+WRONG: dict[str, tuple[Callable[[Lines], Lines], type[RagforgeError], str]] = {
+    "a line is gone": (lambda lines: [*lines[:3], *lines[4:]], StoreDamaged, "turn"),
+    "a line is there twice": (lambda lines: [*lines[:4], lines[3], *lines[4:]], StoreDamaged, "turn"),
+    "a word is another": (
+        lambda lines: [line.replace(b"Let me look.", b"Let me leak.") for line in lines],
+        StoreDamaged,
+        "altered",
+    ),
+    "a content is another": (
+        lambda lines: [line.replace(b'"AP8="', b'"AP4="') for line in lines],
+        StoreDamaged,
+        "line 6.* hash",
+    ),
+    "no last line": (lambda lines: lines[:-1], StoreDamaged, "line 10 is cut"),
+    "more after the last line": (lambda lines: [*lines, lines[1]], StoreDamaged, "follows"),
+    "no line's end": (lambda lines: [b"".join(lines)[:-1]], StoreDamaged, "line 10 is cut"),
+    "no JSON": (lambda lines: [*lines[:2], b"{kind}\n", *lines[2:]], StoreDamaged, "line 3 is no record"),
+    "no object": (lambda lines: [*lines[:2], b"[]\n", *lines[2:]], StoreDamaged, "line 3 is no record"),
+    "too deep": (lambda lines: [*lines[:2], b"[" * 10**6 + b"\n"], StoreDamaged, "line 3 is no record"),
+    "no text": (lambda lines: [*lines[:2], b"\xff\xfe\n"], StoreDamaged, "line 3 is no record"),
+    "an unknown kind": (
+        lambda lines: [*lines[:2], b'{"kind":"memory","id":"1"}\n', *lines[2:]],
+        StoreDamaged,
+        "memory",
+    ),
+    "an unknown field": (
+        lambda lines: [lines[0], lines[1].replace(b'"name"', b'"nom"'), *lines[2:]],
+        StoreDamaged,
+        "line 2 is no record",
+    ),
+    "an unknown part": (
+        lambda lines: [line.replace(b'"type":"text"', b'"type":"song"') for line in lines],
+        StoreDamaged,
+        "line 4 is no record",
+    ),
+    "half a float": (
+        lambda lines: [line.replace(b'"vector":"', b'"vector":"AAA=') for line in lines],
+        StoreDamaged,
+        "line 9 is no record",
+    ),
+    "another format": (
+        lambda lines: [lines[0].replace(b'"format":1', b'"format":2'), *lines[1:]],
+        StoreNewer,
+        "newer ragforge .format 2",
+    ),
+    "an impossible format": (
+        lambda lines: [lines[0].replace(b'"format":1', b'"format":"1"'), *lines[1:]],
+        StoreDamaged,
+        "first line",
+    ),
+    "another program's": (
+        lambda lines: [lines[0].replace(b"ragforge", b"ragforgf"), *lines[1:]],
+        UsageError,
+        "not a backup",
+    ),
+    "nothing": (lambda _: [], UsageError, "not a backup"),
+}
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_a_file_that_is_wrong_says_how(tmp_path: Path, how: str):
+    change, kind, words = WRONG[how]
+    file = tmp_path / "all.gz"
+    written(file, some_items())
+    put_together_anew(file, change)
+    with pytest.raises(kind, match=words) as raised:
+        verify_backup(file)
+    assert str(file) in str(raised.value)
+
+
+def test_a_text_that_is_not_compressed_is_no_backup(tmp_path: Path):
+    file = tmp_path / "all.jsonl"
+    file.write_text('{"ragforge": "backup", "format": 1}\n')
+    with pytest.raises(UsageError, match="not a backup"):
+        verify_backup(file)
+
+
+def test_reading_tells_how_far_it_is(tmp_path: Path):
+    file, told = tmp_path / "all.gz", list[tuple[int, int]]()
+    written(file, some_items())
+    verify_backup(file, progress=lambda done, total: told.append((done, total)))
+    size = file.stat().st_size
+    assert told[-1] == (size, size)
+    assert told == sorted(told)
+
+
+def test_the_id_of_a_record_is_the_one_that_a_store_fetches_by():
+    turn = a_turn(a_session("p"))
+    embedding = Embedding(Owner(OwnerKind.SUMMARY, "s"), "m", "h", array("f"))
+    assert [key_of(turn), key_of(a_step(turn, 3)), key_of(embedding)] == [
+        turn.id,
+        f"{turn.id}/3",
+        "summary/s",
+    ]
