@@ -1,0 +1,364 @@
+"""The connection to a server. Every call has a deadline of ours, for the driver's do not bound a stopped
+server: a query on a pooled connection was seen to hang for 40 s under all of them.
+
+What is cut off by its deadline may have been done or not; the connection that it used is closed, so that
+nobody reads its late answer. Errors come out in our words only (see `errors.py`).
+"""
+
+import asyncio
+import logging
+import random
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeVar, cast
+
+from ragforge import __version__
+from ragforge.domain.errors import RagforgeError, StoreUnavailable
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.errors import (
+    MINIMUM_VERSION,
+    is_bookmark_error,
+    no_answer,
+    too_old,
+    value_refused,
+    worded,
+)
+
+if TYPE_CHECKING:
+    from neo4j import (
+        AsyncDriver,
+        AsyncResult,
+        AsyncSession,
+        AsyncTransaction,
+        Bookmarks,
+    )
+    from neo4j.api import AsyncBookmarkManager
+    from neo4j.exceptions import DriverError, Neo4jError
+
+T = TypeVar("T")
+Row: TypeAlias = dict[str, Any]
+
+CONNECT_DEADLINE_S = 5.0
+READ_DEADLINE_S = 10.0
+WRITE_DEADLINE_S = 2.0
+RUN_DEADLINE_S = 60.0
+CLOSE_DEADLINE_S = 1.0
+SERVER_GRACE_S = 1.0
+"""So much later than we stop waiting, the server gives up too: what nobody waits for must not pile up."""
+
+CONNECTIONS_MAX = 20
+IDLE_CHECK_S = 30.0
+"""A connection that was idle for longer is tried before it is used: the network may have dropped it."""
+FETCH_ROWS = 500
+RETRY_FIRST_S = 0.02
+RETRY_MAX_S = 0.5
+
+READING = "read from"
+WRITING = "write to"
+
+_PLAIN = frozenset({str, int, float, bool, type(None), bytes})
+
+
+class Transaction(Protocol):
+    """Several statements that are decided together."""
+
+    async def run(self, query: str, /, **parameters: Any) -> list[Row]:
+        """The statement's rows."""
+        ...
+
+
+class Graph:
+    """The server. One a process is enough: it holds the connections, and any task may call it."""
+
+    def __init__(self, address: Address, *, bookmarks: Collection[str] = ()) -> None:
+        self.address = address
+        self.version: tuple[int, ...] = ()
+        """Of the server, as (5, 26, 30) or (2026, 8, 1); known once connected."""
+        self.version_text = ""
+        self.edition = ""
+        """`community` or `enterprise`."""
+        self._driver: AsyncDriver | None = None
+        self._bookmark_manager: AsyncBookmarkManager | None = None
+        self._bookmarks = list(bookmarks)
+
+    async def connect(self) -> None:
+        """Reach the server, and learn its version. Raises StoreUnavailable, LoginRefused."""
+        query = "CALL dbms.components() YIELD name, versions, edition"
+        try:
+            rows = await self.read(query, deadline_s=CONNECT_DEADLINE_S)
+        except StoreUnavailable:
+            if not self._bookmarks:
+                raise
+            # The database may be an older one by now, and a server waits long for what it never held.
+            self._forget_bookmarks()
+            rows = await self.read(query, deadline_s=CONNECT_DEADLINE_S)
+        kernel = next((row for row in rows if "Kernel" in row["name"]), rows[0])
+        self.version_text, self.edition = str(kernel["versions"][0]), str(kernel["edition"])
+        self.version = version_of(self.version_text)
+        if self.version < MINIMUM_VERSION:
+            await self.close()
+            raise too_old(self.address, self.version_text)
+
+    @property
+    def bookmarks(self) -> list[str]:
+        """What the next process gives to its Graph, to see what this one wrote on any member of a cluster."""
+        return list(self._bookmarks)
+
+    async def read(
+        self, query: str, /, *, deadline_s: float = READ_DEADLINE_S, **parameters: Any
+    ) -> list[Row]:
+        """The rows. In a cluster, from a member that reads; what was written here before is seen."""
+        return await self._called(
+            lambda: self._auto_commit(query, parameters, writes=False, deadline_s=deadline_s),
+            doing=READING,
+            deadline_s=deadline_s,
+        )
+
+    async def write(
+        self, query: str, /, *, deadline_s: float = WRITE_DEADLINE_S, **parameters: Any
+    ) -> list[Row]:
+        """The rows of one statement in one transaction. It must be idempotent, for it may be sent again.
+
+        Raises OutcomeUnknown when no answer came in time, and StatementRefused for what it cannot hold.
+        """
+        return await self._called(
+            lambda: self._auto_commit(query, parameters, writes=True, deadline_s=deadline_s),
+            doing=WRITING,
+            deadline_s=deadline_s,
+        )
+
+    async def run(self, query: str, /, *, deadline_s: float = RUN_DEADLINE_S, **parameters: Any) -> list[Row]:
+        """The rows of what commits by itself: schema, CALL {} IN TRANSACTIONS. As `write`, but patient."""
+        return await self.write(query, deadline_s=deadline_s, **parameters)
+
+    async def stream(
+        self, query: str, /, *, deadline_s: float = READ_DEADLINE_S, **parameters: Any
+    ) -> AsyncGenerator[Row, None]:
+        """The rows as they come, FETCH_ROWS of them in memory at once; the deadline is for each."""
+        session: AsyncSession | None = None
+
+        async def begun() -> "AsyncResult":
+            nonlocal session
+            if session is not None:
+                session.cancel()
+            session = self._session(writes=False)
+            with _fitting(self.address):
+                return await session.run(cast("LiteralString", query), parameters)
+
+        try:
+            result = await self._called(begun, doing=READING, deadline_s=deadline_s)
+            while True:
+                record = await self._called(
+                    lambda: anext(result, None), doing=READING, deadline_s=deadline_s, retries=False
+                )
+                if record is None:
+                    break
+                yield plain_row(record)
+        finally:
+            # Closing would read all that is left first, even from a server that has stopped.
+            if session is not None:
+                session.cancel()
+
+    async def transaction(
+        self, work: Callable[[Transaction], Awaitable[T]], *, deadline_s: float = WRITE_DEADLINE_S
+    ) -> T:
+        """What the work returns, after its statements were committed together.
+
+        It may run several times, so it leaves nothing behind but in the database; what it raises rolls back.
+        Raises OutcomeUnknown when no answer came in time.
+        """
+
+        async def attempt() -> T:
+            async with self._session(writes=True) as session:
+                opened = await session.begin_transaction(timeout=deadline_s + SERVER_GRACE_S)
+                async with opened as transaction:
+                    return await work(_Running(transaction, self.address))
+
+        return await self._called(attempt, doing=WRITING, deadline_s=deadline_s)
+
+    async def close(self) -> None:
+        """Release the connections, within CLOSE_DEADLINE_S whatever the server does."""
+        driver, self._driver = self._driver, None
+        if driver is None:
+            return
+        # The goodbye needs nobody who hears it.
+        with suppress(OSError, *_driver_errors()):
+            async with asyncio.timeout(CLOSE_DEADLINE_S):
+                await driver.close()
+
+    async def _auto_commit(
+        self, query: str, parameters: Mapping[str, Any], *, writes: bool, deadline_s: float
+    ) -> list[Row]:
+        """One statement in one round trip; a transaction around it would cost a second."""
+        from neo4j import Query
+
+        timed = Query(cast("LiteralString", query), timeout=deadline_s + SERVER_GRACE_S)
+        async with self._session(writes=writes) as session:
+            with _fitting(self.address):
+                result = await session.run(timed, dict(parameters))
+            return [plain_row(record) async for record in result]
+
+    async def _called(
+        self, attempt: Callable[[], Awaitable[T]], *, doing: str, deadline_s: float, retries: bool = True
+    ) -> T:
+        """What the attempt returns before the deadline; errors that pass by themselves are waited out."""
+        passing: Exception | None = None
+        try:
+            async with asyncio.timeout(deadline_s):
+                pause_s, broken = RETRY_FIRST_S, 0
+                while True:
+                    try:
+                        return await attempt()
+                    except _driver_errors() as error:
+                        broken += _is_broken(error)
+                        # A pooled connection may have died with a server that is up again: once is enough.
+                        if not retries or broken > 1 or not self._passes(error):
+                            raise
+                        passing = error
+                    await asyncio.sleep(pause_s * random.uniform(0.5, 1))
+                    pause_s = min(2 * pause_s, RETRY_MAX_S)
+        except RagforgeError:
+            raise
+        except TimeoutError as error:
+            if passing is not None:
+                raise worded(passing, self.address, doing=doing) from error
+            raise no_answer(self.address, doing=doing, deadline_s=deadline_s) from error
+        except (OSError, *_driver_errors()) as error:
+            raise worded(error, self.address, doing=doing) from error
+
+    def _passes(self, error: Exception) -> bool:
+        """Whether trying again is of use."""
+        if is_bookmark_error(error):
+            # The database was restored or replaced: what was seen there before is no measure any more.
+            return self._forget_bookmarks()
+        return isinstance(error, _driver_errors()) and error.is_retryable()
+
+    def _forget_bookmarks(self) -> bool:
+        """Begin without; whether there were any."""
+        had, self._bookmarks = bool(self._bookmarks), []
+        self._bookmark_manager = None
+        return had
+
+    def _session(self, *, writes: bool) -> "AsyncSession":
+        from neo4j import READ_ACCESS, WRITE_ACCESS, AsyncGraphDatabase, Bookmarks
+
+        if self._driver is None:
+            self._driver = _driver(self.address)
+        if self._bookmark_manager is None and self.address.routed:
+            # One server shows what it has committed by itself; asking it to wait for a bookmark costs.
+            self._bookmark_manager = AsyncGraphDatabase.bookmark_manager(
+                initial_bookmarks=Bookmarks.from_raw_values(self._bookmarks),
+                bookmarks_consumer=self._remember,
+            )
+        # Its settings have no types.
+        return cast("Any", self._driver).session(
+            database=self.address.database or None,
+            default_access_mode=WRITE_ACCESS if writes else READ_ACCESS,
+            bookmark_manager=self._bookmark_manager,
+            fetch_size=FETCH_ROWS,
+        )
+
+    async def _remember(self, bookmarks: "Bookmarks") -> None:
+        self._bookmarks = sorted(bookmarks.raw_values)
+
+
+class _Running:
+    """A transaction that has begun. The driver's errors pass through the work, to be worded behind it."""
+
+    def __init__(self, transaction: "AsyncTransaction", address: Address) -> None:
+        self._transaction = transaction
+        self._address = address
+
+    async def run(self, query: str, /, **parameters: Any) -> list[Row]:
+        with _fitting(self._address):
+            result = await self._transaction.run(cast("LiteralString", query), parameters)
+        return [plain_row(record) async for record in result]
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """The numbers that a version begins with: `5.27-aura` is (5, 27)."""
+    found = re.match(r"\d+(\.\d+)*", text)
+    return tuple(int(number) for number in found[0].split(".")) if found else ()
+
+
+def plain_row(record: Mapping[str, Any]) -> Row:
+    """The row in Python's own values: times in UTC, nodes and relationships as their properties."""
+    return {name: plain(value) for name, value in record.items()}
+
+
+def plain(value: Any) -> Any:
+    """The value, without the driver's types."""
+    if type(value) in _PLAIN:
+        return value
+    match value:
+        case list():
+            items = cast("list[Any]", value)
+            # A vector has thousands of numbers, and none of them needs a look.
+            return items if _PLAIN.issuperset(map(type, items)) else [plain(item) for item in items]
+        case Mapping():
+            return {name: plain(item) for name, item in cast("Mapping[str, Any]", value).items()}
+        case _:
+            return _plain_special(value)
+
+
+def _plain_special(value: Any) -> Any:
+    from neo4j.graph import Entity
+    from neo4j.time import Date, DateTime
+
+    match value:
+        case DateTime():
+            native = value.to_native()
+            # A time without a zone is another program's; Neo4j's own functions mean UTC by it.
+            return native.replace(tzinfo=UTC) if native.tzinfo is None else native.astimezone(UTC)
+        case Date():
+            return value.to_native()
+        case Entity():
+            return {name: plain(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+def _driver(address: Address) -> "AsyncDriver":
+    # Half a second, which nobody pays who has no server.
+    from neo4j import AsyncGraphDatabase
+
+    # It logs what it also raises.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
+    return cast("Any", AsyncGraphDatabase).driver(
+        address.driver_uri,
+        auth=(address.user, address.password) if address.user else None,
+        max_connection_pool_size=CONNECTIONS_MAX,
+        connection_timeout=CONNECT_DEADLINE_S,
+        connection_acquisition_timeout=CONNECT_DEADLINE_S,
+        liveness_check_timeout=IDLE_CHECK_S,
+        max_transaction_retry_time=0,
+        keep_alive=True,
+        telemetry_disabled=True,
+        notifications_disabled_classifications=["UNRECOGNIZED", "DEPRECATION"],
+        user_agent=f"ragforge/{__version__}",
+    )
+
+
+def _driver_errors() -> tuple[type["DriverError"], type["Neo4jError"]]:
+    from neo4j.exceptions import DriverError, Neo4jError
+
+    return DriverError, Neo4jError
+
+
+def _is_broken(error: Exception) -> bool:
+    """Whether the connection failed, not the server or its cluster."""
+    from neo4j.exceptions import ReadServiceUnavailable, ServiceUnavailable, WriteServiceUnavailable
+
+    elects = isinstance(error, ReadServiceUnavailable | WriteServiceUnavailable)
+    return isinstance(error, ServiceUnavailable) and not elects
+
+
+@contextmanager
+def _fitting(address: Address) -> Generator[None, None, None]:
+    """Words what the driver says of a value that it cannot send."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        raise value_refused(error, address) from error

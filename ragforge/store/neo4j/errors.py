@@ -1,0 +1,290 @@
+"""What a server or its driver says, in words for people. The driver's own errors end here.
+
+| what happened | what is raised | what the person reads |
+| --- | --- | --- |
+| nobody listens, DNS, a firewall | StoreUnavailable | start it, or check the address |
+| TLS on one side only, unknown certificate | StoreUnavailable | which scheme to use instead |
+| something else listens there (HTTP) | StoreUnavailable | the port of Bolt |
+| wrong user or password, none given | LoginRefused | set it again |
+| password must be changed first | LoginRefused | the statement that changes it |
+| too many wrong passwords | LoginRefused | wait |
+| no such database, or it is stopped | StoreUnavailable | its name, how to see all |
+| the user may not; the database only reads | StoreUnavailable | which right is missing |
+| a cluster without a leader | StoreUnavailable | wait, look at its members |
+| no answer before the deadline, cut while writing | OutcomeUnknown | may have been done; it is tried again |
+| memory or disk full | StoreUnavailable | give it more |
+| a statement or value that it cannot hold | StatementRefused | what it said |
+| older than MINIMUM_VERSION | StoreUnavailable | upgrade |
+"""
+
+import os
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from ragforge.domain.errors import StoreError, StoreUnavailable
+from ragforge.domain.redact import hide_url_passwords
+from ragforge.store.neo4j.address import Address
+
+MINIMUM_VERSION = (5, 26)
+SAID_CHARS_MAX = 300
+
+_OTHER = "or choose the store on this machine with RAGFORGE_STORE=sqlite:///PATH"
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The server may have done what it was asked, or not: ask for the same again."""
+
+
+class LoginRefused(StoreUnavailable):
+    """The server does not take this user and password; `expired` when the password must be changed first."""
+
+    def __init__(self, message: str, *, expired: bool = False) -> None:
+        super().__init__(message)
+        self.expired = expired
+
+
+class StatementRefused(StoreError):
+    """The server is there, but cannot do this statement with these values: another row may be fine."""
+
+
+Code: TypeAlias = str
+"""What Neo4j calls an error: `Neo.CLASS.CATEGORY.TITLE`."""
+
+
+def worded(error: Exception, address: Address, *, doing: str) -> StoreError:
+    """The error for people. doing: what was tried, as "read from" or "write to"."""
+    # Loading the driver takes half a second; whoever has its error has it loaded.
+    from neo4j.exceptions import DriverError, Neo4jError
+
+    match error:
+        case StoreError():
+            return error
+        case TimeoutError():
+            return no_answer(address, doing=doing)
+        case Neo4jError():
+            return _refusal(error.code or "", error.message or "", address, doing=doing)
+        case DriverError():
+            return _unreachable(error, address, doing=doing)
+        case OSError():
+            return _away(
+                address, os.strerror(error.errno).lower() if error.errno else "the connection was cut"
+            )
+        case _:
+            return value_refused(error, address)
+
+
+def value_refused(error: Exception, address: Address) -> StatementRefused:
+    """A value that is not even sent: text that is no UTF-8, an integer past 64 bits, a foreign type."""
+    # Its own words may hold the value.
+    return StatementRefused(
+        f"Neo4j at {address.shown} cannot hold one of the values ({type(error).__name__})."
+    )
+
+
+def is_bookmark_error(error: Exception) -> bool:
+    """Whether the server was asked to wait for a state of the database that it never had."""
+    return "Bookmark" in str(getattr(error, "code", ""))
+
+
+def no_answer(address: Address, *, doing: str, deadline_s: float | None = None) -> OutcomeUnknown:
+    """Nothing came back in time."""
+    within = "in time" if deadline_s is None else f"within {deadline_s:g} s"
+    return OutcomeUnknown(
+        f"Tried to {doing} Neo4j at {address.shown}: it did not answer {within}. Look whether it is stopped, "
+        f"overloaded or behind a slow network, {_OTHER}."
+    )
+
+
+def too_old(address: Address, version: str) -> StoreUnavailable:
+    """A server that lacks what we need."""
+    least = ".".join(map(str, MINIMUM_VERSION))
+    return StoreUnavailable(
+        f"Neo4j at {address.shown} is version {version}; ragforge needs {least} or newer. "
+        f"Upgrade it, {_OTHER}."
+    )
+
+
+def _refusal(code: Code, message: str, address: Address, *, doing: str) -> StoreError:
+    """An error that the server reported."""
+    at = f"Neo4j at {address.shown}"
+    said = _cut(message, address)
+    _, kind, category, title = f"{code}...".split(".")[:4]
+    match category, title:
+        case _, "CredentialsExpired":
+            return LoginRefused(
+                f"{at} wants the password of {address.user!r} changed first. In its browser or cypher-shell, in "
+                "the database `system`, run: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'. "
+                "Then connect with the new one.",
+                expired=True,
+            )
+        case _, "AuthenticationRateLimit":
+            return LoginRefused(
+                f"{at} was given a wrong password too often and refuses to listen for some seconds. Wait, "
+                "then try again with the right one."
+            )
+        case "Security", "Unauthorized" | "AuthorizationFailed" | "TokenExpired" | "AuthorizationExpired":
+            return LoginRefused(_login_sentence(address))
+        case "Security", _:
+            return StoreUnavailable(
+                f"Cannot {doing} {at}: {address.user or 'nobody'} may not ({said}). Ask its administrator "
+                "for the right, or connect as another user."
+            )
+        case _, "DatabaseNotFound":
+            return StoreUnavailable(
+                f"{at} has no database {address.database!r}. SHOW DATABASES tells which there are; put its "
+                "name behind the host, or leave it out for your own."
+            )
+        case _, "DatabaseUnavailable":
+            return StoreUnavailable(
+                f"The database {address.database or 'that is yours'!r} of {at} is not running. Start it: "
+                "START DATABASE `NAME`. Or wait until it is up."
+            )
+        case _, "ForbiddenOnReadOnlyDatabase" | "ReadOnly" | "AccessMode" | "WriteOnReadOnlyAccessDatabase":
+            return StoreUnavailable(
+                f"Cannot {doing} {at}: the database only reads ({said}). Make it writable, or connect with "
+                "neo4j:// so that the right member of the cluster is found."
+            )
+        case "Cluster", _:
+            return StoreUnavailable(
+                f"Cannot {doing} {at}: this member of the cluster does not lead ({said}). Connect with "
+                "neo4j:// instead of bolt://, or wait until a leader is elected."
+            )
+        case _, title if "OutOfMemory" in title or "MemoryPool" in title or "StackOverFlow" in title:
+            return StoreUnavailable(
+                f"Cannot {doing} {at}: it is out of memory ({said}). Give it more: "
+                "server.memory.heap.max_size, dbms.memory.transaction.total.max."
+            )
+        case _, title if "TimedOut" in title or title in {"LockClientStopped", "Terminated"}:
+            return no_answer(address, doing=doing)
+        case _ if _is_full(message):
+            return StoreUnavailable(
+                f"Cannot {doing} {at}: its disk is full or out of order ({said}). Free some space there."
+            )
+        case _ if kind == "TransientError":
+            return StoreUnavailable(
+                f"Cannot {doing} {at} at the moment ({said}). It was tried several times; try again."
+            )
+        case _ if kind == "DatabaseError":
+            return StoreUnavailable(
+                f"Cannot {doing} {at}: it failed inside ({code}: {said}). Look into its debug.log."
+            )
+        case _:
+            return StatementRefused(
+                f"{at} refused a statement ({code}: {said}). It is a value that Neo4j cannot hold, or a mistake "
+                "of ragforge's: please report it."
+            )
+
+
+def _unreachable(error: Exception, address: Address, *, doing: str) -> StoreError:
+    """An error of the driver's own: the way to the server, or how it was set up."""
+    from neo4j.exceptions import (
+        ConfigurationError,
+        ConnectionPoolError,
+        IncompleteCommit,
+        ReadServiceUnavailable,
+        ServiceUnavailable,
+        SessionExpired,
+        UnsupportedServerProduct,
+        WriteServiceUnavailable,
+    )
+
+    causes = list(_causes(error))
+    match error:
+        case IncompleteCommit():
+            return no_answer(address, doing=doing)
+        case WriteServiceUnavailable() | ReadServiceUnavailable():
+            return StoreUnavailable(
+                f"Cannot {doing} Neo4j at {address.shown}: the cluster has no member for that at the moment "
+                f"({_said(error, address)}). SHOW DATABASES tells which are up; wait, {_OTHER}."
+            )
+        case UnsupportedServerProduct():
+            return too_old(address, "one that speaks no Bolt of ours")
+        case ConnectionPoolError():
+            return no_answer(address, doing=doing)
+        case ServiceUnavailable() | SessionExpired():
+            return _no_connection(causes, address)
+        case ConfigurationError():
+            return StoreUnavailable(
+                f"Neo4j at {address.shown} cannot be used in this way: {_said(error, address)}."
+            )
+        case _:
+            return StoreUnavailable(
+                f"Cannot {doing} Neo4j at {address.shown}: the connection failed ({_said(error, address)})."
+            )
+
+
+def _no_connection(causes: list[BaseException], address: Address) -> StoreUnavailable:
+    text = " ".join(str(cause) for cause in causes)
+    plain = address.scheme.partition("+")[0]
+    if any(isinstance(cause, socket.gaierror) for cause in causes) or "resolve address" in text:
+        return StoreUnavailable(
+            f"No server is known under the name {address.host!r} ({address.shown}). Check its spelling and "
+            f"this machine's network, {_OTHER}."
+        )
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes) or "CERTIFICATE" in text:
+        return StoreUnavailable(
+            f"The certificate of {address.shown} is not one that this machine trusts. If you know the "
+            f"server, use {plain}+ssc://; otherwise check the address."
+        )
+    if any(isinstance(cause, ssl.SSLError) or "Security" in type(cause).__name__ for cause in causes):
+        return StoreUnavailable(
+            f"Cannot encrypt the connection to {address.shown}: the server speaks without TLS there. Use "
+            f"{plain}:// if it is on this machine or on a network that you trust."
+        )
+    if any(word in text for word in ("HTTP", "looks like")):
+        return StoreUnavailable(
+            f"What listens at {address.shown} is a web server, not Bolt. Neo4j's Bolt port is 7687 unless it "
+            "was changed."
+        )
+    if not address.encrypted and any("Handshake" in type(cause).__name__ for cause in causes):
+        return StoreUnavailable(
+            f"What listens at {address.shown} does not answer in Bolt. If the server wants encryption, use "
+            f"{plain}+s://; otherwise check the port."
+        )
+    numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
+    return _away(address, os.strerror(numbers[-1]).lower() if numbers else "the connection was cut")
+
+
+def _away(address: Address, why: str) -> StoreUnavailable:
+    return StoreUnavailable(f"Cannot reach Neo4j at {address.shown}: {why}. Start it, {_OTHER}.")
+
+
+def _login_sentence(address: Address) -> str:
+    at = f"Neo4j at {address.shown}"
+    if not address.password:
+        return (
+            f"{at} wants a user and a password. Put the user into the address, bolt://USER@HOST, and give "
+            "the password when asked: ragforge db connect."
+        )
+    return f"{at} refuses the user {address.user!r} with this password. Give it again: ragforge db connect."
+
+
+def _is_full(message: str) -> bool:
+    return bool(re.search(r"no space left|disk (is )?full|not enough space|quota", message, re.IGNORECASE))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and all that led to it."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        if (one := waiting.pop()) is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [one.__cause__, one.__context__]
+
+
+def _said(error: BaseException, address: Address) -> str:
+    return _cut(str(error), address)
+
+
+def _cut(text: str, address: Address) -> str:
+    """What was said, in one line and without the password."""
+    line = hide_url_passwords(" ".join(text.split()))
+    if address.password:
+        line = line.replace(address.password, "[redacted]")
+    return line if len(line) <= SAID_CHARS_MAX else f"{line[:SAID_CHARS_MAX]}..."
