@@ -1,0 +1,99 @@
+"""The words of the graph: cut by SQLite's own tokenizer, so that both stores find the same.
+
+Neo4j's analyzers cut and stem in ways of their own. So the index holds stems that were made here, parted by
+blanks, and its `whitespace` analyzer only parts them again. All of this is pure: no server is asked.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+import apsw
+
+from ragforge.domain.search import HitKind
+from ragforge.store.index_text import IndexText
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j.rows import Props
+from ragforge.store.text import Cut, tokenizer
+
+if TYPE_CHECKING:
+    from ragforge.store.sqlite.connection import Connection
+
+INDEX = "conversation_words"
+
+WEIGHTS = (
+    ("searchUser", 1.0),
+    ("searchReply", 0.1),
+    ("searchNear", 0.3),
+    ("searchTools", 0.5),
+    ("searchDate", 0.5),
+)
+"""The searched properties with the weights that SQLite's columns have (see `store/index_text.py`)."""
+
+KIND_TOKENS = {HitKind.TURN: "kt", HitKind.TOOL_CALL: "kc", HitKind.SUMMARY: "ks"}
+
+STEM_CHARS_MAX = 100
+# Lucene cuts tokens at 255 UTF-16 units, of which a character may take two. A piece that was cut off would be
+# a word of its own: found where SQLite, which compares the whole, finds nothing.
+FTS5_TOKEN_BYTES_MAX = 32_768
+"""SQLite compares no more than this of a word."""
+
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@cache
+def stemmer() -> Cut:
+    """Cuts a text into words exactly as SQLite's index does."""
+    return tokenizer(cast("Connection", apsw.Connection(":memory:")))
+
+
+def index_props(text: IndexText, *, scope: str, cut: Cut) -> Props:
+    """The `search...` properties of a node; scope: `scope_tokens`."""
+    return {
+        "searchUser": _stems(text.user, cut),
+        "searchReply": _stems(text.reply, cut),
+        "searchNear": _stems(text.near, cut),
+        "searchTools": _stems(text.tools, cut),
+        "searchDate": _stems(text.date, cut),
+        "searchScope": scope,
+    }
+
+
+def scope_tokens(project_id: str, session_id: str, kind: HitKind) -> str:
+    """What a search is narrowed by: `p<project> s<session> k<t|c|s>`, the ids without hyphens."""
+    return f"{_id_token('p', project_id)} {_id_token('s', session_id)} {KIND_TOKENS[kind]}"
+
+
+def lucene(stems: Iterable[str], *, project_id: str | None, session_id: str | None) -> str:
+    """The question in Lucene's language: any of the stems, within the scope; empty ids mean everywhere."""
+    # A stem holds letters and digits alone, and quotes keep AND, OR and NOT from being operators.
+    wanted = " ".join(f'"{_short(stem)}"' for stem in stems)
+    scope = [
+        # Needed, but of no weight: what is rare in a project must not outweigh the words.
+        f'+searchScope:"{_id_token(letter, identifier)}"^0'
+        for letter, identifier in (("p", project_id), ("s", session_id))
+        if identifier
+    ]
+    searched = " ".join(f"{name}:({wanted})^{weight}" for name, weight in WEIGHTS)
+    return " ".join([*scope, f"+({searched})"])
+
+
+def _stems(text: str, cut: Cut) -> str:
+    return " ".join(_short(stem) for _, _, stem in cut(storable(text).encode()))
+
+
+def _short(stem: str) -> str:
+    """The stem, or what stands for a long one."""
+    if len(stem) <= STEM_CHARS_MAX:
+        return stem
+    whole = stem.encode()[:FTS5_TOKEN_BYTES_MAX]
+    return f"{stem[: STEM_CHARS_MAX // 4]}{hashlib.sha256(whole).hexdigest()}"
+
+
+def _id_token(letter: str, identifier: str) -> str:
+    """One word for an id, whatever a person typed or another program wrote as one."""
+    if UUID.fullmatch(identifier):
+        return letter + identifier.replace("-", "")
+    return f"{letter}x{hashlib.sha256(storable(identifier).encode()).hexdigest()}"
