@@ -1,0 +1,240 @@
+"""Finding by meaning in the graph: exactly where few nodes are in scope, through the vector index elsewhere.
+
+Both ways are in one query, which counts first and then goes one of them: a second round trip would cost
+half of the answer. The indexes hold numbers that were rounded (to eight bits in 5.26, to one bit from 2026
+on), so whatever comes out of them is scored again from the vectors themselves.
+"""
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.rows import Label, utc
+from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, SUMMARY_VECTORS, TURN_VECTORS, filters_inside
+from ragforge.store.sqlite.vectors import check_vector
+
+LABELS = {OwnerKind.TURN: Label.TURN, OwnerKind.SUMMARY: Label.SUMMARY}
+INDEXES = {OwnerKind.TURN: TURN_VECTORS, OwnerKind.SUMMARY: SUMMARY_VECTORS}
+
+NEAR_MAX = 1_000
+FETCHED_MAX = 10_000
+"""No more is asked of an index, which is slower by then than looking at every node in scope."""
+COUNTED_MAX = 4_000
+EVERY_NODE = 2**31
+WIDENING = 8
+SURE = 1.5
+"""So many times the wanted rows must have come out of an index, or its numbers may hide a better one."""
+
+NODE_US, FLOAT_US = 8, 0.03
+"""What comparing one node takes, and each of its floats: 16 us at 256, 100 us at 3072."""
+
+MODEL = "n.embeddingModel = $model"
+PROJECT = "n.projectId = $project"
+SESSION = "n.sessionId = $session"
+SINCE = "n.timestamp >= $since"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Where exact search ends, and what is asked of the index beyond.
+
+    surplus: so many times the wanted rows come out of the index, to be scored again.
+    """
+
+    exact_us_max: float
+    surplus: int
+
+
+BEFORE_2026 = Tuning(exact_us_max=16_000, surplus=3)
+FROM_2026 = Tuning(exact_us_max=8_000, surplus=5)
+
+COUNT = """
+CALL () {{
+  MATCH (n:{label}) WHERE {scope} WITH n LIMIT $counted
+  RETURN count(n) AS scoped
+}}
+WITH scoped, scoped <= $few OR coalesce(
+  head(COLLECT {{ MATCH (d:{database}) RETURN d.dimensions }}), $default_dimensions) <> $dimensions AS exact
+"""
+
+EXACT = """
+  WITH exact WHERE exact
+  MATCH (n:{label}) WHERE {scope} AND size(n.embedding) = $dimensions
+  RETURN n
+"""
+
+# Filters come after its top k: so many are asked for that enough remain if the scope lies as the others do.
+OVERFETCHED = """
+  WITH scoped, exact WHERE NOT exact
+  WITH toInteger($fetched * ceil(1.0 * COUNT {{ (:{label}) }} / scoped)) AS k
+  CALL db.index.vector.queryNodes('{index}', CASE WHEN k < $fetched_max THEN k ELSE $fetched_max END, $vector)
+  YIELD node AS n
+  WITH n WHERE {scope} AND size(n.embedding) = $dimensions
+  RETURN n LIMIT $surplus
+"""
+
+FILTERED = """
+  WITH exact WHERE NOT exact
+  MATCH (n:{label})
+  SEARCH n IN (VECTOR INDEX {index} FOR $vector WHERE {filter} LIMIT $fetched)
+  WITH n WHERE {scope} AND size(n.embedding) = $dimensions
+  RETURN n LIMIT $surplus
+"""
+
+# Each label is a query of its own, for labels and indexes cannot be parameters; all go in one round trip.
+NEAREST = """
+{count}CALL (scoped, exact) {{{exact}UNION ALL{indexed}}}
+WITH scoped, exact, n, vector.similarity.cosine(n.embedding, $vector) AS score
+ORDER BY score DESC, n.id
+WITH scoped, exact, count(n) AS survived, collect([n.id, score]) AS found
+RETURN '{kind}' AS kind, exact, scoped, survived, found[..$limit] AS found
+"""
+
+GET = """
+MATCH (n:{label}) WHERE n.id IN $ids.{kind} AND n.embedding IS NOT NULL
+RETURN '{kind}' AS kind, n.id AS id, n.embeddingModel AS model, n.embeddingHash AS hash, n.embedding AS vector
+"""
+
+SIMILAR = """
+MATCH (n:{label}) WHERE n.id IN $ids.{kind} AND n.embeddingModel = $model AND size(n.embedding) = $dimensions
+RETURN '{kind}' AS kind, n.id AS id, vector.similarity.cosine(n.embedding, $vector) AS score
+"""
+
+
+async def nearest(graph: Graph, nearby: Nearby) -> list[Near]:
+    """The nearest, best first, ties by id; exact where few nodes are in scope, elsewhere nearly so.
+
+    Scores are computed from the vectors themselves, so they are right in either case. Raises UsageError for
+    a vector that cannot be compared.
+    """
+    check_vector(nearby.vector, of="the question")
+    if nearby.limit <= 0:
+        return []
+    limit = min(nearby.limit, NEAR_MAX)
+    found: list[Near] = []
+    kinds, fetched = tuple(dict.fromkeys(nearby.kinds)), _tuning(graph).surplus * limit
+    while kinds:
+        answers = await _asked(graph, nearby, kinds, limit=limit, fetched=fetched)
+        fetched *= WIDENING
+        # The last question looks at every node in scope, so this ends.
+        kinds = tuple(OwnerKind(each["kind"]) for each in answers if _is_short(each, limit))
+        for answer in answers:
+            if (kind := OwnerKind(answer["kind"])) not in kinds:
+                found += [Near(Owner(kind, id_), _clamped(score)) for id_, score in answer["found"]]
+    return sorted(found, key=lambda near: (-near.score, near.owner.id))[:limit]
+
+
+async def similar(graph: Graph, owners: Sequence[Owner], nearby: Nearby) -> dict[Owner, float]:
+    """How near those of the owners are that have a vector of the model; the scope is not looked at."""
+    if not owners:
+        return {}
+    rows = await graph.read(
+        _union(SIMILAR, OwnerKind),
+        vector=_direction(nearby.vector),
+        model=storable(nearby.model),
+        dimensions=len(nearby.vector),
+        ids=_ids(owners),
+    )
+    return {Owner(OwnerKind(row["kind"]), row["id"]): _clamped(row["score"]) for row in rows}
+
+
+async def get(graph: Graph, owners: Sequence[Owner]) -> list[Embedding]:
+    """The embeddings that there are, in the order of the owners."""
+    rows = await graph.read(_union(GET, OwnerKind), ids=_ids(owners))
+    found = {(row["kind"], row["id"]): embedding_of(row) for row in rows}
+    return [found[key] for owner in owners if (key := (str(owner.kind), owner.id)) in found]
+
+
+def embedding_of(row: Mapping[str, Any]) -> Embedding:
+    """The embedding of a row with `kind`, `id`, `model`, `hash` and `vector`."""
+    owner = Owner(OwnerKind(row["kind"]), row["id"])
+    return Embedding(owner, row["model"], row["hash"], array("f", row["vector"]))
+
+
+async def _asked(
+    graph: Graph, nearby: Nearby, kinds: Sequence[OwnerKind], *, limit: int, fetched: int
+) -> list[dict[str, Any]]:
+    tuning, dimensions = _tuning(graph), len(nearby.vector)
+    return await graph.read(
+        _query(kinds, _conditions(nearby), filtered=filters_inside(graph.version)),
+        vector=_direction(nearby.vector),
+        dimensions=dimensions,
+        default_dimensions=DEFAULT_DIMENSIONS,
+        model=storable(nearby.model),
+        project=nearby.project_id,
+        session=nearby.session_id,
+        since=None if nearby.since is None else utc(nearby.since),
+        limit=limit,
+        surplus=tuning.surplus * limit,
+        fetched=fetched,
+        fetched_max=FETCHED_MAX,
+        counted=COUNTED_MAX,
+        few=EVERY_NODE if fetched > FETCHED_MAX else _few(tuning, dimensions),
+    )
+
+
+def _query(kinds: Sequence[OwnerKind], conditions: Sequence[str], *, filtered: bool) -> str:
+    """The text is one of a few, so that the server plans each only once; all values are parameters."""
+    scope = " AND ".join(conditions)
+    # Times are no filter property of the index: they are looked at afterwards.
+    known = " AND ".join(each for each in conditions if each != SINCE)
+    parts: list[str] = []
+    for kind in kinds:
+        names = {"label": LABELS[kind], "index": INDEXES[kind], "scope": scope, "filter": known}
+        names |= {"database": Label.DATABASE}
+        count, exact = COUNT.format(**names), EXACT.format(**names)
+        indexed = (FILTERED if filtered else OVERFETCHED).format(**names)
+        parts.append(NEAREST.format(count=count, exact=exact, indexed=indexed, kind=kind))
+    return f"{'CYPHER 25' if filtered else ''}{'UNION ALL'.join(parts)}"
+
+
+def _conditions(nearby: Nearby) -> list[str]:
+    conditions = [MODEL]
+    if nearby.project_id:
+        conditions.append(PROJECT)
+    if nearby.session_id:
+        conditions.append(SESSION)
+    if nearby.since is not None:
+        conditions.append(SINCE)
+    return conditions
+
+
+def _union(query: str, kinds: Iterable[OwnerKind]) -> str:
+    return "UNION ALL".join(query.format(kind=kind, label=LABELS[kind]) for kind in kinds)
+
+
+def _ids(owners: Iterable[Owner]) -> dict[str, list[str]]:
+    ids: dict[str, list[str]] = {kind: [] for kind in OwnerKind}
+    for owner in owners:
+        ids[owner.kind].append(owner.id)
+    return ids
+
+
+def _is_short(answer: Mapping[str, Any], limit: int) -> bool:
+    """Whether the index gave less than is needed to be sure of the best; exact search gives all there is."""
+    return not answer["exact"] and answer["survived"] < min(SURE * limit, answer["scoped"])
+
+
+def _few(tuning: Tuning, dimensions: int) -> int:
+    """Nodes that are compared one by one in the time that the index would take."""
+    return int(tuning.exact_us_max / (NODE_US + FLOAT_US * dimensions))
+
+
+def _tuning(graph: Graph) -> Tuning:
+    return FROM_2026 if filters_inside(graph.version) else BEFORE_2026
+
+
+def _direction(vector: Vector) -> list[float]:
+    """The vector at length 1, because the server refuses one whose length it cannot count in 32 bits."""
+    length = math.hypot(*vector)
+    return [value / length for value in vector]
+
+
+def _clamped(score: float) -> float:
+    """Neo4j answers 1.0000001 for a vector and itself."""
+    return min(max(score, 0.0), 1.0)
