@@ -13,7 +13,7 @@ from typing import Any
 
 from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
 from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, SUMMARY_VECTORS, TURN_VECTORS, filters_inside
 from ragforge.store.sqlite.vectors import check_vector
@@ -105,6 +105,24 @@ MATCH (n:{label}) WHERE n.id IN $ids.{kind} AND n.embeddingModel = $model AND si
 RETURN '{kind}' AS kind, n.id AS id, vector.similarity.cosine(n.embedding, $vector) AS score
 """
 
+# What another model embedded counts as not embedded; a turn that runs is not done yet.
+LACKING = f"""
+CALL () {{
+  MATCH (n:{Label.TURN})
+  WHERE n.endTime IS NOT NULL AND (n.embeddingStale OR coalesce(n.embeddingModel, '') <> $model)
+    AND ($project IS NULL OR n.projectId = $project)
+  RETURN '{OwnerKind.TURN}' AS kind, n.id AS id, n.timestamp AS at, 0 AS level
+  ORDER BY at DESC, id DESC LIMIT $limit
+  UNION ALL
+  MATCH (n:{Label.SUMMARY})
+  WHERE (n.embeddingStale OR coalesce(n.embeddingModel, '') <> $model)
+    AND ($project IS NULL OR n.projectId = $project)
+  RETURN '{OwnerKind.SUMMARY}' AS kind, n.id AS id, n.timestamp AS at, n.level AS level
+  ORDER BY at DESC, level DESC, id DESC LIMIT $limit
+}}
+RETURN kind, id ORDER BY at DESC, level DESC, id DESC LIMIT $limit
+"""
+
 
 async def nearest(graph: Graph, nearby: Nearby) -> list[Near]:
     """The nearest, best first, ties by id; exact where few nodes are in scope, elsewhere nearly so.
@@ -148,6 +166,20 @@ async def get(graph: Graph, owners: Sequence[Owner]) -> list[Embedding]:
     rows = await graph.read(_union(GET, OwnerKind), ids=_ids(owners))
     found = {(row["kind"], row["id"]): embedding_of(row) for row in rows}
     return [found[key] for owner in owners if (key := (str(owner.kind), owner.id)) in found]
+
+
+async def lacking(
+    graph: Graph, model: str, *, project_id: str | None = None, limit: int = 100
+) -> list[Owner]:
+    """Ended turns and summaries without a vector of it, or whose text changed since; newest first."""
+    rows = await graph.read(
+        LACKING,
+        model=storable(model),
+        project=project_id or None,
+        limit=max(0, limit),
+        deadline_s=RUN_DEADLINE_S,
+    )
+    return [Owner(OwnerKind(row["kind"]), row["id"]) for row in rows]
 
 
 def embedding_of(row: Mapping[str, Any]) -> Embedding:
