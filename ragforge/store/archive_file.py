@@ -11,8 +11,7 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,6 +29,7 @@ LINE_BYTES_MAX = 256 * 1024 * 1024
 """Far above what a message or a content may hold; keeps a bad file from filling the memory."""
 HEADER_BYTES_MAX = 64 * 1024
 LEVEL = 6
+PROGRESS_LINES = 100
 SUM_MODULUS = 2**256
 END = "end"
 
@@ -104,6 +104,8 @@ class BackupWriter:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        with suppress(OSError, ValueError):
+            self._out.close()
         self._raw.close()
         self._temporary.unlink(missing_ok=True)
 
@@ -149,37 +151,12 @@ class BackupWriter:
         self._out.write(line)
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """What a file that was read to its end says of itself."""
-
-    header: Header
-    closing: Closing
-
-    @property
-    def items(self) -> int:
-        """How many lines there are between the first and the last."""
-        return sum(self.closing.counts.values())
-
-
-def verify_backup(file: Path, *, progress: Callable[[int, int], object] = lambda _, __: None) -> Backup:
-    """Read the file to its end and hold it against its closing line. Blocks: use a thread.
-
-    progress: told bytes read and their number. Raises as `read_backup`.
-    """
-    lines = read_backup(file, progress=progress)
-    first = last = next(lines)
-    for line in lines:
-        last = line
-    assert isinstance(first, Header)
-    assert isinstance(last, Closing)
-    return Backup(first, last)
-
-
 def read_backup(
     file: Path, *, progress: Callable[[int, int], object] = lambda _, __: None
 ) -> Generator[Header | Item | Closing, None, None]:
     """The lines of the file, the header first, and the closing line last, when all before agrees with it.
+
+    progress: told now and then how many bytes of how many were read. Blocks: use a thread.
 
     Raises UsageError for what is no backup, StoreNewer for one of a newer version, and StoreDamaged for one
     that is cut or altered: then nothing that was read before is to be trusted.
@@ -197,7 +174,8 @@ def read_backup(
                 break
             totals.add(kind_of(line), fingerprint(line))
             yield line
-            progress(raw.tell(), size)
+            if number % PROGRESS_LINES == 0:
+                progress(raw.tell(), size)
         _check_end(file, lines, totals, line)
         progress(size, size)
         yield line
@@ -260,7 +238,7 @@ def _check_end(file: Path, lines: gzip.GzipFile, totals: Totals, closing: Closin
 
 
 def _damaged(file: Path, how: str) -> StoreDamaged:
-    return StoreDamaged(f"The backup {file} cannot be used: {how}. Nothing else is wrong; use another copy.")
+    return StoreDamaged(f"The backup {file} cannot be used: {how}. Use another copy of it.")
 
 
 def _in_short(error: BaseException) -> str:

@@ -399,6 +399,10 @@ class Blobs(Protocol):
         """
         ...
 
+    async def missing(self, digests: Sequence[str]) -> list[str]:
+        """Those that are not here, in their order."""
+        ...
+
     async def close(self) -> None:
         """Release the database."""
         ...

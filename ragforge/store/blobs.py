@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
@@ -59,6 +60,16 @@ class SqliteBlobs:
                     "or that file was removed."
                 )
             return self._verified(row[0], wanted)
+
+        return await self._database.read(read)
+
+    async def missing(self, digests: Sequence[str]) -> list[str]:
+        """Those that are not here, in their order."""
+        await self._prepare()
+
+        def read(connection: Connection) -> list[str]:
+            there = "SELECT 1 FROM blob WHERE digest = ?"
+            return [digest for digest in digests if one(connection, there, (_from_hex(digest),)) is None]
 
         return await self._database.read(read)
 

@@ -28,7 +28,6 @@ from ragforge.store.archive_file import (
     Header,
     header,
     read_backup,
-    verify_backup,
 )
 from ragforge.store.archive_lines import (
     Blob,
@@ -169,6 +168,11 @@ def written(file: Path, items: list[Item], *, force: bool = False, **closing: An
         return out.finish(**closing)
 
 
+def read_to_the_end(file: Path) -> None:
+    for _ in read_backup(file):
+        pass
+
+
 def test_a_file_holds_what_was_written_and_is_private(tmp_path: Path):
     file, items = tmp_path / "all.jsonl.gz", some_items()
     closing = written(file, items, missing=["ab" * 32], waiting=3)
@@ -202,7 +206,7 @@ def test_a_file_that_exists_is_replaced_by_force_only(tmp_path: Path):
         written(file, some_items())
     assert file.read_text() == "mine"
     written(file, some_items(), force=True)
-    assert verify_backup(file).items == 8
+    assert len([*read_backup(file)]) == 10
 
     # It came while the backup was written.
     late = tmp_path / "late.gz"
@@ -221,9 +225,9 @@ def test_what_is_no_file_is_left_alone(tmp_path: Path, force: bool):
     with pytest.raises(StoreUnavailable, match=r"Cannot write .*No such file"):
         written(tmp_path / "none" / "all.gz", [], force=force)
     with pytest.raises(UsageError, match="There is no file"):
-        verify_backup(tmp_path / "none")
+        read_to_the_end(tmp_path / "none")
     with pytest.raises(UsageError, match="is not a file"):
-        verify_backup(tmp_path)
+        read_to_the_end(tmp_path)
 
 
 def test_a_backup_that_breaks_off_leaves_nothing_behind(tmp_path: Path):
@@ -243,7 +247,7 @@ def test_cut_anywhere_it_is_refused(tmp_path: Path):
     for size in range(len(whole)):
         file.write_bytes(whole[:size])
         with pytest.raises((StoreDamaged, UsageError)):
-            verify_backup(file)
+            read_to_the_end(file)
 
 
 def test_altered_anywhere_it_is_refused_or_reads_the_same(tmp_path: Path):
@@ -251,14 +255,16 @@ def test_altered_anywhere_it_is_refused_or_reads_the_same(tmp_path: Path):
     items = some_items()
     written(file, items)
     whole = file.read_bytes()
+    harmless = 0
     for place in range(len(whole)):
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
         try:
             _, *between, _ = read_backup(file)
         except (StoreDamaged, UsageError):
             continue
-        assert between == items  # the byte was gzip's own, such as the time or the system
-        assert place < 10
+        assert between == items
+        harmless += 1
+    assert harmless <= 12  # gzip's own: the time, the system, the bits that fill the last byte
 
 
 Lines = list[bytes]
@@ -335,7 +341,7 @@ def test_a_file_that_is_wrong_says_how(tmp_path: Path, how: str):
     written(file, some_items())
     put_together_anew(file, change)
     with pytest.raises(kind, match=words) as raised:
-        verify_backup(file)
+        read_to_the_end(file)
     assert str(file) in str(raised.value)
 
 
@@ -343,15 +349,16 @@ def test_a_text_that_is_not_compressed_is_no_backup(tmp_path: Path):
     file = tmp_path / "all.jsonl"
     file.write_text('{"ragforge": "backup", "format": 1}\n')
     with pytest.raises(UsageError, match="not a backup"):
-        verify_backup(file)
+        read_to_the_end(file)
 
 
 def test_reading_tells_how_far_it_is(tmp_path: Path):
     file, told = tmp_path / "all.gz", list[tuple[int, int]]()
-    written(file, some_items())
-    verify_backup(file, progress=lambda done, total: told.append((done, total)))
+    written(file, [a_project(name=new_id()) for _ in range(1000)])
+    assert len([*read_backup(file, progress=lambda done, total: told.append((done, total)))]) == 1002
     size = file.stat().st_size
     assert told[-1] == (size, size)
+    assert len(told) > 5
     assert told == sorted(told)
 
 

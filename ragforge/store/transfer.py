@@ -1,0 +1,168 @@
+"""Backups, and copies from one store to another: all that is stored, streamed with little memory.
+
+Everything may be done twice: what is there already stays, and nothing is there twice.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.store.archive_file import BackupWriter, Closing, Header, header
+from ragforge.store.archive_lines import Blob, blobs_of
+from ragforge.store.base import Blobs, RecordKind, Store, StoreStatus
+from ragforge.store.transfer_checkpoint import Checkpoint
+from ragforge.store.transfer_move import DRAIN_S_MAX, Move, Moved, check_arrived, waiting_words
+from ragforge.store.transfer_stream import (
+    Chunk,
+    Progress,
+    Stage,
+    Tell,
+    ahead,
+    batches,
+    chunks,
+    in_thread,
+    items_of,
+    lines_of,
+    with_blobs,
+)
+
+__all__ = [
+    "Backup",
+    "BackupMade",
+    "Moved",
+    "Progress",
+    "Stage",
+    "Tell",
+    "backup",
+    "copy",
+    "restore",
+    "verified",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BackupMade:
+    """What a backup came to."""
+
+    file: Path
+    size_bytes: int
+    closing: Closing
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup file that was read to its end and is whole."""
+
+    file: Path
+    header: Header
+    closing: Closing
+
+
+def _tell_nothing(_: Progress) -> None:
+    pass
+
+
+async def backup(
+    store: Store,
+    blobs: Blobs,
+    file: Path,
+    *,
+    force: bool = False,
+    partial: bool = False,
+    tell: Tell = _tell_nothing,
+) -> BackupMade:
+    """Write all that is stored to one file, with the contents that it refers to.
+
+    force: replace a file. partial: leave out rows that have not reached the server yet, instead of refusing.
+    Raises UsageError, StoreUnavailable or StoreDamaged; then there is no new file.
+    """
+    started = time.perf_counter()
+    link = await store.drain(timeout_s=DRAIN_S_MAX)
+    if link.waiting and not partial:
+        raise StoreUnavailable(
+            f"{waiting_words(link.waiting, link.away)} `--partial` makes a backup without them."
+        )
+    status = await store.status()
+    done, total = 0, sum(status.counts.values())
+    missing: dict[str, None] = {}
+    with BackupWriter(file, header(origin=status.kind, schema=status.schema), force=force) as out:
+        items = with_blobs(store.archive.dump(), blobs, missing)
+        async with aclosing(ahead(batches(items))) as read:
+            async for batch in read:
+                await in_thread(lambda batch=batch: out.write(batch))
+                done += sum(not isinstance(item, Blob) for item in batch)
+                tell(Progress(Stage.MOVE, done, max(done, total)))
+        written = await in_thread(lambda: out.finish(missing=missing, waiting=link.waiting))
+    return BackupMade(file, file.stat().st_size, written, time.perf_counter() - started)
+
+
+async def verified(file: Path, *, tell: Tell = _tell_nothing) -> Backup:
+    """The backup, once it was read to its end. Raises UsageError, StoreNewer or StoreDamaged."""
+    first = last = None
+    lines = lines_of(file, progress=lambda done, total: tell(Progress(Stage.CHECK, done, total)))
+    async with aclosing(lines) as read:
+        async for line in read:
+            first, last = first or line, line
+    assert isinstance(first, Header)
+    assert isinstance(last, Closing)
+    return Backup(file, first, last)
+
+
+async def restore(
+    found: Backup, target: Store, blobs: Blobs, *, machine_dir: Path, tell: Tell = _tell_nothing
+) -> Moved:
+    """Put what the backup holds into the target, beside what is there.
+
+    The file is read twice: `verified` reads all of it before anything is written, so that a damaged backup
+    changes nothing, which is worth the seconds that it takes. Raises StoreError.
+    """
+    total = sum(found.closing.counts.get(kind, 0) for kind in RecordKind)
+    move = Move(target, blobs, machine_dir=machine_dir, total=total, tell=tell)
+    missing = dict.fromkeys(await blobs.missing(found.closing.missing))
+    return await move.run(chunks(items_of(found.file)), missing=missing, again=None)
+
+
+async def copy(
+    source: Store, target: Store, blobs: Blobs, *, machine_dir: Path, tell: Tell = _tell_nothing
+) -> Moved:
+    """Bring all that is in the source to the target, which keeps what it has.
+
+    Broken off, it goes on where it was. Contents stay where they are, on this machine; those that it lacks
+    are named. Raises UsageError where both are one database, StoreUnavailable while rows wait for a server.
+    """
+    await check_arrived(source)
+    ours, theirs = await asyncio.gather(source.status(), target.status())
+    if _identity(ours) == _identity(theirs):
+        raise UsageError(f"Both are {ours.place}. To copy, give two different stores.")
+    with closing(Checkpoint.between(machine_dir, _identity(ours), _identity(theirs))) as checkpoint:
+        if not sum(theirs.counts.values()):
+            checkpoint.forget()  # it was emptied, or is another database than it was
+        total = sum(ours.counts.values())
+        move = Move(target, blobs, machine_dir=machine_dir, total=total, tell=tell, checkpoint=checkpoint)
+        missing: dict[str, None] = {}
+        records = _looking_for_blobs(chunks(source.archive.dump()), blobs, missing)
+        moved = await move.run(records, missing=missing, again=source.archive.fetch)
+        checkpoint.forget()
+    return moved
+
+
+async def _looking_for_blobs(
+    records: AsyncGenerator[Chunk, None], blobs: Blobs, missing: dict[str, None]
+) -> AsyncGenerator[Chunk, None]:
+    """The same chunks; `missing` gets the hashes of contents that they refer to and that are not here."""
+    async with aclosing(records):
+        async for chunk in records:
+            wanted = dict.fromkeys(digest for record in chunk.records.values() for digest in blobs_of(record))
+            if wanted:
+                missing.update(dict.fromkeys(await blobs.missing(list(wanted))))
+            yield chunk
+
+
+def _identity(status: StoreStatus) -> str:
+    """What tells the database from others: its id, else its place."""
+    return status.details.get("id") or status.place

@@ -1,0 +1,210 @@
+"""Records on their way: cut into chunks that are sent as one, with the next read while one is written."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from ragforge.domain.errors import StoreDamaged
+from ragforge.store.archive_file import Closing, Header, read_backup
+from ragforge.store.archive_lines import Blob, Item, blobs_of, canonical, key_of, kind_of
+from ragforge.store.base import Blobs, Record, RecordKind
+
+T = TypeVar("T")
+
+CHUNK_ROWS_MAX = 1000
+CHUNK_BYTES_MAX = 4 * 1024 * 1024
+CHUNK_ROWS_USUAL = 512
+LINES_AT_ONCE = 200
+
+
+class Stage(StrEnum):
+    """What is going on, in a word for people."""
+
+    CHECK = "checking the file"
+    MOVE = "copying"
+    VERIFY = "reading back"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is: records, or bytes while a file is checked."""
+
+    stage: Stage
+    done: int
+    total: int
+
+
+Tell: TypeAlias = Callable[[Progress], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Records of one kind, with the contents that they refer to.
+
+    prints: the fingerprint of each record. digest: of them all; two chunks of one digest are the same.
+    """
+
+    kind: RecordKind
+    records: Mapping[str, Record]
+    """By their ids, in the order of the dump."""
+    prints: Mapping[str, bytes]
+    blobs: tuple[Blob, ...]
+
+    @property
+    def digest(self) -> str:
+        """What the chunk is known by."""
+        return hashlib.sha256(b"".join(self.prints.values())).hexdigest()
+
+
+async def chunks(items: AsyncGenerator[Item, None]) -> AsyncGenerator[Chunk, None]:
+    """The items in chunks, whose ends depend on what is in them.
+
+    So a record that came in between changes the chunk that it is in and leaves the others as they were, and
+    what was sent already is known again by the digests of its chunks.
+    """
+    draft = _Draft()
+    async with aclosing(items):
+        async for item in items:
+            if isinstance(item, Blob):
+                draft.contents.append(item)
+                continue
+            kind = RecordKind(kind_of(item))
+            if draft.records and kind is not draft.kind:
+                yield draft.take()
+            if draft.add(kind, item):
+                yield draft.take()
+    if draft.records:
+        yield draft.take()
+
+
+class _Draft:
+    """A chunk that grows. A content stands before the record that needs it, so it waits for that one."""
+
+    def __init__(self) -> None:
+        self.kind = RecordKind.PROJECT
+        self.contents: list[Blob] = []
+        self._start()
+
+    def _start(self) -> None:
+        self.records: dict[str, Record] = {}
+        self._prints: dict[str, bytes] = {}
+        self._blobs: list[Blob] = []
+        self._bytes = 0
+
+    def add(self, kind: RecordKind, record: Record) -> bool:
+        """Put the record in; whether the chunk ends with it."""
+        text, key = canonical(record), key_of(record)
+        digest = hashlib.sha256(text).digest()
+        self.kind = kind
+        self.records[key] = record
+        self._prints[key] = digest
+        self._blobs += self.contents
+        self._bytes += len(text) + sum(len(blob.data) for blob in self.contents)
+        self.contents = []
+        by_content = int.from_bytes(digest[:8], "big") % CHUNK_ROWS_USUAL == 0
+        return by_content or len(self.records) >= CHUNK_ROWS_MAX or self._bytes >= CHUNK_BYTES_MAX
+
+    def take(self) -> Chunk:
+        """The chunk, and begin another one."""
+        chunk = Chunk(self.kind, self.records, self._prints, tuple(self._blobs))
+        self._start()
+        return chunk
+
+
+async def ahead(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """The same items; while one is worked on the next is made."""
+
+    async def following() -> T | None:
+        return await anext(items, None)
+
+    coming = asyncio.create_task(following())
+    try:
+        while (item := await coming) is not None:
+            coming = asyncio.create_task(following())
+            yield item
+    finally:
+        coming.cancel()
+        with suppress(asyncio.CancelledError, Exception):  # its error, if any, was raised above
+            await coming
+        await items.aclose()
+
+
+async def batches(items: AsyncGenerator[Item, None]) -> AsyncGenerator[list[Item], None]:
+    """The items, some at once, as a thread likes them."""
+    batch: list[Item] = []
+    contents = 0
+    async with aclosing(items):
+        async for item in items:
+            batch.append(item)
+            contents += len(item.data) if isinstance(item, Blob) else 0
+            if len(batch) >= LINES_AT_ONCE or contents >= CHUNK_BYTES_MAX:
+                yield batch
+                batch, contents = [], 0
+    if batch:
+        yield batch
+
+
+async def with_blobs(
+    records: AsyncGenerator[Record, None], blobs: Blobs, missing: dict[str, None]
+) -> AsyncGenerator[Item, None]:
+    """The records, before each the contents that it refers to and that have not been given yet.
+
+    missing: gets the hashes of those that are not there or were altered.
+    """
+    given: set[str] = set()
+    async with aclosing(records):
+        async for record in records:
+            wanted = [digest for digest in dict.fromkeys(blobs_of(record)) if digest not in given]
+            given.update(wanted)
+            absent = await blobs.missing(wanted) if wanted else []
+            for digest in wanted:
+                data = None if digest in absent else await _content(blobs, digest)
+                if data is None:
+                    missing[digest] = None
+                else:
+                    yield Blob(digest, data)
+            yield record
+
+
+async def _content(blobs: Blobs, digest: str) -> bytes | None:
+    try:
+        return await blobs.get(digest)
+    except StoreDamaged:
+        return None
+
+
+async def lines_of(
+    file: Path, *, progress: Callable[[int, int], object] = lambda _, __: None
+) -> AsyncGenerator[Header | Item | Closing, None]:
+    """The lines of a backup file, read by a thread. Raises as `read_backup`."""
+    lines = read_backup(file, progress=progress)
+    try:
+        while batch := await in_thread(lambda: list(islice(lines, LINES_AT_ONCE))):
+            for line in batch:
+                yield line
+    finally:
+        lines.close()
+
+
+async def items_of(file: Path) -> AsyncGenerator[Item, None]:
+    """The records and contents of a backup file. Raises as `read_backup`."""
+    async with aclosing(lines_of(file)) as lines:
+        async for line in lines:
+            if not isinstance(line, Header | Closing):
+                yield line
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """What the call returns. It is let finish when we are cancelled: what it works on is closed after it."""
+    running = asyncio.ensure_future(asyncio.to_thread(call))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait({running})
+        raise
