@@ -115,8 +115,8 @@ def _refusal(code: Code, message: str, address: Address, *, doing: str) -> Store
     match category, title:
         case _, "CredentialsExpired":
             return LoginRefused(
-                f"{at} wants the password of {address.user!r} changed first. In its browser or cypher-shell, in "
-                "the database `system`, run: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'. "
+                f"{at} wants the password of {address.user!r} changed first. In its browser or cypher-shell, "
+                "in the database `system`, run: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'. "
                 "Then connect with the new one.",
                 expired=True,
             )
@@ -173,8 +173,8 @@ def _refusal(code: Code, message: str, address: Address, *, doing: str) -> Store
             )
         case _:
             return StatementRefused(
-                f"{at} refused a statement ({code}: {said}). It is a value that Neo4j cannot hold, or a mistake "
-                "of ragforge's: please report it."
+                f"{at} refused a statement ({code}: {said}). It is a value that Neo4j cannot hold, or a "
+                "mistake of ragforge's: please report it."
             )
 
 

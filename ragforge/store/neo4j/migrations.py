@@ -1,0 +1,346 @@
+"""Building the schema and bringing it up to date, in numbered steps. A released step never changes.
+
+Each step that was taken stands in the graph as a RagforgeMigration node with its checksum; the node of
+version 0 is the lock against a second process. Schema and data are changed in transactions of their own,
+every statement can be repeated, and a step is recorded after its last: whoever is killed in between has
+only to be followed by another, once the lock has expired.
+"""
+
+import asyncio
+import hashlib
+import os
+import socket
+import time
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from ragforge.domain.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreForeign,
+    StoreNewer,
+    StoreOlder,
+    StoreUnavailable,
+)
+from ragforge.domain.ids import new_id
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.errors import StatementRefused
+from ragforge.store.neo4j.rows import Label
+from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, LASTING, await_online, vector_indexes
+
+LEASE_S = 20
+"""So long after its holder's last word, the lock is free."""
+BEAT_S = 5.0
+LOCK_WAIT_S = 40.0
+LOCK_POLL_S = 0.25
+STATEMENT_DEADLINE_S = 600.0
+"""A constraint over many nodes looks at them all first."""
+INDEXES_WAIT_S = 300.0
+INDEXES_SLICE_S = 2.0
+NAMED_MAX = 5
+"""Labels of other people that are named in an error."""
+
+FIRST = """
+CREATE CONSTRAINT project_id IF NOT EXISTS FOR (n:Project) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT session_id IF NOT EXISTS FOR (n:ConversationSession) REQUIRE n.sessionId IS UNIQUE;
+CREATE CONSTRAINT turn_id IF NOT EXISTS FOR (n:ConversationTurn) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT step_id IF NOT EXISTS FOR (n:ConversationStep) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT call_id IF NOT EXISTS FOR (n:ToolCall) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT summary_id IF NOT EXISTS FOR (n:ConversationSummary) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT database_id IF NOT EXISTS FOR (n:RagforgeDatabase) REQUIRE n.id IS UNIQUE;
+CREATE INDEX session_project IF NOT EXISTS FOR (n:ConversationSession) ON (n.projectId);
+CREATE INDEX session_activity IF NOT EXISTS FOR (n:ConversationSession) ON (n.lastActivity);
+CREATE INDEX turn_session IF NOT EXISTS FOR (n:ConversationTurn) ON (n.sessionId);
+CREATE INDEX turn_project IF NOT EXISTS FOR (n:ConversationTurn) ON (n.projectId);
+CREATE INDEX step_turn IF NOT EXISTS FOR (n:ConversationStep) ON (n.turnId);
+CREATE INDEX call_turn IF NOT EXISTS FOR (n:ToolCall) ON (n.turnId);
+CREATE INDEX summary_session IF NOT EXISTS FOR (n:ConversationSummary) ON (n.sessionId);
+CREATE INDEX summary_project IF NOT EXISTS FOR (n:ConversationSummary) ON (n.projectId);
+CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS
+FOR (n:ConversationTurn|ToolCall|ConversationSummary)
+ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate, n.searchScope]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
+CREATE VECTOR INDEX turn_embedding IF NOT EXISTS FOR (n:ConversationTurn) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
+CREATE VECTOR INDEX summary_embedding IF NOT EXISTS FOR (n:ConversationSummary) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
+"""
+
+LOCKABLE = (
+    "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:RagforgeMigration) REQUIRE n.version IS UNIQUE"
+)
+"""Before everything else: two processes that merge one node make one only where this holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. schema, data: statements with a semicolon behind each; data can be repeated."""
+
+    name: str
+    schema: str = ""
+    data: str = ""
+
+    @property
+    def checksum(self) -> str:
+        """Of what the step does, in hex."""
+        return hashlib.sha256(f"{self.schema}\0{self.data}".encode()).hexdigest()
+
+    @property
+    def statements(self) -> list[str]:
+        """One by one: a transaction holds schema or data, never both."""
+        return [
+            text.strip() for part in (self.schema, self.data) for text in part.split(";\n") if text.strip()
+        ]
+
+
+STEPS: tuple[Step, ...] = (Step("first", FIRST),)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseInfo:
+    """What the database says of itself. schema: the last step that was taken."""
+
+    id: str
+    schema: int
+    embedder: str = ""
+    dimensions: int = DEFAULT_DIMENSIONS
+
+
+async def database_info(graph: Graph) -> DatabaseInfo | None:
+    """What the database says of itself, or None where it is not ours (yet). Writes nothing."""
+    rows = await graph.read(f"MATCH (d:{Label.DATABASE}) RETURN properties(d) AS d ORDER BY d.id LIMIT 1")
+    if not rows:
+        return None
+    found = rows[0]["d"]
+    return DatabaseInfo(
+        id=found["id"],
+        schema=found.get("schema", 0),
+        embedder=found.get("embedder", ""),
+        dimensions=found.get("dimensions", DEFAULT_DIMENSIONS),
+    )
+
+
+async def prepare(graph: Graph, *, adopt: bool, steps: tuple[Step, ...] = STEPS) -> DatabaseInfo:
+    """The database, built if it is empty. adopt: also where it holds what is not ours.
+
+    Raises StoreOlder, StoreNewer, StoreForeign, and StoreDamaged for a step that is not one of ours.
+    """
+    info = await database_info(graph)
+    if info is None:
+        if not adopt and (foreign := await foreign_labels(graph)):
+            raise _foreign(graph, foreign)
+        await _take_steps(graph, steps, tell=lambda _: None)
+        info = await database_info(graph)
+        if info is None:
+            raise StoreDamaged(
+                f"The database at {graph.address.shown} lost its RagforgeDatabase node. Try again."
+            )
+    _check_version(graph, info, steps)
+    await _check_checksums(graph, steps)
+    if info.schema < len(steps):
+        raise StoreOlder(
+            f"The database at {graph.address.shown} has schema {info.schema}, this ragforge needs "
+            f"{len(steps)}. Others may be using it: update ragforge on every machine, then run once: "
+            "ragforge db migrate."
+        )
+    return info
+
+
+async def migrate(graph: Graph, tell: Callable[[str], None], *, steps: tuple[Step, ...] = STEPS) -> int:
+    """Take the steps that are missing, and tell of each; the schema's version then.
+
+    Raises StoreUnavailable where there is no database of ours, and else as `prepare`.
+    """
+    info = await database_info(graph)
+    if info is None:
+        raise StoreUnavailable(
+            f"There is nothing to migrate at {graph.address.shown}: ragforge has not been used with it. "
+            "Run ragforge db connect."
+        )
+    _check_version(graph, info, steps)
+    await _take_steps(graph, steps, tell=tell)
+    return len(steps)
+
+
+async def foreign_labels(graph: Graph) -> list[str]:
+    """Labels of nodes where no database of ours is, most frequent first; "" for nodes without any."""
+    rows = await graph.read(
+        "CALL db.labels() YIELD label WITH label WHERE label <> $own "
+        "CALL (label) { MATCH (n:$(label)) RETURN count(n) AS nodes } "
+        "WITH label, nodes WHERE nodes > 0 RETURN label ORDER BY nodes DESC, label",
+        own=str(Label.MIGRATION),
+    )
+    if rows:
+        return [row["label"] for row in rows]
+    own = await graph.read(f"MATCH (n:{Label.MIGRATION}) RETURN count(n) AS nodes")
+    every = await graph.read("MATCH (n) RETURN count(n) AS nodes")
+    return [""] if every[0]["nodes"] > own[0]["nodes"] else []
+
+
+async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[str], None]) -> None:
+    await graph.run(LOCKABLE, deadline_s=STATEMENT_DEADLINE_S)
+    async with _locked(graph) as holder:
+        # What another process did while this one waited.
+        await _check_checksums(graph, steps)
+        done = {row["version"] for row in await _recorded(graph)}
+        for version, step in enumerate(steps, start=1):
+            if version in done:
+                continue
+            tell(f"Step {version} of {len(steps)}: {step.name}.")
+            for statement in step.statements:
+                await _statement(graph, statement)
+            await _record(graph, version, step, holder=holder)
+        await _await_indexes(graph, tell)
+
+
+async def _statement(graph: Graph, statement: str) -> None:
+    try:
+        await graph.run(statement, deadline_s=STATEMENT_DEADLINE_S)
+    except StatementRefused as error:
+        raise StoreUnavailable(
+            f"Cannot build the schema at {graph.address.shown}: {error} Something stands in the way of: "
+            f"{' '.join(statement.split())[:120]}. Remove it, or choose another database."
+        ) from error
+
+
+async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> None:
+    """Write down that the step was taken, if the lock is still ours; the first makes the database ours."""
+    rows = await graph.write(
+        f"""
+        MATCH (lock:{Label.MIGRATION} {{version: 0}})
+        SET lock.seen = datetime.realtime()
+        WITH lock WHERE lock.holder = $holder
+        MERGE (m:{Label.MIGRATION} {{version: $version}})
+        ON CREATE SET m.name = $name, m.checksum = $checksum, m.appliedAt = datetime.realtime()
+        WITH lock
+        CALL () {{ OPTIONAL MATCH (d:{Label.DATABASE}) RETURN count(d) AS databases }}
+        FOREACH (_ IN CASE databases WHEN 0 THEN [1] ELSE [] END |
+          CREATE (:{Label.DATABASE} {{id: $id, schema: 0, dimensions: $dimensions}}))
+        WITH lock
+        MATCH (d:{Label.DATABASE}) WHERE d.schema <= $version
+        SET d.schema = $version
+        RETURN d.id AS id
+        """,
+        deadline_s=STATEMENT_DEADLINE_S,
+        holder=holder,
+        version=version,
+        name=step.name,
+        checksum=step.checksum,
+        id=new_id(),
+        dimensions=DEFAULT_DIMENSIONS,
+    )
+    if not rows:
+        raise StoreUnavailable(
+            f"Another process took over the migration of {graph.address.shown}, because this one was silent "
+            f"for {LEASE_S} s. Try again when it is done."
+        )
+
+
+async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
+    """Wait until the indexes are filled; some time later they will be, so that is no error."""
+    names = [one.name for one in (*LASTING, *vector_indexes(DEFAULT_DIMENSIONS, filters=False))]
+    until = time.monotonic() + INDEXES_WAIT_S
+    while not await await_online(graph, names, wait_s=INDEXES_SLICE_S):
+        if time.monotonic() > until:
+            tell("The indexes are still being filled; searches find more as they go on.")
+            return
+        tell("Waiting for the indexes.")
+
+
+@asynccontextmanager
+async def _locked(graph: Graph) -> AsyncGenerator[str, None]:
+    """The lock against other processes, held while the body runs; its value names us."""
+    holder = f"{socket.gethostname()} {os.getpid()} {new_id()}"
+    until = time.monotonic() + LOCK_WAIT_S
+    while other := await _take_lock(graph, holder):
+        if time.monotonic() > until:
+            raise StoreUnavailable(
+                f"The database at {graph.address.shown} is being prepared by another process, on "
+                f"{other.rpartition(' ')[0]}. Wait until it is done and try again."
+            )
+        await asyncio.sleep(LOCK_POLL_S)
+    beat = asyncio.create_task(_keep_lock(graph, holder))
+    try:
+        yield holder
+    finally:
+        beat.cancel()
+        with suppress(asyncio.CancelledError):
+            await beat
+        # Otherwise it expires.
+        with suppress(StoreError):
+            await graph.write(
+                f"MATCH (lock:{Label.MIGRATION} {{version: 0, holder: $holder}}) "
+                "REMOVE lock.holder, lock.until",
+                holder=holder,
+            )
+
+
+async def _take_lock(graph: Graph, holder: str) -> str:
+    """Who holds the lock instead of us; empty when it is ours."""
+    rows = await graph.write(
+        f"""
+        MERGE (lock:{Label.MIGRATION} {{version: 0}})
+        ON CREATE SET lock.name = 'lock'
+        SET lock.seen = datetime.realtime()
+        WITH lock, lock.holder = $holder OR coalesce(lock.until < datetime.realtime(), true) AS free
+        SET lock.holder = CASE WHEN free THEN $holder ELSE lock.holder END,
+          lock.until = CASE WHEN free
+            THEN datetime.realtime() + duration({{seconds: $lease}}) ELSE lock.until END
+        RETURN CASE WHEN free THEN '' ELSE lock.holder END AS other
+        """,
+        deadline_s=BEAT_S,
+        holder=holder,
+        lease=LEASE_S,
+    )
+    return rows[0]["other"]
+
+
+async def _keep_lock(graph: Graph, holder: str) -> None:
+    while True:
+        await asyncio.sleep(BEAT_S)
+        # A beat may be lost; whether the lock was, is asked again with each step that is recorded.
+        with suppress(StoreError):
+            await _take_lock(graph, holder)
+
+
+async def _recorded(graph: Graph) -> list[dict[str, object]]:
+    return await graph.read(
+        f"MATCH (m:{Label.MIGRATION}) WHERE m.version > 0 "
+        "RETURN m.version AS version, m.checksum AS checksum, m.name AS name ORDER BY version"
+    )
+
+
+async def _check_checksums(graph: Graph, steps: tuple[Step, ...]) -> None:
+    for row in await _recorded(graph):
+        version = row["version"]
+        if not isinstance(version, int) or version > len(steps):
+            raise _newer(graph, str(version))
+        if row["checksum"] != steps[version - 1].checksum:
+            raise StoreDamaged(
+                f"Step {version} of the schema at {graph.address.shown} is not the one that this ragforge "
+                "knows: an unreleased version made it. Back it up with that version, and restore the "
+                "backup into an empty database."
+            )
+
+
+def _check_version(graph: Graph, info: DatabaseInfo, steps: tuple[Step, ...]) -> None:
+    if info.schema > len(steps):
+        raise _newer(graph, str(info.schema))
+
+
+def _newer(graph: Graph, schema: str) -> StoreNewer:
+    return StoreNewer(
+        f"The database at {graph.address.shown} was written by a newer ragforge (schema {schema}). Update "
+        "this one, or choose another database."
+    )
+
+
+def _foreign(graph: Graph, labels: Collection[str]) -> StoreForeign:
+    named = [label or "nodes without a label" for label in labels][:NAMED_MAX]
+    more = f" and {len(labels) - NAMED_MAX} more" if len(labels) > NAMED_MAX else ""
+    return StoreForeign(
+        f"The database at {graph.address.shown} holds other things: {', '.join(named)}{more}. Nothing was "
+        "written. Choose a database of its own for ragforge, or say yes to sharing this one: ragforge db "
+        "connect."
+    )

@@ -1,0 +1,277 @@
+"""The constraints and indexes that there should be, those that there are, and those for an embedder.
+
+`schema.cypher` at the top of the repository says the same in plain Cypher.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.vectors import DIMENSIONS_MAX
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.rows import Label
+
+DEFAULT_DIMENSIONS = 256
+WORDS_INDEX = "conversation_words"
+TURN_VECTORS = "turn_embedding"
+SUMMARY_VECTORS = "summary_embedding"
+
+FILTERS = ("projectId", "sessionId", "embeddingModel")
+"""What a search by meaning is limited to inside the index, on servers that can."""
+FILTERS_SINCE = (2026, 1)
+
+POLL_S = 0.1
+STALE_SLICE = 20_000
+STALE_BATCH = 500
+ATTEMPTS_MAX = 3
+
+
+class Kind(StrEnum):
+    """The kinds of constraints and indexes, as SHOW INDEXES and SHOW CONSTRAINTS call them."""
+
+    UNIQUE = "UNIQUENESS"
+    RANGE = "RANGE"
+    WORDS = "FULLTEXT"
+    VECTORS = "VECTOR"
+    OTHER = "OTHER"
+    """Kinds that are not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One constraint or index. dimensions: of vectors, else 0."""
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    properties: tuple[str, ...]
+    dimensions: int = 0
+
+    @property
+    def create(self) -> str:
+        """The statement that makes it, where there is none of the name."""
+        nodes = f"(n:{'|'.join(self.labels)})"
+        each = ", ".join(f"n.{name}" for name in self.properties)
+        match self.kind:
+            case Kind.UNIQUE:
+                return f"CREATE CONSTRAINT {self.name} IF NOT EXISTS FOR {nodes} REQUIRE {each} IS UNIQUE"
+            case Kind.RANGE:
+                return f"CREATE INDEX {self.name} IF NOT EXISTS FOR {nodes} ON ({each})"
+            case Kind.WORDS:
+                options = "{indexConfig: {`fulltext.analyzer`: 'whitespace'}}"
+                return (
+                    f"CREATE FULLTEXT INDEX {self.name} IF NOT EXISTS FOR {nodes} ON EACH [{each}] "
+                    f"OPTIONS {options}"
+                )
+            case Kind.VECTORS:
+                return self._create_vectors(nodes)
+            case Kind.OTHER:
+                raise ValueError(f"{self.name} is not ours to make")
+
+    @property
+    def drop(self) -> str:
+        """The statement that removes it, where there is one."""
+        return f"DROP {'CONSTRAINT' if self.kind is Kind.UNIQUE else 'INDEX'} {self.name} IF EXISTS"
+
+    def _create_vectors(self, nodes: str) -> str:
+        vector, *filters = (f"n.{name}" for name in self.properties)
+        config = f"{{`vector.dimensions`: {self.dimensions}, `vector.similarity_function`: 'cosine'}}"
+        # The older language has no filters, and the older server does not know the newer language.
+        language, on = (
+            ("CYPHER 25 ", f"{vector} WITH [{', '.join(filters)}]") if filters else ("", f"({vector})")
+        )
+        return (
+            f"{language}CREATE VECTOR INDEX {self.name} IF NOT EXISTS FOR {nodes} ON {on} "
+            f"OPTIONS {{indexConfig: {config}}}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A constraint or index that there is. Constraints count as their index, which has their name."""
+
+    definition: Definition
+    state: str
+    """ONLINE, POPULATING or FAILED."""
+    percent: float
+    failure: str = ""
+    options_fit: bool = True
+    """Whether words are cut at spaces, and vectors compared by their cosine."""
+
+    @property
+    def words(self) -> str:
+        """The state for people: "online", "populating 40 %"."""
+        match self.state:
+            case "POPULATING":
+                return f"populating {self.percent:.0f} %"
+            case "FAILED":
+                return f"failed: {' '.join(self.failure.split())[:200]}"
+            case _:
+                return self.state.lower()
+
+
+def _unique(name: str, label: Label, key: str = "id") -> Definition:
+    return Definition(name, Kind.UNIQUE, (str(label),), (key,))
+
+
+def _range(name: str, label: Label, key: str) -> Definition:
+    return Definition(name, Kind.RANGE, (str(label),), (key,))
+
+
+LASTING: tuple[Definition, ...] = (
+    _unique("project_id", Label.PROJECT),
+    _unique("session_id", Label.SESSION, "sessionId"),
+    _unique("turn_id", Label.TURN),
+    _unique("step_id", Label.STEP),
+    _unique("call_id", Label.CALL),
+    _unique("summary_id", Label.SUMMARY),
+    _unique("database_id", Label.DATABASE),
+    _unique("migration_version", Label.MIGRATION, "version"),
+    _range("session_project", Label.SESSION, "projectId"),
+    _range("session_activity", Label.SESSION, "lastActivity"),
+    _range("turn_session", Label.TURN, "sessionId"),
+    _range("turn_project", Label.TURN, "projectId"),
+    _range("step_turn", Label.STEP, "turnId"),
+    _range("call_turn", Label.CALL, "turnId"),
+    _range("summary_session", Label.SUMMARY, "sessionId"),
+    _range("summary_project", Label.SUMMARY, "projectId"),
+    Definition(
+        WORDS_INDEX,
+        Kind.WORDS,
+        (str(Label.SUMMARY), str(Label.TURN), str(Label.CALL)),
+        ("searchUser", "searchReply", "searchNear", "searchTools", "searchDate", "searchScope"),
+    ),
+)
+"""What does not depend on the embedder."""
+
+
+def vector_indexes(dimensions: int, *, filters: bool) -> tuple[Definition, ...]:
+    """The indexes for vectors of this length; filters: with what a search is limited to."""
+    properties = ("embedding", *(FILTERS if filters else ()))
+    owners = ((TURN_VECTORS, Label.TURN), (SUMMARY_VECTORS, Label.SUMMARY))
+    return tuple(
+        Definition(name, Kind.VECTORS, (str(label),), properties, dimensions) for name, label in owners
+    )
+
+
+def filters_inside(version: Sequence[int]) -> bool:
+    """Whether a server of this version searches vectors with a filter inside the index."""
+    return tuple(version) >= FILTERS_SINCE
+
+
+async def standing(graph: Graph) -> dict[str, Standing]:
+    """The constraints and indexes that there are, other people's too, by name."""
+    rows = await graph.read(
+        "SHOW INDEXES YIELD name, type, labelsOrTypes, properties, options, state, populationPercent, "
+        "failureMessage, owningConstraint WHERE type <> 'LOOKUP'"
+    )
+    return {row["name"]: _standing(row) for row in rows}
+
+
+async def await_online(graph: Graph, names: Iterable[str], *, wait_s: float) -> bool:
+    """Wait until these are filled, for at most this long; whether they are.
+
+    Raises StoreUnavailable when one failed.
+    """
+    wanted = set(names)
+    until = time.monotonic() + wait_s
+    while True:
+        found = await standing(graph)
+        if failed := [one for name, one in found.items() if name in wanted and one.state == "FAILED"]:
+            raise StoreUnavailable(
+                f"An index of Neo4j at {graph.address.shown} could not be filled: "
+                f"{failed[0].definition.name} {failed[0].words}. Look into the server's debug.log, "
+                "then run ragforge db check --repair."
+            )
+        if all(name in found and found[name].state == "ONLINE" for name in wanted):
+            return True
+        if time.monotonic() >= until:
+            return False
+        await asyncio.sleep(POLL_S)
+
+
+async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: float = 2.0) -> bool:
+    """Make the vector indexes fit this embedder; whether they are filled already.
+
+    Vectors of the same model and another length lose their place, so that they are embedded again; what
+    another model made stays and is not found. Raises UsageError for dimensions outside 1..4096.
+    """
+    if not 1 <= dimensions <= DIMENSIONS_MAX:
+        raise UsageError(f"An embedder makes vectors of 1 to {DIMENSIONS_MAX} numbers, not of {dimensions}.")
+    wanted = vector_indexes(dimensions, filters=filters_inside(graph.version))
+    for _ in range(ATTEMPTS_MAX):
+        found = await standing(graph)
+        wrong = [one for one in wanted if not fits(one, found.get(one.name))]
+        if not wrong:
+            break
+        # First: who is interrupted here finds the indexes wrong again, and goes on.
+        await forget_vectors(graph, model=model, other_than=dimensions)
+        for one in wrong:
+            # Another process may do the same: whoever is second finds it done.
+            await graph.run(one.drop)
+            await graph.run(one.create)
+    await graph.write(
+        f"MATCH (d:{Label.DATABASE}) SET d.embedder = $model, d.dimensions = $dimensions",
+        model=model,
+        dimensions=dimensions,
+    )
+    return await await_online(graph, [one.name for one in wanted], wait_s=wait_s)
+
+
+async def forget_vectors(graph: Graph, *, model: str, other_than: int) -> int:
+    """Take away the model's vectors that are not of this length, to be embedded again; how many."""
+    taken = 0
+    for label in (Label.TURN, Label.SUMMARY):
+        while True:
+            (row,) = await graph.run(
+                f"MATCH (n:{label}) WHERE n.embeddingModel = $model AND n.embedding IS NOT NULL "
+                f"AND size(n.embedding) <> $dimensions WITH n LIMIT {STALE_SLICE} "
+                "CALL (n) { REMOVE n.embedding, n.embeddingModel, n.embeddingHash "
+                f"SET n.embeddingStale = true }} IN TRANSACTIONS OF {STALE_BATCH} ROWS "
+                "RETURN count(*) AS taken",
+                model=model,
+                dimensions=other_than,
+            )
+            taken += row["taken"]
+            if row["taken"] < STALE_SLICE:
+                break
+    return taken
+
+
+def fits(wanted: Definition, found: Standing | None) -> bool:
+    """Whether what stands under the name is what is wanted, whatever state it is in."""
+    return found is not None and found.definition == wanted and found.options_fit
+
+
+def _standing(row: Mapping[str, Any]) -> Standing:
+    config: Mapping[str, Any] = row["options"].get("indexConfig", {})
+    similarity = str(config.get("vector.similarity_function", "COSINE"))
+    definition = Definition(
+        name=row["name"],
+        kind=_kind(row),
+        # Two kinds of nodes may come in any order; the properties' order has a meaning.
+        labels=tuple(sorted(row["labelsOrTypes"] or ())),
+        properties=tuple(row["properties"] or ()),
+        dimensions=int(config.get("vector.dimensions", 0)),
+    )
+    return Standing(
+        definition,
+        state=row["state"],
+        percent=float(row["populationPercent"]),
+        failure=row["failureMessage"] or "",
+        options_fit=(
+            similarity.upper() == "COSINE"
+            and config.get("fulltext.analyzer", "whitespace") == "whitespace"
+            and not config.get("fulltext.eventually_consistent", False)
+        ),
+    )
+
+
+def _kind(row: Mapping[str, Any]) -> Kind:
+    if row["owningConstraint"]:
+        return Kind.UNIQUE
+    return Kind(row["type"]) if row["type"] in set(Kind) else Kind.OTHER

@@ -1,0 +1,67 @@
+// The whole schema of ragforge's graph, for Neo4j 5.26 and 2026.x, Community included.
+//
+// `ragforge --store bolt://...` builds it by itself; this file is for reading, and for whoever prepares a
+// database by hand: paste it into Neo4j Browser. Running it twice changes nothing.
+//
+// (:Project)-[:HAS_SESSION]->(:ConversationSession)-[:HAS_TURN]->(:ConversationTurn)
+// (:ConversationTurn)-[:NEXT]->(:ConversationTurn)            turns are a tree: a turn may have several
+// (:ConversationTurn)-[:HAS_TOOL_CALL]->(:ToolCall)-[:PART_OF]->(:ConversationTurn)
+// (:ConversationStep)-[:PART_OF]->(:ConversationTurn)         what the model said between two tool calls
+// (:ConversationSession)-[:HAS_SUMMARY]->(:ConversationSummary)
+// (:ConversationSummary)-[:SUMMARIZES]->(:ConversationTurn)     level 1
+// (:ConversationSummary)-[:SUMMARIZES]->(:ConversationSummary)  level 2 and up
+
+// Ids. Everything is written by MERGE on them, so that writing it again changes nothing.
+CREATE CONSTRAINT project_id IF NOT EXISTS
+FOR (n:Project) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT session_id IF NOT EXISTS
+FOR (n:ConversationSession) REQUIRE n.sessionId IS UNIQUE;
+CREATE CONSTRAINT turn_id IF NOT EXISTS
+FOR (n:ConversationTurn) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT step_id IF NOT EXISTS
+FOR (n:ConversationStep) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT call_id IF NOT EXISTS
+FOR (n:ToolCall) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT summary_id IF NOT EXISTS
+FOR (n:ConversationSummary) REQUIRE n.id IS UNIQUE;
+
+// The database itself: one node with its id, the version of this schema, and the embedder in use; one node
+// a step of the schema that was taken, and one of version 0 that locks against a second process.
+CREATE CONSTRAINT database_id IF NOT EXISTS
+FOR (n:RagforgeDatabase) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT migration_version IF NOT EXISTS
+FOR (n:RagforgeMigration) REQUIRE n.version IS UNIQUE;
+
+// What belongs to what, by property: each costs a little with every write, so there are no others.
+CREATE INDEX session_project IF NOT EXISTS
+FOR (n:ConversationSession) ON (n.projectId);
+CREATE INDEX session_activity IF NOT EXISTS
+FOR (n:ConversationSession) ON (n.lastActivity);
+CREATE INDEX turn_session IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.sessionId);
+CREATE INDEX turn_project IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.projectId);
+CREATE INDEX step_turn IF NOT EXISTS
+FOR (n:ConversationStep) ON (n.turnId);
+CREATE INDEX call_turn IF NOT EXISTS
+FOR (n:ToolCall) ON (n.turnId);
+CREATE INDEX summary_session IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.sessionId);
+CREATE INDEX summary_project IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.projectId);
+
+// Search by words. The properties hold stems with spaces between them, made by ragforge in the same way for
+// every store; `searchScope` holds what a search is limited to.
+CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS
+FOR (n:ConversationTurn|ToolCall|ConversationSummary)
+ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate, n.searchScope]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
+
+// Search by meaning. 256 is what the offline embedder makes; ragforge rebuilds both for another embedder,
+// and on a server that can filter inside the index (2026.x) with the properties it filters by.
+CREATE VECTOR INDEX turn_embedding IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
+CREATE VECTOR INDEX summary_embedding IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
