@@ -21,6 +21,7 @@ from ragforge.store.json_text import message_to_json, to_json, user_to_json
 from ragforge.store.sqlite.connection import Connection, connect
 from ragforge.store.sqlite.index import index_call, index_turn
 from ragforge.store.sqlite.migrations import STORE
+from ragforge.store.sqlite.owed import owe_turn
 from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.rows import new_key, to_ms
 
@@ -197,6 +198,7 @@ def _add_turn(
         )
         index_call(connection, call_key)
     _add_step(connection, key, calls, ModelMessage("gemini", "a", answer))
+    owe_turn(connection, key)
     return key
 
 

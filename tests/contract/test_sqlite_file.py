@@ -166,7 +166,8 @@ async def test_damaged_pages_are_reported_not_raised_raw(tmp_path: Path) -> None
     turns = await conversation(store, session, 40)
     await store.close()
     content = bytearray(path.read_bytes())
-    content[4096 * 3 :] = os.urandom(len(content) - 4096 * 3)
+    # The first 24 pages describe the tables: without those the store could not even be opened.
+    content[4096 * 24 :] = os.urandom(len(content) - 4096 * 24)
     path.write_bytes(content)
     store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     try:

@@ -5,16 +5,22 @@ from pathlib import Path
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import hide_url_passwords
+from ragforge.store.base import Link, StoreStatus
+from ragforge.store.sqlite.archive import SqliteArchive
 from ragforge.store.sqlite.calls import SqliteToolCalls
 from ragforge.store.sqlite.check import findings
 from ragforge.store.sqlite.connection import Database
 from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.projects import SqliteProjects
+from ragforge.store.sqlite.repair import repaired
 from ragforge.store.sqlite.search import SqliteSearch
 from ragforge.store.sqlite.sessions import SqliteSessions
+from ragforge.store.sqlite.status import status_of
+from ragforge.store.sqlite.summaries import SqliteSummaries
 from ragforge.store.sqlite.turns import SqliteTurns
 from ragforge.store.sqlite.usage import SqliteUsageLog
+from ragforge.store.sqlite.vectors import SqliteVectors
 
 
 class SqliteStore:
@@ -29,13 +35,34 @@ class SqliteStore:
         self.turns = SqliteTurns(self._database)
         self.calls = SqliteToolCalls(self._database)
         self.usage = SqliteUsageLog(self._database)
-        self.search = SqliteSearch(self._database)
+        self.summaries = SqliteSummaries(self._database)
+        self.vectors = SqliteVectors(self._database)
+        self.search = SqliteSearch(self._database, self.vectors)
+        self.archive = SqliteArchive(self._database)
 
-    async def check(self) -> list[str]:
-        """What is wrong with the database, in sentences; empty when it is sound."""
+    @property
+    def link(self) -> Link:
+        """Nothing waits, for there is no server."""
+        return Link()
+
+    async def drain(self, *, timeout_s: float) -> Link:
+        """Nothing is left: every write is on the disk when it returns."""
+        del timeout_s
+        return Link()
+
+    async def status(self) -> StoreStatus:
+        """What there is to know of the database."""
+        return await self._database.read(lambda connection: status_of(connection, self._database.path))
+
+    async def check(self, *, repair: bool = False) -> list[str]:
+        """What is wrong with the database, in sentences; empty when it is sound.
+
+        With `repair`, what was done about it, then what is still wrong. Turns and calls are never touched.
+        """
+        done = await self._database.write(repaired) if repair else []
         # FTS5's integrity check trusts what its connection has cached, and calls what another connection
         # has merged since then damaged.
-        return await self._database.read_afresh(findings)
+        return [*done, *await self._database.read_afresh(findings)]
 
     async def close(self) -> None:
         """Release everything. Claims end with it."""

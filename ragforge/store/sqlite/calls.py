@@ -37,13 +37,17 @@ class SqliteToolCalls:
                 "ORDER BY wanted.key, step, position, tool_call.key",
                 (json.dumps(list(turn_ids)),),
             )
-            return [_call(row) for row in rows]
+            return [call_of(row) for row in rows]
 
         return await self._database.read(read)
 
 
 def _add(connection: Connection, call: ToolCall, step: Step) -> None:
-    turn = insert_step(connection, step)
+    insert_call(connection, call, insert_step(connection, step))
+
+
+def insert_call(connection: Connection, call: ToolCall, turn: int) -> bool:
+    """Keep the call in the turn of that key, and make it found; whether it was not stored yet."""
     key = new_key(connection)
     connection.execute(
         f"INSERT INTO tool_call (key, turn, {COLUMNS}) "
@@ -68,11 +72,14 @@ def _add(connection: Connection, call: ToolCall, step: Step) -> None:
             storable(call.provider_id),
         ),
     )
-    if connection.changes():
-        index_call(connection, key)
+    if not connection.changes():
+        return False
+    index_call(connection, key)
+    return True
 
 
-def _call(row: Row) -> ToolCall:
+def call_of(row: Row) -> ToolCall:
+    """The tool call of a row that begins with its turn's id."""
     (
         turn, identifier, step, position, name, args, status, result, started_at, duration_ms,
         result_chars, result_blob, diff, images, provider_id,

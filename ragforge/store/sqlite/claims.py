@@ -38,6 +38,11 @@ class FileClaim:
                 f"Cannot lock the session: {path}: {error.strerror}. Make the folder writable and try again."
             ) from error
 
+    @property
+    def lost(self) -> str:
+        """Always empty: the operating system takes a lock from nobody."""
+        return ""
+
     async def release(self) -> None:
         """Give it up; doing so twice is harmless."""
         if self._descriptor is None:

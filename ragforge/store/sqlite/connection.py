@@ -4,9 +4,10 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
@@ -90,6 +91,23 @@ class Database:
         lane = _Lane(self.path, query_only=True)
         try:
             return await lane.run(lambda connection: _in_transaction(connection, job))
+        finally:
+            await lane.close()
+
+    async def stream(
+        self, rows: Callable[[Connection], Iterator[T]], *, page: int
+    ) -> AsyncGenerator[list[T], None]:
+        """The rows by the page, all of one state of the database, on a connection of their own."""
+        lane = _Lane(self.path, query_only=True)
+
+        def begin(connection: Connection) -> Iterator[T]:
+            connection.execute("BEGIN")
+            return rows(connection)
+
+        try:
+            found = await lane.run_interruptibly(begin)
+            while part := await lane.run_interruptibly(lambda _: list(islice(found, page))):
+                yield part
         finally:
             await lane.close()
 

@@ -1,9 +1,13 @@
 """Deleting a session without breaking any other."""
 
+import json
+
 from ragforge.store.base import Deleted
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_call, index_turn
+from ragforge.store.sqlite.owed import owe_nothing, owe_turn
 from ragforge.store.sqlite.rows import one
+from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
 
 OWN_TURNS = "SELECT key FROM turn WHERE session = :session"
 
@@ -26,6 +30,23 @@ SELECT key FROM up
 """
 
 
+# The session's own, and every other that stands for something that goes: it would tell of what was deleted.
+SUMMARIES = """
+WITH RECURSIVE gone (id) AS (
+    SELECT id FROM turn WHERE key IN (SELECT value FROM json_each(:turns))
+    UNION
+    SELECT id FROM summary WHERE session = :session
+    UNION
+    SELECT summary.id FROM gone JOIN cover ON covered = gone.id JOIN summary ON summary.key = cover.summary
+)
+SELECT key FROM gone JOIN summary ON summary.id = gone.id
+"""
+
+COVERED_TURNS = """
+SELECT DISTINCT turn.key FROM json_each(?) JOIN cover ON cover.summary = value JOIN turn ON turn.id = covered
+"""
+
+
 def delete_session(connection: Connection, session_id: str, *, dry_run: bool = False) -> Deleted:
     """Remove the session and what no other session rests on; hand the rest to the oldest that does."""
     found = one(connection, "SELECT key FROM session WHERE id = ?", (session_id,))
@@ -37,7 +58,9 @@ def delete_session(connection: Connection, session_id: str, *, dry_run: bool = F
     gone = [turn for turn in own if turn not in heirs]
     calls = [call for turn in gone for call in _calls(connection, turn)]
     if not dry_run:
+        summaries = _summaries(connection, session, gone)
         _hand_over(connection, heirs)
+        _remove_summaries(connection, summaries)
         _remove(connection, gone, calls)
         connection.execute("DELETE FROM session WHERE key = ?", (session,))
     return Deleted(turns=len(gone), kept_turns=len(heirs), tool_calls=len(calls))
@@ -57,6 +80,8 @@ def _heirs(connection: Connection, session: int) -> dict[int, int]:
 def _hand_over(connection: Connection, heirs: dict[int, int]) -> None:
     for turn, heir in heirs.items():
         connection.execute("UPDATE turn SET session = ? WHERE key = ?", (heir, turn))
+        connection.execute("UPDATE owed SET session = ? WHERE key = ?", (heir, turn))
+    move_embeddings(connection, heirs)
     # Their scope changed: they are found in the session that has them now.
     for turn in heirs:
         index_turn(connection, turn)
@@ -66,12 +91,34 @@ def _hand_over(connection: Connection, heirs: dict[int, int]) -> None:
 
 def _remove(connection: Connection, turns: list[int], calls: list[int]) -> None:
     connection.executemany("DELETE FROM words WHERE rowid = ?", [(key,) for key in (*turns, *calls)])
+    drop_embeddings(connection, turns)
+    owe_nothing(connection, turns)
     for sql in (
         "DELETE FROM tool_call WHERE turn = ?",
         "DELETE FROM step WHERE turn = ?",
         "DELETE FROM turn WHERE key = ?",
     ):
         connection.executemany(sql, [(turn,) for turn in turns])
+
+
+def _summaries(connection: Connection, session: int, turns: list[int]) -> list[int]:
+    rows = connection.execute(SUMMARIES, {"session": session, "turns": json.dumps(turns)})
+    return [row[0] for row in rows]
+
+
+def _remove_summaries(connection: Connection, summaries: list[int]) -> None:
+    covered = list(connection.execute(COVERED_TURNS, (json.dumps(summaries),)))
+    for sql in (
+        "DELETE FROM words WHERE rowid = ?",
+        "DELETE FROM cover WHERE summary = ?",
+        "DELETE FROM summary WHERE key = ?",
+    ):
+        connection.executemany(sql, [(summary,) for summary in summaries])
+    drop_embeddings(connection, summaries)
+    owe_nothing(connection, summaries)
+    # Those that stay need another summary, and a vector without the words of the one that went.
+    for (turn,) in covered:
+        owe_turn(connection, turn)
 
 
 def _calls(connection: Connection, turn: int) -> list[int]:

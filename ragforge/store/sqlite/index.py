@@ -1,6 +1,8 @@
 """The rows of the full-text index: what they hold is `store/index_text.py`'s."""
 
-from ragforge.store.index_text import IndexText, call_text, said, turn_text
+import json
+
+from ragforge.store.index_text import IndexText, call_text, said, summary_text, turn_text
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.rows import from_ms, one
 
@@ -8,6 +10,7 @@ CALLS_MAX = 200
 
 TURN = "kt"
 CALL = "kc"
+SUMMARY = "ks"
 
 
 def index_turn(connection: Connection, turn: int) -> None:
@@ -61,6 +64,27 @@ def index_call(connection: Connection, call: int) -> None:
     session, project, started_at, name, args, result = found
     text = call_text(name, args, result, at=from_ms(started_at))
     write_row(connection, call, f"p{project} s{session} {CALL}", text)
+
+
+def index_summary(connection: Connection, summary: int) -> None:
+    """Write the summary's row afresh from what is stored."""
+    found = one(
+        connection,
+        "SELECT session, session.project, summary.at, text, files, findings, topics FROM summary "
+        "JOIN session ON session.key = summary.session WHERE summary.key = ?",
+        (summary,),
+    )
+    if found is None:
+        return
+    session, project, at, text, files, findings, topics = found
+    words = summary_text(
+        text,
+        files=json.loads(files),
+        findings=json.loads(findings),
+        topics=json.loads(topics),
+        at=from_ms(at),
+    )
+    write_row(connection, summary, f"p{project} s{session} {SUMMARY}", words)
 
 
 def write_row(connection: Connection, row: int, scope: str, text: IndexText) -> None:

@@ -4,8 +4,8 @@
 identifier that everything outside the store uses. Times are milliseconds since 1970 in UTC. What is
 short stands before what is long, so that reading the former never touches the latter.
 
-Turns and tool calls draw their keys from one sequence, because each key is also the number of a row of
-`words`, the full-text index: the higher, the newer. The index keeps no copy of the text.
+Turns, tool calls and summaries draw their keys from one sequence, because each key is also the number of
+a row of `words`, the full-text index: the higher, the later stored. The index keeps no copy of the text.
 """
 
 from ragforge.store.sqlite.prepare import Schema
@@ -103,4 +103,70 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 """
 
-STORE = Schema(application_id=0x72616766, steps=(FIRST,))  # `ragf`
+SECOND = """
+ALTER TABLE session ADD COLUMN project_path TEXT NOT NULL DEFAULT '';
+ALTER TABLE session ADD COLUMN awaited_head TEXT; -- the id of a head that an archive has yet to bring
+CREATE INDEX session_awaited_head ON session (awaited_head) WHERE awaited_head IS NOT NULL;
+
+CREATE TABLE summary (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    session INTEGER NOT NULL REFERENCES session,
+    level INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    turn_count INTEGER NOT NULL,
+    method TEXT NOT NULL,
+    model TEXT NOT NULL,
+    files TEXT NOT NULL, -- this and what follows, lists of text as JSON
+    findings TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    topics TEXT NOT NULL,
+    constraints TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX summary_session ON summary (session, level, at);
+
+CREATE TABLE cover (
+    summary INTEGER NOT NULL REFERENCES summary,
+    position INTEGER NOT NULL,
+    covered TEXT NOT NULL, -- the id of a turn or summary; an archive may bring it later
+    PRIMARY KEY (summary, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cover_covered ON cover (covered);
+
+CREATE TABLE embedding (
+    owner INTEGER PRIMARY KEY, -- the key of a turn or summary
+    level INTEGER NOT NULL, -- 0 for a turn
+    project INTEGER NOT NULL, -- this and the next two are the owner's: a scan reads no other table
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    change INTEGER NOT NULL, -- from `embedder.changes`: a process reads anew only what is higher
+    model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    text_hash TEXT NOT NULL,
+    vector BLOB NOT NULL -- 32-bit floats
+) STRICT;
+CREATE INDEX embedding_change ON embedding (change);
+CREATE INDEX embedding_model ON embedding (model, dimensions, project, at);
+
+CREATE TABLE embedder ( -- the one in use, and how often vectors were written and removed
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    changes INTEGER NOT NULL,
+    removals INTEGER NOT NULL
+) STRICT;
+INSERT INTO embedder VALUES (1, '', 0, 0, 0);
+
+CREATE TABLE owed ( -- what is still to be made; see owed.py
+    key INTEGER PRIMARY KEY, -- of a turn that ended or of a summary
+    level INTEGER NOT NULL, -- 0 for a turn
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    summary INTEGER NOT NULL, -- 1 where no summary of level 1 stands for the turn
+    vector INTEGER NOT NULL -- 1 where there is no vector, or one of an older text
+) STRICT;
+INSERT INTO owed SELECT key, 0, session, started_at, 1, 1 FROM turn WHERE ended_at IS NOT NULL;
+"""
+
+STORE = Schema(application_id=0x72616766, steps=(FIRST, SECOND))  # `ragf`

@@ -18,18 +18,12 @@ class SqliteProjects:
         """Keep a new project; one of the same id is replaced."""
 
         def write(connection: Connection) -> None:
-            connection.execute(
-                f"INSERT INTO project ({COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                "name = excluded.name, created_at = excluded.created_at, "
-                "git_remote = excluded.git_remote, first_commit = excluded.first_commit",
-                (
-                    project.id,
-                    storable(project.name),
-                    to_ms(project.created_at),
-                    storable(project.git_remote),
-                    project.first_commit,
-                ),
-            )
+            if not insert_project(connection, project):
+                connection.execute(
+                    "UPDATE project SET name = ?, created_at = ?, git_remote = ?, first_commit = ? "
+                    "WHERE id = ?",
+                    (*_values(project), project.id),
+                )
 
         await self._database.write(write)
 
@@ -38,7 +32,7 @@ class SqliteProjects:
 
         def read(connection: Connection) -> Project | None:
             row = one(connection, f"SELECT {COLUMNS} FROM project WHERE id = ?", (project_id,))
-            return None if row is None else _project(row)
+            return None if row is None else project_of(row)
 
         return await self._database.read(read)
 
@@ -51,11 +45,30 @@ class SqliteProjects:
                 "OR (?2 != '' AND first_commit = ?2) ORDER BY created_at DESC, key DESC",
                 (storable(git_remote), first_commit),
             )
-            return [_project(row) for row in rows]
+            return [project_of(row) for row in rows]
 
         return await self._database.read(read)
 
 
-def _project(row: Row) -> Project:
+def insert_project(connection: Connection, project: Project) -> bool:
+    """Whether it was new; one of the same id stays as it is."""
+    connection.execute(
+        f"INSERT OR IGNORE INTO project ({COLUMNS}) VALUES (?, ?, ?, ?, ?)", (project.id, *_values(project))
+    )
+    return bool(connection.changes())
+
+
+def _values(project: Project) -> tuple[object, ...]:
+    """The columns after the id."""
+    return (
+        storable(project.name),
+        to_ms(project.created_at),
+        storable(project.git_remote),
+        project.first_commit,
+    )
+
+
+def project_of(row: Row) -> Project:
+    """The project of a row of COLUMNS."""
     identifier, name, created_at, git_remote, first_commit = row
     return Project(identifier, name, from_ms(created_at), git_remote, first_commit)

@@ -5,6 +5,7 @@ from ragforge.domain.turns import TurnStatus
 from ragforge.store.json_text import message_from_json, storable
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_ended
+from ragforge.store.sqlite.owed import owe_turn
 from ragforge.store.sqlite.rows import to_ms
 
 SUM_OF_STEPS = """
@@ -34,6 +35,7 @@ def interrupt_running_turns(connection: Connection, session_id: str) -> None:
         )
         connection.execute(SUM_OF_STEPS, (turn,))
         index_ended(connection, turn)
+        owe_turn(connection, turn)
 
 
 def _text_of_steps(connection: Connection, turn: int) -> str:

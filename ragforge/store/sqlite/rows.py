@@ -1,12 +1,10 @@
 """How values of the domain stand in rows."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.usage import Usage
-from ragforge.store.sqlite.connection import Connection, Row
+from ragforge.store.sqlite.connection import Bindings, Connection, Row
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -26,17 +24,18 @@ def usage_values(usage: Usage) -> tuple[int, int, int, int]:
     return (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.thought_tokens)
 
 
-def one(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Row | None:
+def one(connection: Connection, sql: str, values: Bindings = ()) -> Row | None:
     """The first row, or None."""
     return next(connection.execute(sql, values), None)
 
 
 def new_key(connection: Connection) -> int:
-    """The next key of a turn or tool call; call it within the transaction that uses it."""
+    """The next key of a turn, tool call or summary; call it within the transaction that uses it."""
     (key,) = next(
         connection.execute(
             "SELECT max((SELECT coalesce(max(key), 0) FROM turn), "
-            "(SELECT coalesce(max(key), 0) FROM tool_call)) + 1"
+            "(SELECT coalesce(max(key), 0) FROM tool_call), "
+            "(SELECT coalesce(max(key), 0) FROM summary)) + 1"
         )
     )
     return key

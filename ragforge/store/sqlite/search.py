@@ -1,155 +1,193 @@
-"""Finding by words in SQLite: what is asked is reduced to its rare words, then ranked by BM25."""
+"""Finding in SQLite: by words, and by words and meaning together."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
 
 import apsw
 
-from ragforge.domain.search import Hit, HitKind, Query
+from ragforge.domain.search import Candidate, Hit, HitKind, Query
+from ragforge.domain.vectors import Nearby
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.rows import from_ms, one, to_ms
-from ragforge.store.text import Cut, excerpt, keywords, tokenizer
+from ragforge.store.sqlite.matching import matching, wanted_words
+from ragforge.store.sqlite.rows import from_ms, one
+from ragforge.store.sqlite.vectors import SqliteVectors, check_vector
+from ragforge.store.text import Cut, excerpt, tokenizer
 
-TERMS_MAX = 32
-ROWS_MAX = 10_000
-"""Rows that may be ranked; more frequent words are dropped, else a question costs what the history weighs."""
-HITS_MAX = 1_000
+TABLES = {HitKind.TURN: "turn", HitKind.TOOL_CALL: "tool_call", HitKind.SUMMARY: "summary"}
 
-# scope, user, reply, near, tools, date: see index.py for why.
-WEIGHTS = "0.0, 1.0, 0.1, 0.3, 0.5, 0.5"
-SEARCHED = "{user reply near tools date}"
-
-RANKED = f"""
-SELECT rowid, bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH :match AND rowid >= :floor
+# Where each lies: kind, id, time, session, turn, level; a summary's turn is found by its id.
+PLACES = """
+SELECT 'turn', id, started_at, session, key, 0 FROM turn WHERE key = :key
+UNION ALL
+SELECT 'tool_call', tool_call.id, tool_call.started_at, session, turn.key, 0
+    FROM tool_call JOIN turn ON turn.key = tool_call.turn WHERE tool_call.key = :key
+UNION ALL
+SELECT 'summary', id, at, session, NULL, level FROM summary WHERE key = :key
 """
 
-SINCE = """
-AND coalesce((SELECT started_at FROM turn WHERE key = words.rowid),
-    (SELECT started_at FROM tool_call WHERE key = words.rowid)) >= :since
+# A summary names what it covers oldest first: its newest turn is at the end of the last of each level.
+NEWEST_TURN = """
+WITH RECURSIVE down (id, level) AS (
+    SELECT id, level FROM summary WHERE key = ?
+    UNION ALL
+    SELECT (SELECT covered FROM cover WHERE cover.summary = summary.key ORDER BY position DESC LIMIT 1),
+        down.level - 1
+    FROM down JOIN summary ON summary.id = down.id WHERE down.level > 0
+)
+SELECT turn.key FROM down JOIN turn ON turn.id = down.id
 """
 
-BEST = "ORDER BY score, rowid DESC LIMIT :limit"
+CONTENTS = {
+    HitKind.TURN: "SELECT '', user, assistant FROM turn WHERE key = ?",
+    HitKind.TOOL_CALL: "SELECT name, args, result FROM tool_call WHERE key = ?",
+    HitKind.SUMMARY: "SELECT '', findings, text FROM summary WHERE key = ?",
+}
 
-TURN = """
-SELECT turn.id, session.id, session.title, turn.id, turn.depth, turn.started_at, session.cwd, '',
-    turn.user, turn.assistant
-FROM turn JOIN session ON session.key = turn.session WHERE turn.key = ?
-"""
 
-CALL = """
-SELECT tool_call.id, session.id, session.title, turn.id, turn.depth, tool_call.started_at, session.cwd,
-    tool_call.name, tool_call.args, tool_call.result
-FROM tool_call JOIN turn ON turn.key = tool_call.turn JOIN session ON session.key = turn.session
-WHERE tool_call.key = ?
-"""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something that was found lies."""
+
+    kind: HitKind
+    id: str
+    at: datetime
+    session: int
+    turn: int
+    level: int
 
 
 class SqliteSearch:
     """Implements `Search`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, vectors: SqliteVectors) -> None:
         self._database = database
+        self._vectors = vectors
 
     async def words(self, query: Query) -> list[Hit]:
-        """Turns and tool calls that hold the words, best first; any input is fine, none is an error."""
-        return await self._database.read(lambda connection: _search(connection, query))
+        """Turns, tool calls and summaries that hold the words, best first; any input is fine."""
+
+        def read(connection: Connection) -> list[Hit]:
+            cut = tokenizer(connection)
+            found = matching(connection, query, cut)
+            return _hits(connection, list(found.items()), query.text, cut)
+
+        return await self._database.read(read)
+
+    async def candidates(self, query: Query, nearby: Nearby | None = None) -> list[Candidate]:
+        """The best by words, then the nearest that are not among them.
+
+        Raises UsageError for a vector that cannot be compared.
+        """
+        if nearby is not None:
+            check_vector(nearby.vector, of="the question")
+        return await self._database.read(lambda connection: self._candidates(connection, query, nearby))
+
+    async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
+        """The candidates as hits, but for those that were deleted.
+
+        A hit's score is the candidate's by words, else that by meaning.
+        """
+
+        def read(connection: Connection) -> list[Hit]:
+            scored = [
+                (row[0], candidate.words if candidate.words is not None else candidate.meaning or 0.0)
+                for candidate in candidates
+                if (row := one(connection, _key_of(candidate), (candidate.id,))) is not None
+            ]
+            return _hits(connection, scored, text, tokenizer(connection))
+
+        return await self._database.read(read)
+
+    def _candidates(self, connection: Connection, query: Query, nearby: Nearby | None) -> list[Candidate]:
+        words = matching(connection, query, tokenizer(connection))
+        meanings: dict[int, float] = {}
+        if nearby is not None:
+            near = self._vectors.nearest_in(connection, nearby)
+            meanings = {key: score for key, _, _, score in near}
+            meanings |= self._vectors.scores_in(connection, nearby, words.keys() - meanings.keys())
+        found: list[Candidate] = []
+        for key in dict.fromkeys((*words, *meanings)):
+            place = _place(connection, key)
+            if place is None:
+                continue
+            session, turn = _names(connection, place)
+            found.append(
+                Candidate(place.kind, place.id, session, turn, place.at, words.get(key), meanings.get(key))
+            )
+        return found
 
 
-def _search(connection: Connection, query: Query) -> list[Hit]:
-    cut = tokenizer(connection)
-    scope = _scope(connection, query)
-    words = keywords(query.text, cut, limit=TERMS_MAX)
-    if scope is None or not words or query.limit <= 0:
-        return []
-    wanted = _expression(scope, _rarest(connection, scope, words))
-    values: dict[str, object] = {
-        "match": wanted,
-        "floor": _floor(connection, wanted),
-        "limit": min(query.limit, HITS_MAX),
-    }
-    if query.since is not None:
-        values["since"] = to_ms(query.since)
-    # Without a date nothing but the index is read.
-    ranked = list(connection.execute(f"{RANKED} {SINCE if 'since' in values else ''} {BEST}", values))
-    stems = frozenset(words)
-    return [_hit(connection, key, -score, stems, cut) for key, score in ranked]
+def _key_of(candidate: Candidate) -> str:
+    return f"SELECT key FROM {TABLES[candidate.kind]} WHERE id = ?"
 
 
-def _scope(connection: Connection, query: Query) -> list[str] | None:
-    """The tokens that every row must hold, or None where nothing can: no such project or session."""
-    tokens: list[str] = []
-    for letter, table, identifier in (
-        ("p", "project", query.project_id),
-        ("s", "session", query.session_id),
-    ):
-        if not identifier:
-            continue
-        found = one(connection, f"SELECT key FROM {table} WHERE id = ?", (identifier,))
-        if found is None:
-            return None
-        tokens.append(f"{letter}{found[0]}")
-    return tokens
-
-
-def _rarest(connection: Connection, scope: list[str], words: dict[str, str]) -> list[str]:
-    """The words, rarest first, as long as their rows within the scope stay below ROWS_MAX; at least one."""
-    counted = sorted(
-        (_count(connection, scope, word), position, word) for position, word in enumerate(words.values())
+def _names(connection: Connection, place: Place) -> tuple[str, str]:
+    return next(
+        connection.execute(
+            "SELECT session.id, turn.id FROM session, turn WHERE session.key = ? AND turn.key = ?",
+            (place.session, place.turn),
+        )
     )
-    kept: list[str] = []
-    rows = 0
-    for count, _, word in counted:
-        rows += count
-        if rows > ROWS_MAX and kept:
-            break
-        # A word that is nowhere costs nothing and finds nothing.
-        if count:
-            kept.append(word)
-    return kept or [counted[0][2]]
 
 
-def _count(connection: Connection, scope: list[str], word: str) -> int:
-    """Rows that hold the word, counted no further than it matters."""
-    found = one(
-        connection,
-        "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)",
-        (_expression(scope, [word]), ROWS_MAX + 1),
-    )
-    return found[0] if found else 0
-
-
-def _floor(connection: Connection, expression: str) -> int:
-    """The lowest row to rank: words that are everywhere find the newest ROWS_MAX only."""
-    found = one(
-        connection,
-        "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-        (expression, ROWS_MAX - 1),
-    )
-    return found[0] if found else 0
-
-
-def _expression(scope: list[str], words: list[str]) -> str:
-    """The question in FTS5's language. A word holds letters and digits alone, so quotes make it harmless."""
-    wanted = " OR ".join(f'"{word}"' for word in words)
-    return " AND ".join([*(f"scope : {token}" for token in scope), f"{SEARCHED} : ({wanted})"])
-
-
-def _hit(connection: Connection, key: int, score: float, stems: frozenset[str], cut: Cut) -> Hit:
-    row = one(connection, TURN, (key,)) or one(connection, CALL, (key,))
+def _place(connection: Connection, key: int) -> Place | None:
+    """Where it lies; None for a summary whose turns an archive has yet to bring."""
+    row = one(connection, PLACES, {"key": key})
     if row is None:
         raise apsw.CorruptError(f"the search index holds row {key}, which stands for nothing")
-    identifier, session, title, turn, depth, at, cwd, tool, first, second = row
-    line = call_line(tool, first) if tool else said(first)
-    piece = excerpt([line, second], stems, cut)
+    kind, identifier, at, session, turn, level = row
+    if turn is None:
+        (turn,) = one(connection, NEWEST_TURN, (key,)) or (None,)
+    if turn is None:
+        return None
+    return Place(HitKind(kind), identifier, from_ms(at), session, turn, level)
+
+
+def _hits(connection: Connection, scored: list[tuple[int, float]], text: str, cut: Cut) -> list[Hit]:
+    stems = frozenset(wanted_words(text, cut))
+    places = ((key, score, _place(connection, key)) for key, score in scored)
+    return [
+        _hit(connection, key, place, score, stems, cut) for key, score, place in places if place is not None
+    ]
+
+
+def _hit(
+    connection: Connection, key: int, place: Place, score: float, stems: frozenset[str], cut: Cut
+) -> Hit:
+    session, title, cwd, turn, depth = next(
+        connection.execute(
+            "SELECT session.id, title, cwd, turn.id, depth FROM session, turn "
+            "WHERE session.key = ? AND turn.key = ?",
+            (place.session, place.turn),
+        )
+    )
+    tool, first, second = next(connection.execute(CONTENTS[place.kind], (key,)))
+    match place.kind:
+        case HitKind.TURN:
+            texts = [said(first), second]
+        case HitKind.TOOL_CALL:
+            texts = [call_line(tool, first), second]
+        case HitKind.SUMMARY:
+            texts = [second, *json.loads(first)]
+        case _:
+            assert_never(place.kind)
+    piece = excerpt(texts, stems, cut)
     return Hit(
-        kind=HitKind.TOOL_CALL if tool else HitKind.TURN,
-        id=identifier,
+        kind=place.kind,
+        id=place.id,
         session_id=session,
         session_title=title,
         turn_id=turn,
         turn_index=depth,
-        at=from_ms(at),
+        at=place.at,
         score=score,
         text=piece.text,
         marks=piece.marks,
         cwd=cwd,
         tool=tool,
+        level=place.level,
     )

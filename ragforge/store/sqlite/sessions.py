@@ -14,7 +14,7 @@ from ragforge.store.sqlite.rows import from_ms, key_of, one, to_ms
 SELECT = """
 SELECT session.id, project.id, session.cwd, session.started_at, session.last_activity_at, session.title,
     session.model, session.mode, head.id, session.forked_from, session.user, session.host,
-    head.depth, head.first_words
+    session.project_path, head.depth, head.first_words
 FROM session JOIN project ON project.key = session.project LEFT JOIN turn AS head ON head.key = session.head
 """
 
@@ -31,24 +31,8 @@ class SqliteSessions:
         """Keep a new session (a fork too: it comes with a head on shared turns)."""
 
         def write(connection: Connection) -> None:
-            connection.execute(
-                "INSERT OR IGNORE INTO session (id, project, head, cwd, started_at, last_activity_at, title, "
-                "model, mode, forked_from, user, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    session.id,
-                    key_of(connection, "project", session.project_id),
-                    None if session.head is None else key_of(connection, "turn", session.head),
-                    storable(session.cwd),
-                    to_ms(session.started_at),
-                    to_ms(session.last_activity_at),
-                    storable(session.title),
-                    session.model,
-                    session.mode,
-                    session.forked_from,
-                    storable(session.user),
-                    storable(session.host),
-                ),
-            )
+            head = None if session.head is None else key_of(connection, "turn", session.head)
+            insert_session(connection, session, head)
 
         await self._database.write(write)
 
@@ -57,7 +41,7 @@ class SqliteSessions:
 
         def read(connection: Connection) -> ConversationSession | None:
             row = one(connection, f"{SELECT} WHERE session.id = ?", (session_id,))
-            return None if row is None else _session(row)
+            return None if row is None else session_of(row)
 
         return await self._database.read(read)
 
@@ -145,7 +129,31 @@ class SqliteSessions:
         await self._database.write(write)
 
 
-def _session(row: Row) -> ConversationSession:
+def insert_session(connection: Connection, session: ConversationSession, head: int | None) -> None:
+    """Keep the session with that turn as its head; one that is stored stays as it is."""
+    connection.execute(
+        "INSERT OR IGNORE INTO session (id, project, head, cwd, started_at, last_activity_at, title, "
+        "model, mode, forked_from, user, host, project_path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            session.id,
+            key_of(connection, "project", session.project_id),
+            head,
+            storable(session.cwd),
+            to_ms(session.started_at),
+            to_ms(session.last_activity_at),
+            storable(session.title),
+            session.model,
+            session.mode,
+            session.forked_from,
+            storable(session.user),
+            storable(session.host),
+            storable(session.project_path),
+        ),
+    )
+
+
+def session_of(row: Row) -> ConversationSession:
+    """The session of a row of SELECT."""
     (
         identifier,
         project,
@@ -159,7 +167,8 @@ def _session(row: Row) -> ConversationSession:
         forked_from,
         user,
         host,
-    ) = row[:12]
+        project_path,
+    ) = row[:13]
     return ConversationSession(
         id=identifier,
         project_id=project,
@@ -173,9 +182,12 @@ def _session(row: Row) -> ConversationSession:
         forked_from=forked_from,
         user=user,
         host=host,
+        project_path=project_path,
     )
 
 
 def _session_row(row: Row) -> SessionRow:
-    depth, first_words = row[12:]
-    return SessionRow(_session(row), turns=0 if depth is None else depth + 1, last_message=first_words or "")
+    depth, first_words = row[13:]
+    return SessionRow(
+        session_of(row), turns=0 if depth is None else depth + 1, last_message=first_words or ""
+    )

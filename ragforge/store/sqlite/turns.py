@@ -16,6 +16,7 @@ from ragforge.store.json_text import (
 )
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.index import index_ended, index_turn
+from ragforge.store.sqlite.owed import owe_nothing, owe_turn
 from ragforge.store.sqlite.recovery import SUM_OF_STEPS
 from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms, usage_values
 
@@ -26,6 +27,11 @@ SELECT turn.id, session.id, parent.id, turn.depth, turn.user, turn.started_at, t
     turn.model, turn.ended_at, turn.error, turn.input_tokens, turn.cached_tokens, turn.output_tokens,
     turn.thought_tokens, turn.cost_usd
 FROM turn JOIN session ON session.key = turn.session LEFT JOIN turn AS parent ON parent.key = turn.parent
+"""
+
+STEP_COLUMNS = """
+turn.id, number, provider, step.model, step.input_tokens, step.cached_tokens, step.output_tokens,
+    step.thought_tokens, step.cost_usd, interrupted, message
 """
 
 PATH = f"""
@@ -83,6 +89,7 @@ class SqliteTurns:
                 "UPDATE turn SET status = ?, ended_at = NULL, error = '' WHERE key = ?",
                 (TurnStatus.RUNNING, turn),
             )
+            owe_nothing(connection, [turn])
             connection.execute(
                 "UPDATE session SET head = ? WHERE key = (SELECT session FROM turn WHERE key = ?)",
                 (turn, turn),
@@ -95,7 +102,7 @@ class SqliteTurns:
 
         def read(connection: Connection) -> Turn | None:
             row = one(connection, f"{SELECT} WHERE turn.id = ?", (turn_id,))
-            return None if row is None else _turn(row)
+            return None if row is None else turn_of(row)
 
         return await self._database.read(read)
 
@@ -105,7 +112,7 @@ class SqliteTurns:
         def read(connection: Connection) -> list[Turn]:
             # To SQLite a negative limit is none.
             rows = connection.execute(PATH, {"head": head, "limit": -1 if limit is None else max(0, limit)})
-            return [_turn(row) for row in rows]
+            return [turn_of(row) for row in rows]
 
         return [] if head is None else await self._database.read(read)
 
@@ -114,13 +121,11 @@ class SqliteTurns:
 
         def read(connection: Connection) -> list[Step]:
             rows = connection.execute(
-                "SELECT turn.id, number, provider, step.model, step.input_tokens, step.cached_tokens, "
-                "step.output_tokens, step.thought_tokens, step.cost_usd, interrupted, message "
-                "FROM json_each(?) AS wanted JOIN turn ON turn.id = wanted.value "
+                f"SELECT {STEP_COLUMNS} FROM json_each(?) AS wanted JOIN turn ON turn.id = wanted.value "
                 "JOIN step ON step.turn = turn.key ORDER BY wanted.key, number",
                 (json.dumps(list(turn_ids)),),
             )
-            return [_step(row) for row in rows]
+            return [step_of(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -148,12 +153,8 @@ def insert_step(connection: Connection, step: Step) -> int:
 def _start(connection: Connection, turn: Turn) -> None:
     if one(connection, "SELECT 1 FROM turn WHERE id = ?", (turn.id,)) is not None:
         return
-    session = key_of(connection, "session", turn.session_id)
-    parent = None if turn.parent is None else key_of(connection, "turn", turn.parent)
-    depth = one(connection, "SELECT depth + 1 FROM turn WHERE key = ?", (parent,)) or (0,)
-    if depth != (turn.index,):
-        raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {depth[0]}.")
-    key = _insert_turn(connection, turn, session, parent)
+    session, parent = place_of(connection, turn)
+    key = insert_turn(connection, turn, session, parent)
     connection.execute(
         "UPDATE session SET head = ?, last_activity_at = max(last_activity_at, ?) WHERE key = ?",
         (key, to_ms(turn.started_at), session),
@@ -161,7 +162,18 @@ def _start(connection: Connection, turn: Turn) -> None:
     index_turn(connection, key)
 
 
-def _insert_turn(connection: Connection, turn: Turn, session: int, parent: int | None) -> int:
+def place_of(connection: Connection, turn: Turn) -> tuple[int, int | None]:
+    """The keys of its session and parent. Raises Conflict where they are not stored or do not fit."""
+    session = key_of(connection, "session", turn.session_id)
+    parent = None if turn.parent is None else key_of(connection, "turn", turn.parent)
+    depth = one(connection, "SELECT depth + 1 FROM turn WHERE key = ?", (parent,)) or (0,)
+    if depth != (turn.index,):
+        raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {depth[0]}.")
+    return session, parent
+
+
+def insert_turn(connection: Connection, turn: Turn, session: int, parent: int | None) -> int:
+    """The key of the turn, which is stored as it stands, without its place in any index."""
     key = new_key(connection)
     connection.execute(
         "INSERT INTO turn (key, id, session, parent, depth, started_at, ended_at, status, model, "
@@ -193,10 +205,14 @@ def _end(connection: Connection, end: TurnEnd) -> None:
     turn = key_of(connection, "turn", end.turn_id)
     if end.last_step is not None:
         insert_step(connection, end.last_step)
+    ended = (end.status, storable(end.assistant), to_ms(end.ended_at), storable(end.error))
     connection.execute(
-        "UPDATE turn SET status = ?, assistant = ?, ended_at = ?, error = ? WHERE key = ?",
-        (end.status, storable(end.assistant), to_ms(end.ended_at), storable(end.error), turn),
+        "UPDATE turn SET status = ?1, assistant = ?2, ended_at = ?3, error = ?4 "
+        "WHERE key = ?5 AND (status, assistant, ended_at, error) IS NOT (?1, ?2, ?3, ?4)",
+        (*ended, turn),
     )
+    if connection.changes():
+        owe_turn(connection, turn)
     connection.execute(SUM_OF_STEPS, (turn,))
     connection.execute(
         "UPDATE session SET last_activity_at = max(last_activity_at, ?) "
@@ -206,7 +222,8 @@ def _end(connection: Connection, end: TurnEnd) -> None:
     index_ended(connection, turn)
 
 
-def _turn(row: Row) -> Turn:
+def turn_of(row: Row) -> Turn:
+    """The turn of a row of SELECT."""
     identifier, session, parent, depth, user, started_at, status, assistant, model, ended_at, error = row[:11]
     return Turn(
         id=identifier,
@@ -225,7 +242,8 @@ def _turn(row: Row) -> Turn:
     )
 
 
-def _step(row: Row) -> Step:
+def step_of(row: Row) -> Step:
+    """The step of a row of STEP_COLUMNS."""
     turn, number, provider, model = row[:4]
     cost_usd, interrupted, message = row[8:]
     return Step(

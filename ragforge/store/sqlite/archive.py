@@ -1,0 +1,144 @@
+"""All that is stored in SQLite, as records."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from ragforge.domain.vectors import Embedding
+from ragforge.store.base import Record, RecordKind
+from ragforge.store.sqlite.calls import COLUMNS as CALL_COLUMNS
+from ragforge.store.sqlite.calls import call_of
+from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.loading import load_records
+from ragforge.store.sqlite.projects import COLUMNS as PROJECT_COLUMNS
+from ragforge.store.sqlite.projects import project_of
+from ragforge.store.sqlite.sessions import SELECT as SELECT_SESSION
+from ragforge.store.sqlite.sessions import session_of
+from ragforge.store.sqlite.summaries import SELECT as SELECT_SUMMARY
+from ragforge.store.sqlite.summaries import summary_of
+from ragforge.store.sqlite.turns import SELECT as SELECT_TURN
+from ragforge.store.sqlite.turns import STEP_COLUMNS, step_of, turn_of
+from ragforge.store.sqlite.vectors import SELECT as SELECT_EMBEDDING
+from ragforge.store.sqlite.vectors import check_vector, embedding_of
+
+PAGE = 200
+"""Records that are held at once; a turn may be long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the records of a kind stand."""
+
+    keys: str
+    """All keys, in the order of a dump: short rows, so that sorting them needs little memory."""
+    wanted: str
+    """The keys of the ids in a JSON list."""
+    row: str
+    """One row by its key."""
+    record: Callable[[Row], Record]
+
+
+def _by_id(table: str, row: str, record: Callable[[Row], Record]) -> Source:
+    return Source(
+        keys=f"SELECT key FROM {table} ORDER BY id",
+        wanted=f"SELECT {table}.key FROM json_each(?) JOIN {table} ON {table}.id = value",
+        row=f"{row} WHERE {table}.key = ?",
+        record=record,
+    )
+
+
+SOURCES: Mapping[RecordKind, Source] = {
+    RecordKind.PROJECT: _by_id("project", f"SELECT {PROJECT_COLUMNS} FROM project", project_of),
+    RecordKind.SESSION: _by_id("session", SELECT_SESSION, session_of),
+    RecordKind.TURN: Source(
+        keys="SELECT key FROM turn ORDER BY depth, id",
+        wanted="SELECT turn.key FROM json_each(?) JOIN turn ON turn.id = value",
+        row=f"{SELECT_TURN} WHERE turn.key = ?",
+        record=turn_of,
+    ),
+    RecordKind.STEP: Source(
+        keys="SELECT step.rowid FROM turn JOIN step ON step.turn = turn.key ORDER BY turn.id, number",
+        # From `TURN/INDEX`, by what a turn's id would be; a number is written in one way only.
+        wanted="SELECT step.rowid FROM json_each(?) JOIN turn "
+        "ON turn.id = rtrim(rtrim(value, '0123456789'), '/') "
+        "JOIN step ON step.turn = turn.key AND value = turn.id || '/' || number",
+        row=f"SELECT {STEP_COLUMNS} FROM step JOIN turn ON turn.key = step.turn WHERE step.rowid = ?",
+        record=step_of,
+    ),
+    RecordKind.TOOL_CALL: _by_id(
+        "tool_call",
+        "SELECT turn.id, "
+        + ", ".join(f"tool_call.{name}" for name in CALL_COLUMNS.split(", "))
+        + " FROM tool_call JOIN turn ON turn.key = tool_call.turn",
+        call_of,
+    ),
+    RecordKind.SUMMARY: _by_id("summary", SELECT_SUMMARY, summary_of),
+    RecordKind.EMBEDDING: Source(
+        # By `KIND/ID`: what stands for summaries comes first.
+        keys="SELECT owner FROM embedding LEFT JOIN turn ON turn.key = owner "
+        "LEFT JOIN summary ON summary.key = owner "
+        "ORDER BY turn.id IS NOT NULL, coalesce(summary.id, turn.id)",
+        wanted="SELECT owner FROM json_each(?) JOIN embedding ON owner = coalesce("
+        "(SELECT key FROM turn WHERE value LIKE 'turn/%' AND id = substr(value, 6)), "
+        "(SELECT key FROM summary WHERE value LIKE 'summary/%' AND id = substr(value, 9)))",
+        row=f"{SELECT_EMBEDDING} WHERE owner = ?",
+        record=embedding_of,
+    ),
+}
+
+
+class SqliteArchive:
+    """Implements `Archive`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def dump(self) -> AsyncGenerator[Record, None]:
+        """Every record, kind by kind, parents before children, as the database was at the first."""
+        async with aclosing(self._database.stream(_records, page=PAGE)) as pages:
+            async for page in pages:
+                for record in page:
+                    yield record
+
+    async def load(self, records: Sequence[Record]) -> int:
+        """Keep the records, all or none; how many were new or newer here.
+
+        Raises Conflict where one rests on what is not stored, UsageError for a vector that `save` refuses.
+        """
+        for record in records:
+            if isinstance(record, Embedding):
+                check_vector(record.vector, of=f"{record.owner.kind} {record.owner.id}")
+        return await self._database.write(lambda connection: load_records(connection, records))
+
+    async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
+        """Those of the kind with these ids that there are."""
+
+        def read(connection: Connection) -> list[Record]:
+            source = SOURCES[kind]
+            keys = list(connection.execute(source.wanted, (json.dumps(sorted(set(ids))),)))
+            return [_record(connection, source, key) for (key,) in keys]
+
+        return await self._database.read(read)
+
+    async def counts(self) -> Mapping[RecordKind, int]:
+        """How many there are of each kind."""
+        return await self._database.read(count_records)
+
+
+def count_records(connection: Connection) -> dict[RecordKind, int]:
+    """How many there are of each kind."""
+    return {
+        kind: next(connection.execute(f"SELECT count(*) FROM {kind.value}"))[0]  # a table a kind
+        for kind in RecordKind
+    }
+
+
+def _records(connection: Connection) -> Iterator[Record]:
+    for source in SOURCES.values():
+        for (key,) in connection.execute(source.keys):
+            yield _record(connection, source, key)
+
+
+def _record(connection: Connection, source: Source, key: int) -> Record:
+    return source.record(next(connection.execute(source.row, (key,))))

@@ -1,0 +1,53 @@
+"""Making again what follows from the rest. Turns, steps and tool calls are read, never written."""
+
+from ragforge.store.sqlite.check import OF_NOTHING, WRONG_COVERS, WRONG_LENGTH, findings
+from ragforge.store.sqlite.connection import Connection
+from ragforge.store.sqlite.index import index_call, index_summary, index_turn
+from ragforge.store.sqlite.owed import list_afresh
+from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
+
+
+def repaired(connection: Connection) -> list[str]:
+    """What was done, in sentences; empty where nothing was wrong."""
+    if not findings(connection):
+        return []
+    done = [_index_words(connection), *_drop_covers(connection), *_drop_embeddings(connection)]
+    owners = [row[0] for row in connection.execute("SELECT owner FROM embedding")]
+    move_embeddings(connection, owners)
+    list_afresh(connection)
+    return [*done, "Listed anew what still needs a summary or an embedding."]
+
+
+def _index_words(connection: Connection) -> str:
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    count = 0
+    for table, index in (("turn", index_turn), ("tool_call", index_call), ("summary", index_summary)):
+        for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY key"):
+            index(connection, key)
+            count += 1
+    return f"Built the search index anew: {count} rows."
+
+
+def _drop_covers(connection: Connection) -> list[str]:
+    """Drop covers that lead nowhere, then summaries that stand for nothing any more."""
+    connection.execute(f"DELETE FROM cover WHERE (summary, position) IN ({WRONG_COVERS})")
+    covers = connection.changes()
+    summaries = 0
+    while empty := list(
+        connection.execute("SELECT key, id FROM summary WHERE key NOT IN (SELECT summary FROM cover)")
+    ):
+        keys = [key for key, _ in empty]
+        connection.executemany("DELETE FROM cover WHERE covered = ?", [(each,) for _, each in empty])
+        connection.executemany("DELETE FROM words WHERE rowid = ?", [(key,) for key in keys])
+        connection.executemany("DELETE FROM summary WHERE key = ?", [(key,) for key in keys])
+        drop_embeddings(connection, keys)
+        summaries += len(keys)
+    done = [f"Removed {covers} covers that led nowhere."] if covers else []
+    return done + ([f"Removed {summaries} summaries that stood for nothing."] if summaries else [])
+
+
+def _drop_embeddings(connection: Connection) -> list[str]:
+    rows = connection.execute(f"SELECT owner FROM embedding WHERE {OF_NOTHING} OR {WRONG_LENGTH}")
+    wrong = [row[0] for row in rows]
+    drop_embeddings(connection, wrong)
+    return [f"Removed {len(wrong)} embeddings that belonged to nothing or were cut."] if wrong else []

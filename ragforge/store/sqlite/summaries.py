@@ -1,0 +1,235 @@
+"""The summaries in SQLite, with what they cover."""
+
+import json
+from collections.abc import Sequence
+
+from ragforge.domain.errors import Conflict, UsageError
+from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.turns import Turn
+from ragforge.store.json_text import storable, to_json
+from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.index import index_summary
+from ragforge.store.sqlite.owed import owe_summary, owe_turns
+from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms
+from ragforge.store.sqlite.turns import SELECT as SELECT_TURN
+from ragforge.store.sqlite.turns import turn_of
+from ragforge.store.sqlite.vectors import move_embeddings
+
+COLUMNS = "session, level, at, turn_count, method, model, files, findings, tools, topics, constraints, text"
+
+SELECT = """
+SELECT summary.id, project.id, session.id, level, at, turn_count, method, summary.model, files, findings,
+    tools, topics, constraints, text,
+    (SELECT json_group_array(covered ORDER BY position) FROM cover WHERE cover.summary = summary.key)
+FROM summary JOIN session ON session.key = summary.session JOIN project ON project.key = session.project
+"""
+
+OF_SESSION = f"""
+{SELECT} WHERE session.id = :session AND (:level IS NULL OR level = :level)
+    AND NOT (:uncovered AND EXISTS (SELECT 1 FROM cover WHERE covered = summary.id))
+ORDER BY level, at, summary.id
+"""
+
+COVERING = """
+WITH RECURSIVE up (turn, summary) AS (
+    SELECT wanted.value, cover.summary FROM json_each(?) AS wanted JOIN cover ON covered = wanted.value
+    UNION
+    SELECT up.turn, cover.summary FROM up JOIN summary ON key = up.summary JOIN cover ON covered = summary.id
+)
+SELECT turn, key FROM up JOIN summary ON key = up.summary ORDER BY level, at, id
+"""
+
+LACKING = f"""
+{SELECT_TURN} WHERE turn.key IN (
+    SELECT owed.key FROM owed JOIN session ON session.key = owed.session
+    WHERE summary AND (:project IS NULL OR project = (SELECT key FROM project WHERE id = :project))
+    ORDER BY at, owed.key LIMIT max(0, :limit)
+) ORDER BY turn.started_at, turn.key
+"""
+
+
+class SqliteSummaries:
+    """Implements `Summaries`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, summary: Summary) -> None:
+        """Keep it, or put it in the place of the one with its id.
+
+        Raises Conflict where its session or something it covers is not stored, UsageError for a summary
+        of nothing or of a level below 1.
+        """
+        _check(summary)
+
+        def write(connection: Connection) -> None:
+            check_covered(connection, summary)
+            put_summary(connection, summary)
+
+        await self._database.write(write)
+
+    async def roll_up(self, summary: Summary) -> bool:
+        """Keep it if no other of its level covers any of what it covers; whether it was kept."""
+        _check(summary)
+
+        def write(connection: Connection) -> bool:
+            check_covered(connection, summary)
+            taken = one(
+                connection,
+                "SELECT 1 FROM json_each(?) AS wanted JOIN cover ON covered = wanted.value "
+                "JOIN summary ON summary.key = cover.summary WHERE summary.id != ? AND summary.level = ?",
+                (json.dumps(summary.covers), summary.id, summary.level),
+            )
+            if taken is None:
+                put_summary(connection, summary)
+            return taken is None
+
+        return await self._database.write(write)
+
+    async def get(self, ids: Sequence[str]) -> list[Summary]:
+        """Those that there are, in the order of the ids."""
+
+        def read(connection: Connection) -> list[Summary]:
+            rows = connection.execute(
+                f"{SELECT} JOIN json_each(?) AS wanted ON wanted.value = summary.id ORDER BY wanted.key",
+                (json.dumps(list(ids)),),
+            )
+            return [summary_of(row) for row in rows]
+
+        return await self._database.read(read)
+
+    async def of_session(
+        self, session_id: str, *, level: int | None = None, uncovered: bool = False
+    ) -> list[Summary]:
+        """The session's, by level and time; `uncovered` leaves out what a summary one level up covers."""
+
+        def read(connection: Connection) -> list[Summary]:
+            values = {"session": session_id, "level": level, "uncovered": uncovered}
+            return [summary_of(row) for row in connection.execute(OF_SESSION, values)]
+
+        return await self._database.read(read)
+
+    async def covering(self, turn_ids: Sequence[str]) -> dict[str, list[Summary]]:
+        """For each of the turns, the summaries that stand for it, lowest level first."""
+
+        def read(connection: Connection) -> dict[str, list[Summary]]:
+            pairs = list(connection.execute(COVERING, (json.dumps(list(turn_ids)),)))
+            summaries = {key: summary_by_key(connection, key) for _, key in pairs}
+            found: dict[str, list[Summary]] = {turn: [] for turn in turn_ids}
+            for turn, key in pairs:
+                found[turn].append(summaries[key])
+            return found
+
+        return await self._database.read(read)
+
+    async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
+        """Turns that ended and have no level 1 summary, oldest first. Reads nothing of the others."""
+
+        def read(connection: Connection) -> list[Turn]:
+            rows = connection.execute(LACKING, {"project": project_id, "limit": limit})
+            return [turn_of(row) for row in rows]
+
+        return await self._database.read(read)
+
+
+def check_covered(connection: Connection, summary: Summary) -> None:
+    """Raises Conflict where something that it covers is not stored, or is not one level below."""
+    table, level = ("turn", 0) if summary.level == 1 else ("summary", summary.level - 1)
+    missing = one(
+        connection,
+        f"SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM {table} WHERE id = value"
+        f"{' AND level = ?2' if level else ''})",
+        (json.dumps(summary.covers), level) if level else (json.dumps(summary.covers),),
+    )
+    if missing is not None:
+        kind = f"summary of level {level}" if level else "turn"
+        raise Conflict(f"Summary {summary.id} covers {missing[0]}, which is no {kind} in the store.")
+
+
+def put_summary(connection: Connection, summary: Summary) -> None:
+    """Keep it with its covers and its row of words, and note what must be embedded again."""
+    values = (key_of(connection, "session", summary.session_id), *_values(summary))
+    found = one(connection, f"SELECT key, {COLUMNS} FROM summary WHERE id = ?", (summary.id,))
+    key = new_key(connection) if found is None else found[0]
+    covered = _covered(connection, key)
+    if found is not None and found[1:] == values and covered == summary.covers:
+        return
+    names = COLUMNS.split(", ")
+    connection.execute(
+        f"INSERT INTO summary (key, id, {COLUMNS}) VALUES (?, ?{', ?' * len(names)}) "
+        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
+        (key, summary.id, *values),
+    )
+    connection.execute("DELETE FROM cover WHERE summary = ?", (key,))
+    connection.executemany(
+        "INSERT INTO cover (summary, position, covered) VALUES (?, ?, ?)",
+        [(key, position, identifier) for position, identifier in enumerate(summary.covers)],
+    )
+    index_summary(connection, key)
+    move_embeddings(connection, [key])
+    owe_summary(connection, key)
+    # A turn is embedded together with its summary.
+    owe_turns(connection, [*covered, *summary.covers])
+
+
+def _covered(connection: Connection, summary: int) -> tuple[str, ...]:
+    rows = connection.execute("SELECT covered FROM cover WHERE summary = ? ORDER BY position", (summary,))
+    return tuple(row[0] for row in rows)
+
+
+def summary_by_key(connection: Connection, key: int) -> Summary:
+    """The summary, which is there."""
+    return summary_of(next(connection.execute(f"{SELECT} WHERE summary.key = ?", (key,))))
+
+
+def summary_of(row: Row) -> Summary:
+    """The summary of a row of SELECT."""
+    identifier, project, session, level, at, turn_count, method, model = row[:8]
+    files, findings, tools, topics, constraints = (tuple(json.loads(texts)) for texts in row[8:13])
+    text, covers = row[13:]
+    return Summary(
+        id=identifier,
+        project_id=project,
+        session_id=session,
+        level=level,
+        text=text,
+        covers=tuple(json.loads(covers)),
+        at=from_ms(at),
+        turn_count=turn_count,
+        method=SummaryMethod(method),
+        model=model,
+        files=files,
+        findings=findings,
+        tools=tools,
+        topics=topics,
+        constraints=constraints,
+    )
+
+
+def _check(summary: Summary) -> None:
+    if summary.level < 1:
+        raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
+    if not summary.covers:
+        raise UsageError(f"Summary {summary.id} covers nothing; it must stand for at least one turn.")
+
+
+def _values(summary: Summary) -> tuple[object, ...]:
+    """The columns after the session's key."""
+    return (
+        summary.level,
+        to_ms(summary.at),
+        summary.turn_count,
+        summary.method,
+        storable(summary.model),
+        *(
+            to_json([storable(text) for text in texts])
+            for texts in (
+                summary.files,
+                summary.findings,
+                summary.tools,
+                summary.topics,
+                summary.constraints,
+            )
+        ),
+        storable(summary.text),
+    )
