@@ -9,6 +9,8 @@ from hypothesis import settings
 settings.register_profile("ragforge", deadline=None)
 settings.load_profile("ragforge")
 
+pytest_plugins = ["tests.servers.plugin"]
+
 SCRUBBED = (
     *("GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "RAGFORGE_", "SSL_CERT_"),
     *("NO_COLOR", "COLORFGBG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"),

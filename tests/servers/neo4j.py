@@ -1,8 +1,8 @@
 """Real Neo4j servers for tests, started from their jars: begin, kill, stop, continue, begin again, end.
 
     server = start("5.26.30", home)
-    kill(server)                      # as a power cut would
-    server = start_again(server)      # the same data behind the same URL
+    kill(server)            # as a power cut would
+    start_again(server)     # the same data behind the same URL
     end(server)
 
 Every server is on a leash: it ends with the process that started it, however that dies.
@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from typing import Any, LiteralString, cast
 from neo4j import GraphDatabase, Query
 from neo4j.exceptions import DriverError, Neo4jError
 
-from tests.servers import java as javas
 from tests.servers import jars
+from tests.servers import java as javas
 from tests.servers.leash import Leash, on_leash
 
 VERSIONS: Mapping[str, str] = {"neo4j-5": "5.26.30", "neo4j-2026": "2026.08.1"}
@@ -35,30 +36,42 @@ HEAP = "512m"
 START_S_MAX = 120
 END_S_MAX = 30
 QUERY_S_MAX = 60
+NOT_KEPT = "NOT n:RagforgeDatabase AND NOT n:RagforgeMigration"
+"""True of a node `n` that is content: not of those that describe the database itself."""
+FAILURES = (DriverError, Neo4jError)
+DRIVER: Mapping[str, Any] = {
+    "connection_timeout": 5,
+    "connection_acquisition_timeout": 10,
+    "telemetry_disabled": True,
+    # Of a database whose schema is not there yet.
+    "notifications_disabled_classifications": ["UNRECOGNIZED", "DEPRECATION"],
+}
 PORTS = range(20_000, 32_000)
 """Below those that systems give to whoever asks for any: a server that was killed finds its own free."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Neo4jServer:
-    """A server to be used. The user is `neo4j`; an empty password stands for a server without users."""
+    """A server to be used. An empty password stands for a server without users."""
 
     version: str
     url: str
     password: str = ""
+    user: str = "neo4j"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, kw_only=True)
 class OwnServer(Neo4jServer):
     """A server that was started here, and may be killed and stopped."""
 
-    home: Path = Path()
-    leash: Leash | None = None
+    home: Path
+    leash: Leash
+    """Of the process that runs it now: another one after `start_again`."""
 
     @property
     def log(self) -> str:
         """The end of what it said."""
-        return _said(self.home)
+        return (self.home / "console.log").read_text(encoding="utf-8", errors="replace")[-4000:]
 
 
 class NoServer(Exception):
@@ -87,52 +100,59 @@ def start(version: str, home: Path, *, password: str = "", settings: Sequence[st
     """
     for folder in ("conf", "data", "logs", "run", "plugins", "import", "licenses"):
         (home / folder).mkdir(parents=True, exist_ok=True)
-    port = _free_port()
+    port = free_port()
     configuration = _configuration(port, with_users=bool(password), settings=settings)
     (home / "conf" / "neo4j.conf").write_text(configuration)
-    first = INITIAL_PASSWORD if password else ""
-    server = _begin(OwnServer(version, f"bolt://127.0.0.1:{port}", first, home))
-    if password in ("", INITIAL_PASSWORD):
-        return server
-    change = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
-    query(server, change, database="system", old=INITIAL_PASSWORD, new=password)
-    return OwnServer(version, server.url, password, home, server.leash)
+    url, first = f"bolt://127.0.0.1:{port}", INITIAL_PASSWORD if password else ""
+    server = OwnServer(version, url, first, home=home, leash=_launch(version, home))
+    _wait_for_answer(server)
+    if password not in ("", INITIAL_PASSWORD):
+        change = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
+        query(server, change, database="system", old=INITIAL_PASSWORD, new=password)
+        server.password = password
+    return server
 
 
-def start_again(server: OwnServer, *, settings: Sequence[str] = ()) -> OwnServer:
-    """The server that was killed or ended, over the same data and behind the same URL; it answers.
+def start_again(server: OwnServer, *, settings: Sequence[str] = ()) -> None:
+    """Start the one that was killed or ended, over the same data and behind the same URL; it answers.
 
-    settings: lines that are added to its neo4j.conf, such as `server.databases.default_to_read_only=true`.
+    settings: lines that neo4j.conf has as well from now on, such as
+    `server.databases.default_to_read_only=true`.
     """
+    assert server.leash.ended, "this server still runs"
     if settings:
         with (server.home / "conf" / "neo4j.conf").open("a") as file:
             file.writelines(f"{line}\n" for line in settings)
-    return _begin(server)
+    server.leash = _launch(server.version, server.home)
+    _wait_for_answer(server)
 
 
 def kill(server: OwnServer) -> None:
     """End it at once, as a crash or a power cut would."""
-    leash = _leash(server)
-    leash.send(signal.SIGKILL)
-    assert leash.wait(END_S_MAX), "a killed server is still there"
+    server.leash.send(signal.SIGKILL)
+    assert server.leash.wait(END_S_MAX), "a killed server is still there"
 
 
 def stop(server: OwnServer) -> None:
     """Let it stand still: connections stay open, nothing is answered."""
-    _leash(server).send(signal.SIGSTOP)
+    server.leash.send(signal.SIGSTOP)
+    deadline = time.monotonic() + END_S_MAX
+    # The signal is sent at once, and each thread stops when it next would run.
+    while not _is_stopped(server.leash.pid):
+        assert time.monotonic() < deadline, "a stopped server still runs"
+        time.sleep(0.005)
 
 
 def go_on(server: OwnServer) -> None:
     """Let it continue after `stop`."""
-    _leash(server).send(signal.SIGCONT)
+    server.leash.send(signal.SIGCONT)
 
 
 def end(server: OwnServer) -> None:
     """Shut it down properly, stopped or not; twice is harmless."""
-    leash = _leash(server)
-    leash.send(signal.SIGCONT)
-    leash.send(signal.SIGTERM)
-    if not leash.wait(END_S_MAX):
+    server.leash.send(signal.SIGCONT)
+    server.leash.send(signal.SIGTERM)
+    if not server.leash.wait(END_S_MAX):
         kill(server)
 
 
@@ -140,39 +160,49 @@ def query(
     server: Neo4jServer, text: str, *, database: str | None = None, **parameters: object
 ) -> list[dict[str, Any]]:
     """The rows that one statement gives, within QUERY_S_MAX and without trying again."""
-    user = ("neo4j", server.password) if server.password else None
+    user = (server.user, server.password) if server.password else None
     # Types are ours: the driver wants literals, because text that is put together may be an injection.
     asked = Query(cast("LiteralString", text), timeout=QUERY_S_MAX)
     with (
-        GraphDatabase.driver(server.url, auth=user, connection_timeout=5, telemetry_disabled=True) as driver,
+        GraphDatabase.driver(server.url, auth=user, **DRIVER) as driver,
         driver.session(database=database) as session,
     ):
         return [record.data() for record in session.run(asked, parameters)]
 
 
-def _begin(server: OwnServer) -> OwnServer:
-    """The server, running and answering."""
-    leash = on_leash(_command(server), log=server.home / "console.log")
-    begun = OwnServer(server.version, server.url, server.password, server.home, leash)
+def version_of(server: Neo4jServer) -> str:
+    """The version that it says it has."""
+    components = "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' RETURN versions"
+    (kernel,) = query(server, components)
+    return kernel["versions"][0]
+
+
+def empty(server: Neo4jServer) -> None:
+    """Delete all that is stored; what describes the database, its schema and its indexes stay."""
+    query(server, f"MATCH (n) WHERE {NOT_KEPT} DETACH DELETE n")
+
+
+def _launch(version: str, home: Path) -> Leash:
+    return on_leash(_command(version, home), log=home / "console.log")
+
+
+def _wait_for_answer(server: OwnServer) -> None:
     deadline = time.monotonic() + START_S_MAX
     try:
-        while (why_not := _silence(begun)) is not None:
-            if leash.ended:
-                raise NoServer(f"Neo4j {server.version} ended while it started:\n{begun.log}")
+        while (why_not := silence(server)) is not None:
+            if server.leash.ended:
+                raise NoServer(f"Neo4j {server.version} ended while it started:\n{server.log}")
             if time.monotonic() > deadline:
-                raise NoServer(
-                    f"Neo4j {server.version} did not answer within {START_S_MAX} s ({why_not}):\n{begun.log}"
-                )
+                did_not = f"did not answer within {START_S_MAX} s ({why_not})"
+                raise NoServer(f"Neo4j {server.version} {did_not}:\n{server.log}")
             time.sleep(0.1)
     except BaseException:
-        leash.send(signal.SIGKILL)
-        leash.wait(END_S_MAX)
+        kill(server)
         raise
-    return begun
 
 
-def _silence(server: Neo4jServer) -> Exception | None:
-    """Why it does not answer; None when it does."""
+def silence(server: Neo4jServer) -> Exception | None:
+    """Why a server of this machine does not answer; None when it does."""
     port = int(server.url.rpartition(":")[2])
     try:
         # Asked before the driver is: it would wait and try again.
@@ -186,16 +216,17 @@ def _silence(server: Neo4jServer) -> Exception | None:
     return None
 
 
-def _command(server: OwnServer) -> list[str]:
-    java = javas.suitable(java_majors(server.version), javas.installed(os.environ))
+def _command(version: str, home: Path) -> list[str]:
+    java = javas.suitable(java_majors(version), javas.installed(os.environ))
     if java is None:
-        raise NoServer(f"Neo4j {server.version} needs Java {_either(java_majors(server.version))}.")
-    classes = jars.collect(server.version, jars.cache())
-    old = kind_of(server.version) == "neo4j-5"
+        raise NoServer(f"Neo4j {version} needs Java {_either(java_majors(version))}.")
+    classes = jars.collect(version, jars.cache())
+    old = kind_of(version) == "neo4j-5"
     return [
         str(java.command),
         # Given here because only Neo4j's own start script reads them from neo4j.conf.
-        *(f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseG1GC"),
+        # Half the processor time and two thirds of the memory of Neo4j's own choice, in a short life.
+        *(f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
         *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in ("java.nio", "java.io", "sun.nio.ch")),
         "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
         "--enable-native-access=ALL-UNNAMED",
@@ -205,7 +236,7 @@ def _command(server: OwnServer) -> list[str]:
         *("-Dfile.encoding=UTF-8", "-Djava.awt.headless=true"),
         *("-cp", f"{classes}/*"),
         "org.neo4j.server.CommunityEntryPoint" if old else "org.neo4j.server.Neo4jCommunity",
-        *(f"--home-dir={server.home}", f"--config-dir={server.home / 'conf'}", "--console-mode"),
+        *(f"--home-dir={home}", f"--config-dir={home / 'conf'}", "--console-mode"),
     ]
 
 
@@ -226,7 +257,19 @@ def _configuration(port: int, *, with_users: bool, settings: Sequence[str]) -> s
     return "".join(f"{line}\n" for line in lines)
 
 
-def _free_port() -> int:
+def _is_stopped(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        # macOS has no /proc, and always has ps.
+        command = ["ps", "-o", "state=", "-p", str(pid)]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True)
+        state = shown.stdout.strip()
+    return state.startswith("T")
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
     for port in random.sample(PORTS, 100):
         with socket.socket() as probe:
             try:
@@ -235,18 +278,6 @@ def _free_port() -> int:
                 continue
             return port
     raise NoServer(f"No free port between {PORTS.start} and {PORTS.stop}.")
-
-
-def _leash(server: OwnServer) -> Leash:
-    assert server.leash is not None, "this server was not started"
-    return server.leash
-
-
-def _said(home: Path) -> str:
-    try:
-        return (home / "console.log").read_text(encoding="utf-8", errors="replace")[-4000:]
-    except OSError as error:
-        return f"(no log: {error})"
 
 
 def _either(majors: Sequence[int]) -> str:

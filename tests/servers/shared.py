@@ -1,0 +1,179 @@
+"""The Neo4j servers that a whole test run shares, one of each kind, however many processes it has.
+
+One process, the run's own, starts them in the background while tests are collected and others run; the
+processes that run tests find them in a folder of the run:
+
+    KIND.wanted   a collected test needs it
+    KIND.json     it answers, or why there is none
+    KIND.lock     who uses it: many at once with projects of their own, or one that has emptied it
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.servers import neo4j, sources
+from tests.servers.jars import NoJars
+from tests.servers.neo4j import Neo4jServer, NoServer
+from tests.servers.sources import Missing, Named, Source, Started
+
+WAIT_S_MAX = 900
+"""A first run downloads the servers."""
+TURN_S_MAX = 300
+"""For a server that tests of another process use."""
+
+
+class Starting:
+    """The run's own side: starts what is wanted, once, and ends it all."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="ragforge-tests-"))
+        self._environ = dict(environ)
+        self._sources: dict[str, Source] = {}
+        self._started: dict[str, Started] = {}
+        self._threads: dict[str, threading.Thread] = {}
+        self._closed = threading.Event()
+        self._one_at_a_time = threading.Lock()
+
+    def source_of(self, kind: str) -> Source:
+        """Where the server would come from; asked once a run."""
+        if kind not in self._sources:
+            self._sources[kind] = sources.source_of(kind, self._environ)
+        return self._sources[kind]
+
+    def start_wanted(self) -> None:
+        """Begin to start those that a collected test wants, and wait for none."""
+        for kind in neo4j.VERSIONS:
+            if (self.folder / f"{kind}.wanted").exists() and kind not in self._threads:
+                self._threads[kind] = threading.Thread(target=self._start, args=(kind,), daemon=True)
+                self._threads[kind].start()
+
+    def _start(self, kind: str) -> None:
+        # Two at once take as long, and the first of them comes later.
+        with self._one_at_a_time:
+            said = self._begin(kind)
+        if self._closed.is_set():
+            return
+        part = self.folder / f"{kind}.part"
+        part.write_text(json.dumps(said))
+        part.rename(self.folder / f"{kind}.json")
+
+    def _begin(self, kind: str) -> dict[str, str]:
+        """What the tests are told: the server, or why it is missing, or how it failed."""
+        source = self.source_of(kind)
+        if isinstance(source, Missing):
+            return {"failed" if source.named else "missing": f"{kind}: {source.why}"}
+        try:
+            started = sources.begin(source, self.folder / kind)
+        except NoJars as error:
+            return {"missing": f"{kind}: {error}"}
+        except (NoServer, OSError, *neo4j.FAILURES) as error:
+            return {"failed": f"{kind}: {error}"}
+        self._started[kind] = started
+        server = started.server
+        return asdict(Neo4jServer(server.version, server.url, server.password, server.user))
+
+    def close(self) -> None:
+        """End them. One that is just being started ends with this process."""
+        self._closed.set()
+        for kind in list(self._started):
+            self._end(kind)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end(self, kind: str) -> None:
+        started = self._started[kind]
+        if isinstance(self._sources.get(kind), Named):
+            # It must be empty for the next run, and is somebody's to keep.
+            neo4j.empty(started.server)
+        elif started.leash is not None:
+            # A proper shutdown takes ten seconds and saves what nobody reads again.
+            if isinstance(started.server, neo4j.OwnServer):
+                started.leash.send(signal.SIGKILL)
+            started.leash.let_go()
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """A test's side: the servers of the run."""
+
+    folder: Path
+    required: bool
+    """Whether tests fail where a server is missing, instead of being skipped."""
+    _known: dict[str, Neo4jServer] = field(default_factory=dict[str, Neo4jServer])
+
+    def want(self, kinds: Iterable[str]) -> None:
+        """Say that tests will need them."""
+        for kind in kinds:
+            (self.folder / f"{kind}.wanted").touch()
+
+    @contextmanager
+    def emptied(self, kind: str) -> Generator[Neo4jServer]:
+        """The server with an empty database and nobody else in it. What describes the database stays."""
+        with self._used(kind, fcntl.LOCK_EX) as server:
+            neo4j.empty(server)
+            yield server
+
+    @contextmanager
+    def among_others(self, kind: str) -> Generator[Neo4jServer]:
+        """The server, for a test that looks at a project of its own only; nobody empties it meanwhile."""
+        with self._used(kind, fcntl.LOCK_SH) as server:
+            yield server
+
+    def get(self, kind: str) -> Neo4jServer:
+        """The server when it answers; skips the test, or fails it where servers are required."""
+        if kind not in self._known:
+            said = self._said(kind)
+            if "failed" in said:
+                pytest.fail(said["failed"], pytrace=False)
+            if "missing" in said:
+                self.lack(said["missing"])
+            self._known[kind] = Neo4jServer(**said)
+        return self._known[kind]
+
+    def lack(self, why: str) -> NoReturn:
+        """Skip the test, or fail it where servers are required."""
+        if self.required:
+            pytest.fail(why, pytrace=False)
+        pytest.skip(why)
+
+    def _said(self, kind: str) -> dict[str, Any]:
+        told = self.folder / f"{kind}.json"
+        deadline = time.monotonic() + WAIT_S_MAX
+        while not told.exists():
+            assert (self.folder / f"{kind}.wanted").exists(), f"no collected test said that it needs {kind}"
+            assert time.monotonic() < deadline, f"{kind} was not there after {WAIT_S_MAX} s"
+            time.sleep(0.05)
+        return json.loads(told.read_text())
+
+    @contextmanager
+    def _used(self, kind: str, way: int) -> Generator[Neo4jServer]:
+        server = self.get(kind)
+        descriptor = os.open(self.folder / f"{kind}.lock", os.O_RDWR | os.O_CREAT)
+        try:
+            deadline = time.monotonic() + TURN_S_MAX
+            while not _locked(descriptor, way):
+                assert time.monotonic() < deadline, f"{kind} was in use for {TURN_S_MAX} s"
+                time.sleep(0.01)
+            yield server
+        finally:
+            os.close(descriptor)
+
+
+def _locked(descriptor: int, way: int) -> bool:
+    try:
+        fcntl.flock(descriptor, way | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
