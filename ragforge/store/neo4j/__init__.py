@@ -1,1 +1,187 @@
 """The store in a graph of Neo4j: one server, Aura or a cluster, shared by people and machines."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.ids import new_id
+from ragforge.store.base import Link, StoreStatus
+from ragforge.store.neo4j import migrations
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.archive import Neo4jArchive
+from ragforge.store.neo4j.calls import Neo4jToolCalls
+from ragforge.store.neo4j.carrier import Carrier
+from ragforge.store.neo4j.check import findings
+from ragforge.store.neo4j.claims import Claims
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.errors import LoginRefused
+from ragforge.store.neo4j.known import KnownServers
+from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
+from ragforge.store.neo4j.projects import Neo4jProjects
+from ragforge.store.neo4j.searching import Neo4jSearch
+from ragforge.store.neo4j.sessions import Neo4jSessions
+from ragforge.store.neo4j.status import status
+from ragforge.store.neo4j.summaries import Neo4jSummaries
+from ragforge.store.neo4j.turns import Neo4jTurns
+from ragforge.store.neo4j.usage import Neo4jUsageLog
+from ragforge.store.neo4j.vectors import Neo4jVectors
+
+DRAIN_S = 5.0
+"""So long a command waits at its end for what it wrote to arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What this machine keeps of a database."""
+
+    outbox: Outbox
+    database_id: str
+    machine: str
+    lock_dir: Path
+
+
+class Neo4jStore:
+    """Implements `Store` on a database of a server, with an outbox on this machine."""
+
+    def __init__(self, url: str, graph: Graph, here: Here, *, away: str = "") -> None:
+        """away: why the server could not be reached, where it could not."""
+        outbox = here.outbox
+        self.url = url
+        self._graph = graph
+        self._outbox = outbox
+        self._database_id = here.database_id
+        self._carrier = Carrier(graph, outbox, reach=self._reach, fenced=self._fenced, away=away)
+        self._nodes = Nodes(graph, outbox, self._carrier)
+        self._claims = Claims(self._nodes, here.lock_dir, here.machine)
+        self.projects = Neo4jProjects(self._nodes)
+        self.sessions = Neo4jSessions(self._nodes, self._claims)
+        self.turns = Neo4jTurns(self._nodes)
+        self.calls = Neo4jToolCalls(self._nodes)
+        self.usage = Neo4jUsageLog(self._nodes)
+        self.summaries = Neo4jSummaries(self._nodes)
+        self.vectors = Neo4jVectors(self._nodes)
+        self.search = Neo4jSearch(self._nodes)
+        self.archive = Neo4jArchive(self._nodes)
+        self._carrier.start()
+
+    @property
+    def link(self) -> Link:
+        """What waits to be carried to the server, and whether it can be reached."""
+        return self._carrier.link
+
+    async def drain(self, *, timeout_s: float) -> Link:
+        """Carry on what waits, for at most this long; what is left then."""
+        return await self._carrier.drain(timeout_s)
+
+    async def status(self) -> StoreStatus:
+        """What there is to know of the database."""
+        await self._nodes.settle()
+        await self._nodes.reach()
+        info = await migrations.database_info(self._graph)
+        if info is None:
+            raise StoreUnavailable(f"{self._graph.address.shown} is no database of ragforge any more.")
+        return await status(self._graph, info)
+
+    async def check(self, *, repair: bool = False) -> list[str]:
+        """What is wrong with the database, in sentences; empty when it is sound."""
+        if repair:
+            await self._outbox.write(Rows.retry_refused)
+        await self._nodes.settle()
+        await self._nodes.reach()
+        refused = await self._outbox.read(Rows.refused)
+        return [
+            *(
+                f"{label} {identifier} waits here: the server refused it: {why}"
+                for label, identifier, why in refused
+            ),
+            *await findings(self._graph, repair=repair),
+        ]
+
+    async def close(self) -> None:
+        """Carry what waits, for at most 5 s, and release everything. Claims end with it."""
+        await self._carrier.drain(DRAIN_S)
+        await self._claims.release_all()
+        await self._carrier.close()
+        bookmarks = "\n".join(self._graph.bookmarks)
+        await self._outbox.write(lambda rows: rows.set_fact("bookmarks", bookmarks))
+        await self._outbox.close()
+        await self._graph.close()
+
+    async def _reach(self) -> None:
+        """Make sure that the server is there, and that it is still the database that the rows belong to."""
+        await self._graph.connect()
+        info = await migrations.database_info(self._graph)
+        if info is None or info.id != self._database_id:
+            raise StoreUnavailable(
+                f"{self._graph.address.shown} answers with another database than before. What waits is kept "
+                "for the one it was written for."
+            )
+
+    async def _fenced(self, session_ids: tuple[str, ...]) -> None:
+        await self._claims.fenced(session_ids)
+
+
+async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: bool = False) -> Neo4jStore:
+    """The store of the database at this address.
+
+    A server that was reached before may be away now: then what is written waits here.
+
+    Raises UsageError for a wrong address, StoreUnavailable for a server that was never reached, StoreForeign,
+    StoreOlder or StoreNewer.
+    """
+    address = Address.from_url(url, password)
+    known = KnownServers(machine_dir / "outbox" / "servers.json")
+    expected = await asyncio.to_thread(known.find, address.shown)
+    here = await _here(machine_dir, expected) if expected else None
+    bookmarks = await here.outbox.read(lambda rows: rows.fact("bookmarks")) if here else ""
+    graph = Graph(address, bookmarks=bookmarks.split())
+    away = ""
+    try:
+        try:
+            await graph.connect()
+            found = (await migrations.prepare(graph, adopt=adopt)).id
+            await asyncio.to_thread(known.remember, address.shown, found)
+            if here is None or here.database_id != found:
+                here = await _here(machine_dir, found)
+        except LoginRefused:
+            raise
+        except StoreUnavailable as error:
+            if here is None:
+                raise StoreUnavailable(
+                    f"{error} This server was never reached before, so nothing can be kept for it yet."
+                ) from error
+            away = str(error)
+        return Neo4jStore(url, graph, here, away=away)
+    except BaseException:
+        await graph.close()
+        raise
+
+
+async def migrate_store(
+    url: str, *, machine_dir: Path, password: str = "", tell: Callable[[str], None]
+) -> int:
+    """Bring the database to the schema of this version; the number of steps that were taken."""
+    del machine_dir  # nothing is kept here
+    graph = Graph(Address.from_url(url, password))
+    try:
+        await graph.connect()
+        return await migrations.migrate(graph, tell)
+    finally:
+        await graph.close()
+
+
+async def _here(machine_dir: Path, database_id: str) -> Here:
+    lock_dir = machine_dir / "locks"
+    path = machine_dir / "outbox" / f"{database_id}.db"
+    outbox = await asyncio.to_thread(open_outbox, path, lock_dir=lock_dir)
+
+    def prepare(rows: Rows) -> str:
+        rows.prune()
+        if not rows.fact("machine"):
+            rows.set_fact("machine", new_id())
+        return rows.fact("machine")
+
+    return Here(outbox, database_id, await outbox.write(prepare), lock_dir)

@@ -165,11 +165,12 @@ def step_key(turn_id: str, index: int) -> str:
     return f"{turn_id}/{index}"
 
 
-def step_row(step: Step) -> Props:
+def step_row(step: Step, *, session_id: str) -> Props:
     """The step as a node."""
     return {
         "id": step_key(step.turn_id, step.index),
         "turnId": step.turn_id,
+        "sessionId": session_id,
         "stepIndex": step.index,
         "provider": storable(step.message.provider),
         "model": storable(step.message.model),

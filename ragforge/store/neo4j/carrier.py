@@ -1,0 +1,239 @@
+"""What brings waiting rows to the graph, in the background, for as long as the store is open."""
+
+import asyncio
+import fcntl
+import logging
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from ragforge.domain.errors import StoreError, StoreUnavailable
+from ragforge.store.base import Link
+from ragforge.store.neo4j.carry import carry, warm_up
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.errors import StatementRefused
+from ragforge.store.neo4j.outbox import Outbox, Row, Rows
+
+log = logging.getLogger(__name__)
+
+STEP_DEADLINE_S = 2.0
+"""After this an outcome counts as unknown, and the rows are sent again."""
+
+ROWS_MAX = 500
+BYTES_MAX = 2_000_000
+VECTOR_BYTES_MAX = 700_000
+"""What goes in one query, so that a shared small server takes a fifth of the deadline for it."""
+
+WARM_UP_DEADLINE_S = 15.0
+REACH_S = 6.0
+RETRY_FIRST_S = 0.5
+RETRY_MAX_S = 5.0
+LOCK_POLL_S = 0.02
+
+Reach = Callable[[], Awaitable[None]]
+Fenced = Callable[[tuple[str, ...]], Awaitable[None]]
+
+
+class Carrier:
+    """Carries rows in the order in which they began to wait. `link` says how it stands."""
+
+    def __init__(self, graph: Graph, outbox: Outbox, *, reach: Reach, fenced: Fenced, away: str = "") -> None:
+        """reach: makes sure that the server is there and is the one; fenced: is told of lost sessions."""
+        self._graph = graph
+        self._outbox = outbox
+        self._reach = reach
+        self._fenced = fenced
+        self._away = away
+        self._lock_path = outbox.path.with_suffix(".carry.lock")
+        self._wanted = asyncio.Event()
+        self._moved = asyncio.Condition()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def link(self) -> Link:
+        """What waits, and why the server cannot be reached where it cannot."""
+        return Link(self._outbox.waiting, self._away)
+
+    @property
+    def away(self) -> bool:
+        """Whether the server could not be reached when it was tried last."""
+        return bool(self._away)
+
+    def start(self) -> None:
+        """Begin to carry; what an earlier process left behind first."""
+        self._wanted.set()
+        self._task = asyncio.create_task(self._run(), name="ragforge-carrier")
+
+    def nudge(self) -> None:
+        """There is something to carry."""
+        self._wanted.set()
+
+    def lost(self, reason: str) -> None:
+        """A reader found the server away: nobody needs to wait for it until it is back."""
+        if not self._away:
+            self._away = reason
+            self._wanted.set()
+
+    async def reached(self) -> bool:
+        """Whether the server is there; one that was away is tried once more."""
+        if self._away:
+            self.nudge()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REACH_S), self._moved:
+                    await self._moved.wait()
+        return not self._away
+
+    async def settle(self, timeout_s: float) -> None:
+        """Return when all that waits now has arrived, the server is away, or the time is over."""
+        if self._outbox.waiting == 0 and await self._outbox.count() == 0:
+            return
+        target = await self._outbox.read(Rows.last_change)
+        self.nudge()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not self._away and await self._waits_since(target):
+                    async with self._moved:
+                        await self._moved.wait()
+
+    async def settle_vectors(self) -> None:
+        """Return when the vectors that wait have arrived too, if that takes no longer than a question may."""
+        if self._outbox.waiting and not self._away:
+            await self.drain(STEP_DEADLINE_S)
+
+    async def drain(self, timeout_s: float) -> Link:
+        """Carry all that waits, vectors too, for at most this long; a server that is away is tried once."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while await self._outbox.count():
+                    was_away = self._away
+                    self.nudge()
+                    async with self._moved:
+                        await self._moved.wait()
+                    if was_away and self._away:
+                        break
+        return self.link
+
+    async def close(self) -> None:
+        """Stop carrying; what waits stays."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    async def _waits_since(self, change: int) -> bool:
+        """Whether anything of this write or an earlier one waits; vectors are never waited for."""
+        oldest = await self._outbox.read(Rows.waits_since)
+        return oldest is not None and oldest <= change
+
+    async def _warm_up(self) -> None:
+        try:
+            await warm_up(self._graph, deadline_s=WARM_UP_DEADLINE_S)
+        except StoreError as error:
+            log.info("The server could not be warmed up: %s", error)
+
+    async def _run(self) -> None:
+        if not self._away:
+            await self._warm_up()
+        pause_s = RETRY_FIRST_S
+        while True:
+            if not self._away:
+                await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                if self._away:
+                    await self._reach()
+                    self._away = ""
+                while await self._carry_next():
+                    await self._tell()
+                pause_s = RETRY_FIRST_S
+            except StoreError as error:
+                log.info("The server cannot be reached: %s", error)
+                self._away = str(error)
+                await self._tell()
+                await self._pause(pause_s)
+                pause_s = min(RETRY_MAX_S, pause_s * 2)
+            except Exception:
+                # A fault of ours must not end the carrying of what people were promised.
+                log.exception("Carrying failed unexpectedly")
+                await self._pause(RETRY_MAX_S)
+            await self._tell()
+
+    async def _pause(self, pause_s: float) -> None:
+        self._wanted.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                await self._wanted.wait()
+
+    async def _tell(self) -> None:
+        async with self._moved:
+            self._moved.notify_all()
+
+    async def _carry_next(self) -> bool:
+        """Carry one batch; whether there was one."""
+        if not await self._outbox.count():
+            return False
+        async with alone(self._lock_path):
+            rows = await self._outbox.read(_next_batch)
+            if rows:
+                await self._send(rows)
+        return bool(rows)
+
+    async def _send(self, rows: list[Row]) -> None:
+        batch = await self._outbox.write(Rows.next_change)
+        try:
+            arrived = await carry(self._graph, rows, batch=batch, deadline_s=STEP_DEADLINE_S)
+        except StatementRefused as error:
+            await self._send_apart(rows, error)
+            return
+        there = [row for row in rows if row.props.get("sessionId") not in arrived.late]
+        await self._outbox.write(lambda here: here.mark_carried(there))
+        if arrived.fenced:
+            await self._fenced(arrived.fenced)
+
+    async def _send_apart(self, rows: list[Row], error: StatementRefused) -> None:
+        """Halve the batch until the one row is found that the server will not take; it must stop no other."""
+        if len(rows) == 1:
+            log.error("The server refused %s %s: %s", rows[0].label, rows[0].id, error)
+            await self._outbox.write(lambda here: here.mark_refused(rows[0], str(error)))
+            return
+        middle = len(rows) // 2
+        for half in (rows[:middle], rows[middle:]):
+            await self._send(half)
+
+
+def _next_batch(rows: Rows) -> list[Row]:
+    # All else before any vector: a vector needs its owner there.
+    return rows.waiting(rows_max=ROWS_MAX, bytes_max=BYTES_MAX, vectors=False) or rows.waiting(
+        rows_max=ROWS_MAX, bytes_max=VECTOR_BYTES_MAX, vectors=True
+    )
+
+
+@asynccontextmanager
+async def alone(path: Path) -> AsyncGenerator[None, None]:
+    """Hold the file's lock, so that of all processes here one carries at a time and nothing overtakes.
+
+    Raises StoreUnavailable where the file cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"Cannot lock {path}: {error.strerror}. Make the folder writable; what waits goes on waiting."
+        ) from error
+    try:
+        # A lock of the operating system tells nobody when it is free.
+        while not _locked(descriptor):  # noqa: ASYNC110
+            await asyncio.sleep(LOCK_POLL_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

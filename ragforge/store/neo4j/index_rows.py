@@ -1,0 +1,77 @@
+"""The derived properties of rows: what the full-text index holds of them, and whether a vector is old."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragforge.domain.search import HitKind
+from ragforge.store.index_text import call_text, summary_text, turn_text
+from ragforge.store.neo4j.outbox import EMBEDDING, Rows
+from ragforge.store.neo4j.rows import Props
+from ragforge.store.neo4j.search_words import index_props, scope_tokens, stemmer
+
+CALLS_MAX = 200
+
+
+def turn_props(turn: Mapping[str, Any], *, near: Sequence[str]) -> Props:
+    """Of a turn that begins. near: what the person said in the two turns before."""
+    text = turn_text(turn["userMessage"], turn["assistantMessage"], near=near, calls=(), at=turn["timestamp"])
+    scope = scope_tokens(turn["projectId"], turn["sessionId"], HitKind.TURN)
+    return index_props(text, scope=scope, cut=stemmer())
+
+
+def reply_props(turn: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Props:
+    """Of a turn that ended: its answer, and the tools and files of its calls."""
+    pairs = [(call["toolName"], call["toolArgs"]) for call in calls[:CALLS_MAX]]
+    text = turn_text("", turn["assistantMessage"], near=(), calls=pairs, at=turn["timestamp"])
+    props = index_props(text, scope="", cut=stemmer())
+    return {name: props[name] for name in ("searchReply", "searchTools")}
+
+
+def child_props(parent: Mapping[str, Any], child: Mapping[str, Any]) -> Props:
+    """Of a turn whose first child ended: it is found by the child's words too. Nothing for a later child."""
+    if parent.get("nearChild") is not None:
+        return {}
+    text = turn_text("", "", near=[child["userMessage"]], calls=(), at=child["timestamp"])
+    near = index_props(text, scope="", cut=stemmer())["searchNear"]
+    return {
+        "searchNear": " ".join(each for each in (parent.get("searchNear"), near) if each),
+        "nearChild": child["id"],
+    }
+
+
+def tools_props(turn: Mapping[str, Any], call: Mapping[str, Any]) -> Props:
+    """Of a turn that has one more call: it is found by the call's tool and file."""
+    text = turn_text("", "", near=(), calls=[(call["toolName"], call["toolArgs"])], at=call["timestamp"])
+    words = index_props(text, scope="", cut=stemmer())["searchTools"].split()
+    known = (turn.get("searchTools") or "").split()
+    new = [word for word in words if word not in known]
+    return {"searchTools": " ".join([*known, *new])} if new else {}
+
+
+def call_props(call: Mapping[str, Any]) -> Props:
+    """Of a tool call."""
+    result = json.loads(call["toolResult"])["text"]
+    text = call_text(call["toolName"], call["toolArgs"], result, at=call["timestamp"])
+    scope = scope_tokens(call["projectId"], call["sessionId"], HitKind.TOOL_CALL)
+    return index_props(text, scope=scope, cut=stemmer())
+
+
+def summary_props(summary: Mapping[str, Any]) -> Props:
+    """Of a summary."""
+    text = summary_text(
+        summary["summary"],
+        files=summary["filesMentioned"],
+        findings=summary["keyFindings"],
+        topics=summary["topics"],
+        at=summary["timestamp"],
+    )
+    scope = scope_tokens(summary["projectId"], summary["sessionId"], HitKind.SUMMARY)
+    return index_props(text, scope=scope, cut=stemmer())
+
+
+def outdate_vector(rows: Rows, kind: str, identifier: str) -> None:
+    """Let a vector that still waits arrive as an old one, because its text changed after it was made."""
+    key = f"{kind}/{identifier}"
+    if rows.get(EMBEDDING, key):
+        rows.put(EMBEDDING, key, {"stale": True})

@@ -1,0 +1,244 @@
+"""Records into the graph, many at once: what is there already stays unless the record is newer."""
+
+from array import array
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragforge.domain.errors import Conflict
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
+from ragforge.domain.vectors import Embedding
+from ragforge.store.base import Record
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j.carry import carry, whole_rows
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.index_rows import (
+    call_props,
+    child_props,
+    summary_props,
+    tools_props,
+    turn_props,
+)
+from ragforge.store.neo4j.outbox import EMBEDDING, Row
+from ragforge.store.neo4j.rows import (
+    Label,
+    Props,
+    call_row,
+    project_row,
+    session_row,
+    step_key,
+    step_row,
+    summary_row,
+    turn_row,
+)
+
+LOAD_DEADLINE_S = 30.0
+"""A batch of a copy is no step of a turn; nobody waits for it."""
+
+BATCH = 500
+
+# What is there of the things named, with what tells which is newer, and of turns what their rows need.
+THERE = f"""
+OPTIONAL MATCH (p:{Label.PROJECT}) WHERE p.id IN $projects
+WITH collect(p.id) AS projects
+OPTIONAL MATCH (s:{Label.SESSION}) WHERE s.sessionId IN $sessions
+WITH projects, collect([s.sessionId, s.lastActivity, s.projectId]) AS sessions
+OPTIONAL MATCH (t:{Label.TURN}) WHERE t.id IN $turns
+OPTIONAL MATCH (up:{Label.TURN} {{id: t.parentId}})
+WITH projects, sessions, collect(t {{.id, .endTime, .sessionId, .projectId, .searchNear, .searchTools,
+  .nearChild, userMessage: left(t.userMessage, 1000), parentWords: left(up.userMessage, 1000),
+  vector: [t.embeddingModel, t.embeddingHash]}}) AS turns
+OPTIONAL MATCH (e:{Label.STEP}) WHERE e.id IN $steps
+WITH projects, sessions, turns, collect(e.id) AS steps
+OPTIONAL MATCH (c:{Label.CALL}) WHERE c.id IN $calls
+WITH projects, sessions, turns, steps, collect(c.id) AS calls
+OPTIONAL MATCH (m:{Label.SUMMARY}) WHERE m.id IN $summaries
+RETURN projects, sessions, turns, steps, calls,
+  collect([m.id, m.embeddingModel, m.embeddingHash]) AS summaries
+"""
+
+
+class _There:
+    """What the graph has of the things that a batch names."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        self.projects = set[str](answer["projects"])
+        self.sessions: dict[str, Any] = {found[0]: found for found in answer["sessions"] if found[0]}
+        self.turns: dict[str, Props] = {found["id"]: found for found in answer["turns"] if found}
+        self.steps = set[str](answer["steps"])
+        self.calls = set[str](answer["calls"])
+        self.summaries: dict[str, Any] = {found[0]: found for found in answer["summaries"] if found[0]}
+
+    def project_of(self, session_id: str) -> str:
+        """The session's project. Raises Conflict where there is no such session."""
+        if session_id not in self.sessions:
+            raise Conflict(f"The session {session_id} is not in the store, but turns of it are to be loaded.")
+        return self.sessions[session_id][2]
+
+    def turn(self, turn_id: str) -> Props:
+        """The turn. Raises Conflict where there is none."""
+        if turn_id not in self.turns:
+            raise Conflict(f"The turn {turn_id} is not in the store, but something of it is to be loaded.")
+        return self.turns[turn_id]
+
+
+async def load_records(graph: Graph, records: Sequence[Record]) -> int:
+    """Keep them; how many were new or newer. Raises Conflict for what belongs to nothing."""
+    changed = 0
+    for start in range(0, len(records), BATCH):
+        changed += await _load(graph, records[start : start + BATCH])
+    return changed
+
+
+async def _load(graph: Graph, records: Sequence[Record]) -> int:
+    (answer,) = await graph.read(THERE, deadline_s=LOAD_DEADLINE_S, **_named(records))
+    there = _There(answer)
+    rows: dict[tuple[str, str], Row] = {}
+    changed = 0
+    for record in records:
+        found = _rows(record, there)
+        changed += bool(found)
+        for row in found:
+            before = rows.get((row.label, row.id))
+            rows[row.label, row.id] = _joined(before, row) if before else row
+    if rows:
+        await carry(graph, list(rows.values()), batch=0, deadline_s=LOAD_DEADLINE_S)
+    return changed
+
+
+def _named(records: Sequence[Record]) -> dict[str, list[str]]:
+    """The ids of all that the records are or belong to, by kind."""
+    ids: dict[str, set[str]] = {
+        name: set() for name in ("projects", "sessions", "turns", "steps", "calls", "summaries")
+    }
+    for record in records:
+        match record:
+            case Project():
+                ids["projects"].add(record.id)
+            case ConversationSession():
+                ids["projects"].add(record.project_id)
+                ids["sessions"].add(record.id)
+            case Turn():
+                ids["sessions"].add(record.session_id)
+                ids["turns"].update(each for each in (record.id, record.parent) if each)
+            case Step():
+                ids["steps"].add(step_key(record.turn_id, record.index))
+                ids["turns"].add(record.turn_id)
+            case ToolCall():
+                ids["calls"].add(record.id)
+                ids["turns"].add(record.turn_id)
+            case Summary():
+                ids["sessions"].add(record.session_id)
+                ids["summaries"].add(record.id)
+            case Embedding():
+                ids["turns" if record.owner.kind == "turn" else "summaries"].add(record.owner.id)
+    return {name: sorted(found) for name, found in ids.items()}
+
+
+def _rows(record: Record, there: _There) -> list[Row]:
+    """What is to be written of the record; nothing where the graph has it as new."""
+    match record:
+        case Project():
+            if record.id in there.projects:
+                return []
+            there.projects.add(record.id)
+            return whole_rows([(Label.PROJECT, project_row(record))])
+        case ConversationSession():
+            return _session_rows(record, there)
+        case Turn():
+            return _turn_rows(record, there)
+        case Step():
+            turn = there.turn(record.turn_id)
+            if step_key(record.turn_id, record.index) in there.steps:
+                return []
+            return whole_rows([(Label.STEP, step_row(record, session_id=turn["sessionId"]))])
+        case ToolCall():
+            return _call_rows(record, there)
+        case Summary():
+            there.project_of(record.session_id)
+            if record.id in there.summaries:
+                return []
+            there.summaries[record.id] = [record.id, None, None]
+            props = summary_row(record)
+            return whole_rows([(Label.SUMMARY, props | summary_props(props))])
+        case Embedding():
+            return _embedding_rows(record, there)
+
+
+def _session_rows(session: ConversationSession, there: _There) -> list[Row]:
+    if session.project_id not in there.projects:
+        raise Conflict(
+            f"The project {session.project_id} is not in the store, but a session of it is to be loaded."
+        )
+    props = session_row(session)
+    known = there.sessions.get(session.id)
+    if known and known[1] >= props["lastActivity"]:
+        return []
+    there.sessions[session.id] = [session.id, props["lastActivity"], session.project_id]
+    return whole_rows([(Label.SESSION, props)])
+
+
+def _turn_rows(turn: Turn, there: _There) -> list[Row]:
+    props = turn_row(turn, project_id=there.project_of(turn.session_id))
+    parent = there.turn(turn.parent) if turn.parent else None
+    known = there.turns.get(turn.id)
+    if known and (props["endTime"] is None or (known["endTime"] and known["endTime"] >= props["endTime"])):
+        return []
+    near = [words for words in (parent["userMessage"], parent["parentWords"]) if words] if parent else []
+    props |= turn_props(props, near=near)
+    if known:
+        # What it is found by of its child and its calls is there already.
+        props = {name: value for name, value in props.items() if name not in ("searchNear", "searchTools")}
+    else:
+        there.turns[turn.id] = props | {
+            "nearChild": None,
+            "parentWords": parent["userMessage"] if parent else None,
+            "vector": [None, None],
+        }
+    rows = whole_rows([(Label.TURN, props)])
+    if parent and (found := child_props(parent, props)):
+        parent.update(found)
+        rows.append(_changes(parent, found))
+    return rows
+
+
+def _call_rows(call: ToolCall, there: _There) -> list[Row]:
+    turn = there.turn(call.turn_id)
+    if call.id in there.calls:
+        return []
+    there.calls.add(call.id)
+    props = call_row(call, session_id=turn["sessionId"], project_id=turn["projectId"])
+    rows = whole_rows([(Label.CALL, props | call_props(props))])
+    if found := tools_props(turn, props):
+        turn.update(found)
+        rows.append(_changes(turn, found))
+    return rows
+
+
+def _embedding_rows(embedding: Embedding, there: _There) -> list[Row]:
+    identifier = embedding.owner.id
+    if embedding.owner.kind == "turn":
+        known = there.turn(identifier)["vector"]
+    elif identifier in there.summaries:
+        known = there.summaries[identifier][1:]
+    else:
+        raise Conflict(f"The summary {identifier} is not in the store, but a vector of it is to be loaded.")
+    if list(known) == [storable(embedding.model), embedding.text_hash]:
+        return []
+    props: Props = {
+        "model": storable(embedding.model),
+        "hash": embedding.text_hash,
+        "vector": b64encode(array("f", embedding.vector).tobytes()).decode(),
+        "stale": None,
+    }
+    return [Row(EMBEDDING, f"{embedding.owner.kind}/{identifier}", props, dirty=frozenset(props))]
+
+
+def _changes(turn: Props, changes: Props) -> Row:
+    props = {"id": turn["id"], "sessionId": turn["sessionId"], **changes}
+    return Row(Label.TURN, turn["id"], props, dirty=frozenset(changes))
+
+
+def _joined(before: Row, after: Row) -> Row:
+    return Row(before.label, before.id, before.props | after.props, dirty=before.dirty | after.dirty)

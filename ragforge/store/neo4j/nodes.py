@@ -1,0 +1,188 @@
+"""Nodes by their id: from here where they wait or are being written here, else from the graph.
+
+While the server is away, what is here answers alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragforge.domain.errors import Conflict, StoreUnavailable
+from ragforge.store.neo4j.carrier import Carrier
+from ragforge.store.neo4j.connection import READ_DEADLINE_S, Graph
+from ragforge.store.neo4j.outbox import Outbox, Row, Rows
+from ragforge.store.neo4j.rows import Label, Props
+
+ANSWER_DEADLINE_S = 5.0
+"""So long a list or a turn is waited for before what is here answers."""
+SETTLE_S = 10.0
+"""A server that stopped ends this at once, by the deadline of a step; a slow one is waited for."""
+
+USAGE = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")
+
+# By name, because all of them would bring the vector along, which weighs more than the rest.
+FIELDS: dict[Label, tuple[str, ...]] = {
+    Label.PROJECT: ("id", "name", "createdAt", "gitRemote", "firstCommit"),
+    Label.SESSION: (
+        *("sessionId", "projectId", "cwd", "projectPath", "startTime", "lastActivity", "title", "model"),
+        *("mode", "headId", "forkedFrom", "user", "host"),
+    ),
+    Label.TURN: (
+        *("id", "sessionId", "projectId", "parentId", "turnIndex", "userMessage", "userParts"),
+        *("assistantMessage", "charCount", "timestamp", "endTime", "status", "model", "error"),
+        *(*USAGE, "searchNear", "nearChild", "takenOver"),
+    ),
+    Label.STEP: (
+        *("id", "turnId", "sessionId", "stepIndex", "provider", "model", "message", "interrupted"),
+        *USAGE,
+    ),
+    Label.CALL: (
+        *("id", "turnId", "sessionId", "projectId", "stepIndex", "position", "toolName", "toolArgs"),
+        *("toolResult", "resultChars", "resultBlob", "diff", "images", "success", "status", "durationMs"),
+        *("timestamp", "providerId"),
+    ),
+    Label.SUMMARY: (
+        *("id", "sessionId", "projectId", "level", "summary", "charCount", "turnCount", "covers"),
+        *("timestamp", "method", "model", "filesMentioned", "keyFindings", "toolsUsed", "topics"),
+        "constraints",
+    ),
+}
+
+
+def fields(name: str, label: Label) -> str:
+    """A node's properties as a map, in Cypher; `name` is the variable that holds it."""
+    return f"{name} {{{', '.join(f'.{field}' for field in FIELDS[label])}}}"
+
+
+def identifier(label: Label) -> str:
+    """The property that is the label's id."""
+    return "sessionId" if label is Label.SESSION else "id"
+
+
+WHOLE_TURNS = f"""
+MATCH (t:{Label.TURN}) WHERE t.id IN $ids
+RETURN {fields("t", Label.TURN)} AS turn,
+  COLLECT {{ MATCH (t)<-[:PART_OF]-(s:{Label.STEP}) RETURN {fields("s", Label.STEP)} }} AS steps,
+  COLLECT {{ MATCH (t)-[:HAS_TOOL_CALL]->(c:{Label.CALL}) RETURN {fields("c", Label.CALL)} }} AS calls
+"""
+
+
+class Nodes:
+    """What the nouns read and write through."""
+
+    def __init__(self, graph: Graph, outbox: Outbox, carrier: Carrier) -> None:
+        self.graph = graph
+        self.outbox = outbox
+        self.carrier = carrier
+
+    async def ask(
+        self, query: str, /, *, deadline_s: float = ANSWER_DEADLINE_S, **parameters: Any
+    ) -> list[dict[str, Any]]:
+        """The graph's answer, for those who have another where there is none.
+
+        Raises StoreUnavailable, at once where the server is known to be away.
+        """
+        if self.carrier.away:
+            raise StoreUnavailable(self.carrier.link.away)
+        try:
+            return await self.graph.read(query, deadline_s=deadline_s, **parameters)
+        except StoreUnavailable as error:
+            self.carrier.lost(str(error))
+            raise
+
+    async def insist(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """The graph's answer, which nothing here can stand for: a server that was away is tried again."""
+        await self.reach()
+        return await self.ask(query, deadline_s=READ_DEADLINE_S, **parameters)
+
+    async def reach(self) -> None:
+        """Try a server that was away once more. Raises StoreUnavailable where it still is."""
+        if not await self.carrier.reached():
+            raise StoreUnavailable(self.carrier.link.away)
+
+    async def settle(self) -> None:
+        """Let what was written until now arrive first, so that the graph's answer holds it."""
+        await self.carrier.settle(SETTLE_S)
+
+    async def get(self, label: Label, wanted: str | None) -> Props | None:
+        """The node, or None."""
+        if wanted is None:
+            return None
+        row = await self.outbox.read(lambda rows: rows.get(label, wanted))
+        if row and self.is_ours(row):
+            return row.props
+        try:
+            found = await self.ask(
+                f"MATCH (n:{label} {{{identifier(label)}: $id}}) RETURN {fields('n', label)} AS n", id=wanted
+            )
+        except StoreUnavailable:
+            if row:
+                return row.props
+            raise
+        return found[0]["n"] if found else None
+
+    def is_ours(self, row: Row) -> bool:
+        """Whether what is here is newer than, or the same as, what the graph has."""
+        return row.waits or row.props.get("sessionId") in self.outbox.claims
+
+    async def need(self, label: Label, wanted: str | None) -> None:
+        """Bring the node here, to be changed or built upon. Raises Conflict where there is none."""
+        if wanted is None or await self.outbox.read(lambda rows: rows.get(label, wanted)):
+            return
+        found = await self.get(label, wanted)
+        if found is None:
+            noun = label.removeprefix("Conversation").lower()
+            raise Conflict(f"The {noun} {wanted} is not in the store; it may have been deleted.")
+        await self.outbox.write(lambda rows: rows.keep(label, [found]))
+
+    async def need_whole(self, turn_id: str) -> None:
+        """Bring the turn here with all its steps and calls. Raises Conflict where there is none."""
+        row = await self.outbox.read(lambda rows: rows.get(Label.TURN, turn_id))
+        if row and row.complete:
+            return
+        await self.bring([turn_id])
+        await self.need(Label.TURN, turn_id)
+
+    async def bring(self, turn_ids: Sequence[str]) -> None:
+        """Bring the turns here whole, as far as there are such."""
+        found = await self.ask(WHOLE_TURNS, ids=list(turn_ids))
+
+        def keep(rows: Rows) -> None:
+            for each in found:
+                rows.keep(Label.STEP, each["steps"])
+                rows.keep(Label.CALL, each["calls"])
+                rows.keep(Label.TURN, [each["turn"]], complete=True)
+
+        await self.outbox.write(keep)
+
+    async def of_turns(self, label: Label, turn_ids: Sequence[str]) -> list[Props]:
+        """Steps or calls of the turns, in no order."""
+        here, asked, known = await self.outbox.read(lambda rows: self._split(rows, label, turn_ids))
+        if not asked:
+            return here
+        try:
+            found = await self.ask(
+                f"MATCH (n:{label}) WHERE n.turnId IN $ids RETURN {fields('n', label)} AS n", ids=asked
+            )
+        except StoreUnavailable:
+            if set(asked) <= known.keys():
+                return [*here, *(props for each in asked for props in known[each])]
+            raise
+        return [*here, *(each["n"] for each in found)]
+
+    def _split(
+        self, rows: Rows, label: Label, turn_ids: Sequence[str]
+    ) -> tuple[list[Props], list[str], dict[str, list[Props]]]:
+        """What is ours; the turns to ask for; and what is known of those, should nobody answer."""
+        here: list[Props] = []
+        asked: list[str] = []
+        known: dict[str, list[Props]] = {}
+        for turn_id in turn_ids:
+            turn = rows.get(Label.TURN, turn_id)
+            found = [row.props for row in rows.of_turn(label, turn_id)] if turn else []
+            if turn and turn.complete and (self.is_ours(turn) or rows.turn_waits(turn_id)):
+                here += found
+                continue
+            asked.append(turn_id)
+            if turn and turn.complete:
+                known[turn_id] = found
+        return here, asked, known

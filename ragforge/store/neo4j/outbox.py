@@ -1,0 +1,321 @@
+"""The local half of the store: rows that were written here, durable before they are on their way.
+
+A row is a node of the graph, whole, with the names of those properties that the graph does not have yet.
+What waits is a state, not a list of what was done: carrying a row twice changes nothing, and a row that
+changed five times while the server was away is carried once. Rows stay after they were carried, so that
+a session goes on while the server is away.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.prepare import Schema, prepare
+from ragforge.store.sqlite.rows import one
+
+T = TypeVar("T")
+
+EMBEDDING = "Embedding"
+"""Not a node: a vector on its way to its owner. Its row goes when it has arrived."""
+
+TIMES = frozenset({"createdAt", "startTime", "lastActivity", "timestamp", "endTime"})
+
+KEPT_ROWS_MAX = 20_000
+"""Carried rows that stay for times without a server; the oldest beyond it go when the file is opened."""
+
+FIRST = """
+CREATE TABLE row (
+    label TEXT NOT NULL,
+    id TEXT NOT NULL,
+    session TEXT,
+    turn TEXT, -- whose step or call it is
+    change INTEGER NOT NULL, -- number of the write that changed it last; higher is later
+    waits_since INTEGER NOT NULL, -- number of the first write that is not carried yet; 0 where none waits
+    epoch INTEGER NOT NULL DEFAULT 0, -- of the claim under which it was changed last; 0 without one
+    refused TEXT NOT NULL DEFAULT '', -- why the server would not take it
+    complete INTEGER NOT NULL DEFAULT 0, -- of a turn: all its steps and calls are here
+    dirty TEXT NOT NULL, -- names of the properties that are not carried yet, as JSON
+    props TEXT NOT NULL, -- all properties, as JSON
+    PRIMARY KEY (label, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX row_waiting ON row (waits_since) WHERE waits_since > 0;
+CREATE INDEX row_session ON row (session);
+CREATE INDEX row_turn ON row (turn) WHERE turn IS NOT NULL;
+
+CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+"""
+
+OUTBOX = Schema(application_id=0x7261676F, steps=(FIRST,))  # `rago`
+
+SELECT = "SELECT label, id, change, waits_since, epoch, complete, dirty, props FROM row"
+
+WAITS = "waits_since > 0 AND refused = ''"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A node as it is known here."""
+
+    label: str
+    id: str
+    props: Props
+    change: int = 0
+    waits: bool = False
+    epoch: int = 0
+    complete: bool = False
+    dirty: frozenset[str] = field(default_factory=frozenset[str])
+
+
+class Outbox:
+    """The file of one database, shared by all processes of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = Database(path)
+        self.path = path
+        self.claims: dict[str, int] = {}
+        """The sessions that this process may write, with the epoch of each claim."""
+        self.waiting = 0
+        """Rows that wait, as of the newest write or count here."""
+
+    async def read(self, job: "Callable[[Rows], T]") -> T:
+        """What the job returns."""
+        return await self._database.read(lambda connection: job(Rows(connection, self.claims)))
+
+    async def write(self, job: "Callable[[Rows], T]") -> T:
+        """What the job returns, once all that it wrote is durable."""
+
+        def counted(connection: Connection) -> T:
+            rows = Rows(connection, self.claims)
+            found = job(rows)
+            self.waiting = rows.count_waiting()
+            return found
+
+        return await self._database.write(counted)
+
+    async def count(self) -> int:
+        """Rows that wait, those of other processes too."""
+        self.waiting = await self.read(Rows.count_waiting)
+        return self.waiting
+
+    async def close(self) -> None:
+        """Release the file."""
+        await self._database.close()
+
+
+def open_outbox(path: Path, *, lock_dir: Path) -> Outbox:
+    """The outbox in this file, made where it is missing. Raises StoreError."""
+    prepare(path, OUTBOX, lock_dir=lock_dir)
+    return Outbox(path)
+
+
+class Rows:
+    """The rows, within one transaction."""
+
+    def __init__(self, connection: Connection, claims: Mapping[str, int]) -> None:
+        self._connection = connection
+        self._claims = claims
+
+    def get(self, label: str, identifier: str | None) -> Row | None:
+        """The row, or None where it is not here."""
+        if identifier is None:
+            return None
+        found = one(self._connection, f"{SELECT} WHERE label = ? AND id = ?", (label, identifier))
+        return None if found is None else _row(found)
+
+    def of_turn(self, label: Label, turn_id: str) -> list[Row]:
+        """The turn's steps, or its calls, that are here."""
+        return self._all("turn = ? AND label = ?", (turn_id, label))
+
+    def of_session(self, label: Label, session_id: str) -> list[Row]:
+        """A session's rows of a kind that are here."""
+        return self._all("session = ? AND label = ?", (session_id, label))
+
+    def of_label(self, label: Label) -> list[Row]:
+        """All rows of a kind that are here."""
+        return self._all("label = ?", (label,))
+
+    def turn_waits(self, turn_id: str) -> bool:
+        """Whether anything of the turn is still to be carried."""
+        found = one(
+            self._connection,
+            "SELECT 1 FROM row WHERE waits_since > 0 AND (turn = ? OR (label = ? AND id = ?)) LIMIT 1",
+            (turn_id, Label.TURN, turn_id),
+        )
+        return found is not None
+
+    def put(self, label: str, identifier: str, changes: Mapping[str, Any], *, complete: bool = False) -> Row:
+        """Keep a new row, or the changes of one that is here; what really changed waits to be carried."""
+        before = self.get(label, identifier)
+        known = before.props if before else {}
+        missing = object()
+        changed = {name for name, value in changes.items() if known.get(name, missing) != value}
+        if before and not changed and before.complete >= complete:
+            return before
+        props = {**known, **changes}
+        row = Row(
+            label,
+            identifier,
+            props,
+            change=self.next_change(),
+            waits=True,
+            epoch=self._claims.get(props.get("sessionId", ""), 0),
+            complete=complete or (before is not None and before.complete),
+            dirty=frozenset(changed) | (before.dirty if before else frozenset[str]()),
+        )
+        self._write(row, waits_since=row.change)
+        return row
+
+    def keep(self, label: Label, found: Iterable[Props], *, complete: bool = False) -> None:
+        """Keep what the graph said, but never over a row that still waits."""
+        for props in found:
+            identifier = props["sessionId"] if label is Label.SESSION else props["id"]
+            before = self.get(label, identifier)
+            if before is None or not before.waits:
+                row = Row(label, identifier, props, change=self.last_change(), complete=complete)
+                self._write(row, waits_since=0)
+
+    def last_change(self) -> int:
+        """Number of the newest write."""
+        return int(self.fact("change") or 0)
+
+    def next_change(self) -> int:
+        """A number for a write, higher than all before."""
+        number = self.last_change() + 1
+        self.set_fact("change", str(number))
+        return number
+
+    def count_waiting(self) -> int:
+        """Rows that are still to be carried and were not refused."""
+        found = one(self._connection, f"SELECT count(*) FROM row WHERE {WAITS}")
+        return found[0] if found else 0
+
+    def waits_since(self) -> int | None:
+        """The number of the first write of which anything but vectors waits; None where nothing does."""
+        found = one(
+            self._connection,
+            f"SELECT waits_since FROM row WHERE {WAITS} AND label != ? ORDER BY waits_since LIMIT 1",
+            (EMBEDDING,),
+        )
+        return found[0] if found else None
+
+    def waiting(self, *, rows_max: int, bytes_max: int, vectors: bool) -> list[Row]:
+        """What is to be carried next, the longest waiting first: vectors, or all else."""
+        found: list[Row] = []
+        size = 0
+        for each in self._connection.execute(
+            f"{SELECT} WHERE {WAITS} AND (label = ?) = ? ORDER BY waits_since, change LIMIT ?",
+            (EMBEDDING, vectors, rows_max),
+        ):
+            size += len(each[-1])
+            if found and size > bytes_max:
+                break
+            found.append(_row(each))
+        return found
+
+    def mark_carried(self, rows: Sequence[Row]) -> None:
+        """These versions of the rows have arrived. What changed meanwhile goes on waiting."""
+        for row in rows:
+            sql = (
+                "DELETE FROM row WHERE label = ? AND id = ? AND change = ?"
+                if row.label == EMBEDDING
+                else "UPDATE row SET waits_since = 0, dirty = '[]' WHERE label = ? AND id = ? AND change = ?"
+            )
+            self._connection.execute(sql, (row.label, row.id, row.change))
+
+    def mark_refused(self, row: Row, reason: str) -> None:
+        """The server will never take this row as it is; it stays here and `check` tells of it."""
+        self._connection.execute(
+            "UPDATE row SET refused = ? WHERE label = ? AND id = ?", (reason or "refused", row.label, row.id)
+        )
+
+    def refused(self) -> list[tuple[str, str, str]]:
+        """Label, id and reason of what the server would not take."""
+        found = self._connection.execute(
+            "SELECT label, id, refused FROM row WHERE refused != '' ORDER BY change"
+        )
+        return [(label, identifier, reason) for label, identifier, reason in found]
+
+    def retry_refused(self) -> None:
+        """Let what was refused be tried again."""
+        self._connection.execute("UPDATE row SET refused = '' WHERE refused != ''")
+
+    def forget_session(self, session_id: str, *, waiting_too: bool = False) -> None:
+        """Remove what is here of a session: it is read afresh, or was deleted."""
+        self._connection.execute(
+            "DELETE FROM row WHERE session = ? AND (waits_since = 0 OR ?)", (session_id, waiting_too)
+        )
+
+    def forget_turns(self, turn_ids: Iterable[str]) -> None:
+        """Remove what is here of these turns."""
+        for identifier in turn_ids:
+            self._connection.execute(
+                "DELETE FROM row WHERE turn = ? OR (label = ? AND id = ?)",
+                (identifier, Label.TURN, identifier),
+            )
+
+    def prune(self) -> None:
+        """Remove the oldest of the rows that were carried, beyond KEPT_ROWS_MAX."""
+        self._connection.execute(
+            "DELETE FROM row WHERE waits_since = 0 AND change <= coalesce((SELECT change FROM row "
+            "WHERE waits_since = 0 ORDER BY change DESC LIMIT 1 OFFSET ?), -1)",
+            (KEPT_ROWS_MAX,),
+        )
+
+    def fact(self, name: str) -> str:
+        """What was remembered under this name, empty where nothing was."""
+        found = one(self._connection, "SELECT value FROM fact WHERE name = ?", (name,))
+        return found[0] if found else ""
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Remember it."""
+        self._connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
+
+    def _all(self, condition: str, values: Sequence[object]) -> list[Row]:
+        return [_row(found) for found in self._connection.execute(f"{SELECT} WHERE {condition}", values)]
+
+    def _write(self, row: Row, *, waits_since: int) -> None:
+        # A row that waits keeps its place in the line when it changes again.
+        self._connection.execute(
+            "INSERT INTO row (label, id, session, turn, change, waits_since, epoch, complete, dirty, props) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (label, id) DO UPDATE SET "
+            "session = excluded.session, turn = excluded.turn, change = excluded.change, "
+            "waits_since = iif(row.waits_since > 0, row.waits_since, excluded.waits_since), "
+            "epoch = excluded.epoch, refused = '', complete = excluded.complete, dirty = excluded.dirty, "
+            "props = excluded.props",
+            (
+                row.label,
+                row.id,
+                row.props.get("sessionId"),
+                row.props.get("turnId"),
+                row.change,
+                waits_since,
+                row.epoch,
+                row.complete,
+                msgspec.json.encode(sorted(row.dirty)).decode(),
+                msgspec.json.encode(row.props).decode(),
+            ),
+        )
+
+
+def _row(found: tuple[Any, ...]) -> Row:
+    label, identifier, change, waits_since, epoch, complete, dirty, props = found
+    values: Props = msgspec.json.decode(props)
+    for name in TIMES & values.keys():
+        if values[name] is not None:
+            values[name] = datetime.fromisoformat(values[name])
+    return Row(
+        label,
+        identifier,
+        values,
+        change=change,
+        waits=waits_since > 0,
+        epoch=epoch,
+        complete=bool(complete),
+        dirty=frozenset(msgspec.json.decode(dirty)),
+    )

@@ -1,0 +1,65 @@
+"""The projects in the graph."""
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.turns import Project
+from ragforge.store.neo4j.nodes import Nodes, fields
+from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rows import Label, project_of, project_row
+
+FIND = f"""
+MATCH (n:{Label.PROJECT})
+WHERE ($remote <> '' AND n.gitRemote = $remote) OR ($commit <> '' AND n.firstCommit = $commit)
+RETURN {fields("n", Label.PROJECT)} AS n ORDER BY n.createdAt DESC, n.id DESC
+"""
+
+
+class Neo4jProjects:
+    """Implements `Projects`."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    async def add(self, project: Project) -> None:
+        """Keep a new project; one of the same id is replaced."""
+
+        def write(rows: Rows) -> None:
+            rows.put(Label.PROJECT, project.id, project_row(project))
+
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
+    async def get(self, project_id: str) -> Project | None:
+        """The project, or None."""
+        found = await self._nodes.get(Label.PROJECT, project_id)
+        if found is None:
+            return None
+        project = project_of(found)
+        if not self._nodes.carrier.away:
+            # Kept, because the next start may be without the server.
+            await self._keep(project)
+        return project
+
+    async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
+        """Projects with the same remote or first commit, newest first; empty values match nothing."""
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(FIND, remote=git_remote, commit=first_commit)
+        except StoreUnavailable:
+            return await self._find_here(git_remote, first_commit)
+        return [project_of(each["n"]) for each in found]
+
+    async def _keep(self, project: Project) -> None:
+        row = await self._nodes.outbox.read(lambda rows: rows.get(Label.PROJECT, project.id))
+        if row is None or project_of(row.props) != project:
+            await self._nodes.outbox.write(lambda rows: rows.keep(Label.PROJECT, [project_row(project)]))
+
+    async def _find_here(self, git_remote: str, first_commit: str) -> list[Project]:
+        rows = await self._nodes.outbox.read(lambda rows: rows.of_label(Label.PROJECT))
+        projects = [project_of(row.props) for row in rows]
+        found = [
+            each
+            for each in projects
+            if (git_remote and each.git_remote == git_remote)
+            or (first_commit and each.first_commit == first_commit)
+        ]
+        return sorted(found, key=lambda each: (each.created_at, each.id), reverse=True)

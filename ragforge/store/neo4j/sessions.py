@@ -1,0 +1,144 @@
+"""The sessions in the graph, with their heads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.turns import ConversationSession
+from ragforge.store.base import Deleted, SessionRow
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j.claims import Claims, GraphClaim
+from ragforge.store.neo4j.deletion import delete_session
+from ragforge.store.neo4j.nodes import Nodes, fields
+from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rows import Label, session_of, session_row
+
+FIRST_WORDS_CHARS = 200
+
+# Of each session its own node is read and its head's, however long it is.
+RECENT = f"""
+MATCH (s:{Label.SESSION})
+WHERE ($project IS NULL OR s.projectId = $project)
+  AND ($part = '' OR s.sessionId STARTS WITH $part OR s.sessionId ENDS WITH $part)
+WITH s ORDER BY s.lastActivity DESC, s.sessionId DESC LIMIT $limit
+OPTIONAL MATCH (h:{Label.TURN} {{id: s.headId}})
+RETURN {fields("s", Label.SESSION)} AS session, h.turnIndex AS depth,
+  left(h.userMessage, {FIRST_WORDS_CHARS}) AS words
+ORDER BY s.lastActivity DESC, s.sessionId DESC
+"""
+
+
+class Neo4jSessions:
+    """Implements `Sessions`."""
+
+    def __init__(self, nodes: Nodes, claims: Claims) -> None:
+        self._nodes = nodes
+        self._claims = claims
+
+    async def add(self, session: ConversationSession) -> None:
+        """Keep a new session (a fork too: it comes with a head on shared turns).
+
+        Raises Conflict where its project or its head is not stored.
+        """
+        await self._nodes.need(Label.PROJECT, session.project_id)
+        await self._nodes.need(Label.TURN, session.head)
+
+        def write(rows: Rows) -> None:
+            if rows.get(Label.SESSION, session.id) is None:
+                rows.put(Label.SESSION, session.id, session_row(session))
+
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
+    async def get(self, session_id: str) -> ConversationSession | None:
+        """The session, or None."""
+        found = await self._nodes.get(Label.SESSION, session_id)
+        return None if found is None else session_of(found)
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give it a title. Raises Conflict where there is no such session."""
+        await self._set(session_id, {"title": storable(title)})
+
+    async def set_model(self, session_id: str, model: str) -> None:
+        """Remember the model it talks to. Raises Conflict where there is no such session."""
+        await self._set(session_id, {"model": storable(model)})
+
+    async def set_mode(self, session_id: str, mode: str) -> None:
+        """Remember its consent mode. Raises Conflict where there is no such session."""
+        await self._set(session_id, {"mode": str(mode)})
+
+    async def set_head(self, session_id: str, turn_id: str | None) -> None:
+        """Move the head. Raises Conflict where there is no such session or turn."""
+        if turn_id is not None:
+            await self._nodes.need_whole(turn_id)
+        await self._set(session_id, {"headId": turn_id})
+
+    async def recent(
+        self, *, project_id: str | None = None, with_id_part: str = "", limit: int = 1000
+    ) -> list[SessionRow]:
+        """Sessions, the last active first. While the server is away, those that are here."""
+        part = storable(with_id_part).lower()
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(RECENT, project=project_id, part=part, limit=max(0, limit))
+        except StoreUnavailable:
+            return (await self._recent_here(project_id, part))[: max(0, limit)]
+        return [_session_row(each["session"], each) for each in found]
+
+    async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
+        """Remove it with its turns and calls, but for turns that another session rests on.
+
+        Those go to the oldest session that rests on them. Deleting what is not there removes nothing.
+        Raises SessionBusy while another process writes it, StoreUnavailable while the server is away.
+        """
+        await self._nodes.settle()
+        if dry_run or self._claims.holds(session_id) or not await self._is_there(session_id):
+            return await delete_session(self._nodes, session_id, dry_run=dry_run)
+        claim = await self._claims.take(session_id)
+        try:
+            return await delete_session(self._nodes, session_id)
+        finally:
+            await claim.release()
+
+    async def claim(self, session_id: str) -> GraphClaim:
+        """Become its one writer; turns that a dead writer left running become interrupted."""
+        return await self._claims.take(session_id)
+
+    async def _is_there(self, session_id: str) -> bool:
+        found = await self._nodes.insist(
+            f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) RETURN true AS there", id=session_id
+        )
+        return bool(found)
+
+    async def _set(self, session_id: str, changes: Mapping[str, Any]) -> None:
+        await self._nodes.need(Label.SESSION, session_id)
+        await self._nodes.outbox.write(lambda rows: rows.put(Label.SESSION, session_id, changes))
+        self._nodes.carrier.nudge()
+
+    async def _recent_here(self, project_id: str | None, part: str) -> list[SessionRow]:
+        def read(rows: Rows) -> list[SessionRow]:
+            found = [row.props for row in rows.of_label(Label.SESSION)]
+            wanted = [
+                props
+                for props in found
+                if project_id in (None, props["projectId"])
+                and (props["sessionId"].startswith(part) or props["sessionId"].endswith(part))
+            ]
+            wanted.sort(key=lambda props: (props["lastActivity"], props["sessionId"]), reverse=True)
+            return [_session_row(props, _head(rows, props)) for props in wanted]
+
+        return await self._nodes.outbox.read(read)
+
+
+def _head(rows: Rows, session: Mapping[str, Any]) -> dict[str, Any]:
+    row = rows.get(Label.TURN, session.get("headId"))
+    if row is None:
+        return {"depth": None, "words": ""}
+    return {"depth": row.props["turnIndex"], "words": row.props["userMessage"][:FIRST_WORDS_CHARS]}
+
+
+def _session_row(session: Mapping[str, Any], head: Mapping[str, Any]) -> SessionRow:
+    depth = head["depth"]
+    return SessionRow(
+        session_of(session), turns=0 if depth is None else depth + 1, last_message=head["words"] or ""
+    )

@@ -1,0 +1,197 @@
+"""The summaries in the graph."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragforge.domain.errors import Conflict, StoreUnavailable
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.store.neo4j.carry import carry, whole_rows
+from ragforge.store.neo4j.connection import Transaction
+from ragforge.store.neo4j.index_rows import outdate_vector, summary_props
+from ragforge.store.neo4j.nodes import Nodes, fields
+from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rows import Label, Props, summary_of, summary_row, turn_of
+
+ROLL_UP_DEADLINE_S = 5.0
+
+OUTDATED = {"embeddingStale": True}
+
+GET = f"MATCH (n:{Label.SUMMARY}) WHERE n.id IN $ids RETURN {fields('n', Label.SUMMARY)} AS n"
+
+OF_SESSION = f"""
+MATCH (n:{Label.SUMMARY} {{sessionId: $session}})
+WHERE ($level IS NULL OR n.level = $level)
+  AND (NOT $uncovered OR NOT EXISTS {{ (n)<-[:SUMMARIZES]-(:{Label.SUMMARY}) }})
+RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id
+"""
+
+COVERING = f"""
+MATCH (t:{Label.TURN}) WHERE t.id IN $ids
+MATCH (t)<-[:SUMMARIZES*1..]-(n:{Label.SUMMARY})
+WITH DISTINCT t, n
+RETURN t.id AS turn, {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id
+"""
+
+LACKING = f"""
+MATCH (t:{Label.TURN})
+WHERE t.status IN $ended AND ($project IS NULL OR t.projectId = $project)
+  AND NOT EXISTS {{ (t)<-[:SUMMARIZES]-(:{Label.SUMMARY} {{level: 1}}) }}
+RETURN {fields("t", Label.TURN)} AS t ORDER BY t.timestamp, t.id LIMIT $limit
+"""
+
+# The lock comes first: who waits for it finds what the other has written.
+LOCK = (
+    f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) SET s.carriedAt = datetime.realtime() RETURN s.sessionId"
+)
+
+COVERED = f"""
+MATCH (x:{Label.SUMMARY} {{level: $level}})-[:SUMMARIZES]->(c)
+WHERE c.id IN $covers AND x.id <> $id RETURN x.id AS id LIMIT 1
+"""
+
+PRESENT = f"""
+OPTIONAL MATCH (t:{Label.TURN}) WHERE t.id IN $ids
+WITH collect(t.id) AS turns
+OPTIONAL MATCH (s:{Label.SUMMARY}) WHERE s.id IN $ids
+RETURN turns, collect(s.id) AS summaries
+"""
+
+ENDED = [str(status) for status in TurnStatus if status not in (TurnStatus.RUNNING, TurnStatus.WAITING)]
+
+
+class Neo4jSummaries:
+    """Implements `Summaries`."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    async def save(self, summary: Summary) -> None:
+        """Keep it; one of the same id is replaced, and what was embedded of it is old then.
+
+        Raises Conflict where its session, or something it covers, is not stored.
+        """
+        await self._nodes.need(Label.SESSION, summary.session_id)
+        await self._check_covers(summary)
+        before = await self._nodes.get(Label.SUMMARY, summary.id)
+
+        def write(rows: Rows) -> None:
+            if before is not None:
+                rows.keep(Label.SUMMARY, [before])
+            rows.put(Label.SUMMARY, summary.id, _props(summary, before))
+            outdate_vector(rows, "summary", summary.id)
+            if summary.level == 1:
+                for turn in summary.covers:
+                    outdate_vector(rows, "turn", turn)
+
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
+    async def roll_up(self, summary: Summary) -> bool:
+        """Keep it if nothing that it covers is covered by another of its level; whether it was kept.
+
+        Raises Conflict as `save`, StoreUnavailable while the server is away.
+        """
+        await self._nodes.settle()
+        await self._nodes.reach()
+        await self._check_covers(summary)
+
+        async def work(transaction: Transaction) -> bool:
+            if not await transaction.run(LOCK, id=summary.session_id):
+                raise Conflict(f"The session {summary.session_id} is not in the store.")
+            covered = await transaction.run(
+                COVERED, level=summary.level, covers=list(summary.covers), id=summary.id
+            )
+            if covered:
+                return False
+            await carry(
+                _Within(transaction),
+                whole_rows([(Label.SUMMARY, _props(summary, None))]),
+                batch=0,
+                deadline_s=0,
+            )
+            return True
+
+        return await self._nodes.graph.transaction(work, deadline_s=ROLL_UP_DEADLINE_S)
+
+    async def get(self, ids: Sequence[str]) -> list[Summary]:
+        """Those that there are, in the order of the ids."""
+        await self._nodes.settle()
+        try:
+            rows = [each["n"] for each in await self._nodes.ask(GET, ids=list(ids))]
+        except StoreUnavailable:
+            rows = [row.props for row in await self._here() if row.id in set(ids)]
+        found = {each["id"]: summary_of(each) for each in rows}
+        return [found[each] for each in ids if each in found]
+
+    async def of_session(
+        self, session_id: str, *, level: int | None = None, uncovered: bool = False
+    ) -> list[Summary]:
+        """The session's, by level and time; `uncovered` leaves out what a summary one level up covers."""
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(OF_SESSION, session=session_id, level=level, uncovered=uncovered)
+        except StoreUnavailable:
+            return await self._of_session_here(session_id, level, uncovered)
+        return [summary_of(each["n"]) for each in found]
+
+    async def covering(self, turn_ids: Sequence[str]) -> dict[str, list[Summary]]:
+        """For each of the turns, the summaries that stand for it, lowest level first."""
+        await self._nodes.settle()
+        covering: dict[str, list[Summary]] = {turn: [] for turn in turn_ids}
+        for each in await self._nodes.insist(COVERING, ids=list(turn_ids)):
+            covering[each["turn"]].append(summary_of(each["n"]))
+        return covering
+
+    async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
+        """Turns that ended and have no level 1 summary, oldest first."""
+        await self._nodes.settle()
+        found = await self._nodes.insist(LACKING, ended=ENDED, project=project_id, limit=max(0, limit))
+        return [turn_of(each["t"]) for each in found]
+
+    async def _check_covers(self, summary: Summary) -> None:
+        """Raise Conflict for what is not stored; while the server is away, what it was made from counts."""
+        label = Label.TURN if summary.level == 1 else Label.SUMMARY
+
+        def missing_here(rows: Rows) -> list[str]:
+            return [each for each in summary.covers if rows.get(label, each) is None]
+
+        missing = await self._nodes.outbox.read(missing_here)
+        if not missing:
+            return
+        try:
+            (found,) = await self._nodes.ask(PRESENT, ids=missing)
+        except StoreUnavailable:
+            return
+        there = found["turns"] if label is Label.TURN else found["summaries"]
+        if gone := sorted(set(missing) - set(there)):
+            raise Conflict(f"The summary covers {gone[0]}, which is not in the store.")
+
+    async def _here(self) -> list[Any]:
+        return await self._nodes.outbox.read(lambda rows: rows.of_label(Label.SUMMARY))
+
+    async def _of_session_here(self, session_id: str, level: int | None, uncovered: bool) -> list[Summary]:
+        found = [summary_of(row.props) for row in await self._here()]
+        own = [each for each in found if each.session_id == session_id]
+        covered = (
+            {child for each in own if each.level > 1 for child in each.covers} if uncovered else set[str]()
+        )
+        wanted = [each for each in own if level in (None, each.level) and each.id not in covered]
+        return sorted(wanted, key=lambda each: (each.level, each.at, each.id))
+
+
+class _Within:
+    """A transaction as what rows are carried by."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def write(self, query: str, /, *, deadline_s: float, **parameters: Any) -> list[dict[str, Any]]:
+        del deadline_s  # the transaction has one
+        return await self._transaction.run(query, **parameters)
+
+
+def _props(summary: Summary, before: Props | None) -> Props:
+    props = summary_row(summary)
+    same = before is not None and before["summary"] == props["summary"]
+    return props | summary_props(props) | ({} if same else OUTDATED)

@@ -1,0 +1,215 @@
+"""The turns in the graph, with their steps."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragforge.domain.errors import Conflict, StoreUnavailable
+from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
+from ragforge.domain.usage import Usage, sum_costs
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j.connection import READ_DEADLINE_S
+from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
+from ragforge.store.neo4j.nodes import Nodes, fields
+from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rows import Label, Props, step_key, step_of, step_row, turn_of, turn_row, utc
+
+
+class Neo4jTurns:
+    """Implements `Turns`."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    async def start(self, turn: Turn) -> None:
+        """Keep the person's words and move the session's head to them.
+
+        Raises Conflict where the session or the parent is not stored, or the index is not the parent's + 1.
+        """
+        await self._nodes.need(Label.SESSION, turn.session_id)
+        await self._nodes.need(Label.TURN, turn.parent)
+        await self._nodes.outbox.write(lambda rows: _start(rows, turn))
+        self._nodes.carrier.nudge()
+
+    async def save_step(self, step: Step) -> None:
+        """Keep a step whose call waits for consent, and let its turn wait; a stored step stays as it is.
+
+        Raises Conflict where its turn is not stored.
+        """
+        await self._nodes.need_whole(step.turn_id)
+
+        def write(rows: Rows) -> None:
+            turn = add_step(rows, step)
+            if turn["status"] == TurnStatus.RUNNING:
+                rows.put(Label.TURN, step.turn_id, {"status": str(TurnStatus.WAITING)})
+
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
+    async def end(self, end: TurnEnd) -> None:
+        """Keep how the turn ended, its last step and its text. Raises Conflict where it is not stored."""
+        await self._nodes.need_whole(end.turn_id)
+        await self._nodes.outbox.write(lambda rows: _end(rows, end))
+        self._nodes.carrier.nudge()
+
+    async def reopen(self, turn_id: str) -> None:
+        """Let a turn that ended or waits run on, and move its session's head to it.
+
+        Raises Conflict where it is not stored, or was left running on a machine that may still run it.
+        """
+        await self._nodes.need_whole(turn_id)
+        turn = await self._nodes.outbox.read(lambda rows: stored(rows, Label.TURN, turn_id))
+        await self._nodes.need(Label.SESSION, turn["sessionId"])
+        if turn.get("takenOver"):
+            raise Conflict(
+                "This turn was left running on another machine, which may still be at it. "
+                "Send its message again to have it done here."
+            )
+
+        def write(rows: Rows) -> None:
+            ended = {"status": str(TurnStatus.RUNNING), "endTime": None, "error": ""}
+            rows.put(Label.TURN, turn_id, ended)
+            rows.put(Label.SESSION, turn["sessionId"], {"headId": turn_id})
+
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
+    async def get(self, turn_id: str) -> Turn | None:
+        """The turn, or None."""
+        found = await self._nodes.get(Label.TURN, turn_id)
+        return None if found is None else turn_of(found)
+
+    async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
+        """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
+        if head is None or (limit is not None and limit <= 0):
+            return []
+        newest, rest = await self._nodes.outbox.read(lambda rows: self._path_here(rows, head, limit))
+        found = [turn_of(props) for props in newest]
+        left = None if limit is None else limit - len(found)
+        if rest is None or left == 0:
+            return found[::-1]
+        try:
+            older = await self._path_there(rest, left)
+        except StoreUnavailable:
+            # The rest of what is here, whoever wrote it.
+            more = await self._nodes.outbox.read(lambda rows: _walk(rows, rest, left))
+            if not found and not more:
+                raise
+            older = [turn_of(props) for props in more]
+        return [*older[::-1], *found[::-1]]
+
+    async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
+        """Their steps, ordered as the ids were given and by index."""
+        places = {turn: place for place, turn in enumerate(turn_ids)}
+        found = await self._nodes.of_turns(Label.STEP, list(places))
+        return [
+            step_of(each)
+            for each in sorted(found, key=lambda each: (places[each["turnId"]], each["stepIndex"]))
+        ]
+
+    def _path_here(self, rows: Rows, head: str, limit: int | None) -> tuple[list[Props], str | None]:
+        """The newest turns, as far as what is here is the truth; and the first that must be asked for."""
+        found: list[Props] = []
+        wanted: str | None = head
+        while wanted is not None and len(found) != limit:
+            row = rows.get(Label.TURN, wanted)
+            if row is None or not self._nodes.is_ours(row):
+                break
+            found.append(row.props)
+            wanted = row.props.get("parentId")
+        return found, wanted
+
+    async def _path_there(self, head: str, limit: int | None) -> list[Turn]:
+        # How far a pattern reaches cannot be a parameter; it is a number of ours.
+        reach = "" if limit is None else str(int(limit) - 1)
+        found = await self._nodes.ask(
+            f"MATCH (:{Label.TURN} {{id: $head}})<-[:NEXT*0..{reach}]-(t:{Label.TURN}) "
+            f"RETURN {fields('t', Label.TURN)} AS t ORDER BY t.turnIndex DESC",
+            head=head,
+            deadline_s=READ_DEADLINE_S,
+        )
+        return [turn_of(each["t"]) for each in found]
+
+
+def stored(rows: Rows, label: Label, identifier: str) -> Props:
+    """The node's properties. Raises Conflict where it is gone."""
+    row = rows.get(label, identifier)
+    if row is None:
+        noun = label.removeprefix("Conversation").lower()
+        raise Conflict(f"The {noun} {identifier} is not in the store; it may have been deleted.")
+    return row.props
+
+
+def add_step(rows: Rows, step: Step) -> Props:
+    """The properties of the step's turn, the step being kept if it was not yet."""
+    turn = stored(rows, Label.TURN, step.turn_id)
+    key = step_key(step.turn_id, step.index)
+    if rows.get(Label.STEP, key) is None:
+        rows.put(Label.STEP, key, step_row(step, session_id=turn["sessionId"]))
+    return turn
+
+
+def sum_of_steps(steps: Sequence[Props]) -> Props:
+    """What the turn used, as its properties; one unknown price makes the sum unknown."""
+    found = [step_of(each) for each in steps]
+    usage = sum((step.usage for step in found), Usage())
+    return {
+        "inputTokens": usage.input_tokens,
+        "cachedTokens": usage.cached_tokens,
+        "outputTokens": usage.output_tokens,
+        "thoughtTokens": usage.thought_tokens,
+        "costUsd": sum_costs(step.cost_usd for step in found),
+    }
+
+
+def _start(rows: Rows, turn: Turn) -> None:
+    if rows.get(Label.TURN, turn.id):
+        return
+    session = stored(rows, Label.SESSION, turn.session_id)
+    parent = None if turn.parent is None else stored(rows, Label.TURN, turn.parent)
+    index = 0 if parent is None else parent["turnIndex"] + 1
+    if index != turn.index:
+        raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {index}.")
+    props = turn_row(turn, project_id=session["projectId"])
+    earlier = rows.get(Label.TURN, parent.get("parentId")) if parent else None
+    near = [each["userMessage"] for each in (parent, earlier.props if earlier else None) if each]
+    rows.put(Label.TURN, turn.id, props | turn_props(props, near=near), complete=True)
+    rows.put(
+        Label.SESSION,
+        turn.session_id,
+        {"headId": turn.id, "lastActivity": max(session["lastActivity"], utc(turn.started_at))},
+    )
+
+
+def _end(rows: Rows, end: TurnEnd) -> None:
+    if end.last_step is not None:
+        add_step(rows, end.last_step)
+    turn = stored(rows, Label.TURN, end.turn_id)
+    ended: dict[str, Any] = {
+        "status": str(end.status),
+        "assistantMessage": storable(end.assistant),
+        "charCount": len(turn["userMessage"]) + len(end.assistant),
+        "endTime": utc(end.ended_at),
+        "error": storable(end.error),
+        "embeddingStale": True,
+    }
+    ended |= sum_of_steps([row.props for row in rows.of_turn(Label.STEP, end.turn_id)])
+    calls = [row.props for row in rows.of_turn(Label.CALL, end.turn_id)]
+    rows.put(Label.TURN, end.turn_id, ended | reply_props(turn | ended, calls))
+    outdate_vector(rows, "turn", end.turn_id)
+    session = rows.get(Label.SESSION, turn["sessionId"])
+    if session:
+        activity = max(session.props["lastActivity"], utc(end.ended_at))
+        rows.put(Label.SESSION, turn["sessionId"], {"lastActivity": activity})
+    parent = rows.get(Label.TURN, turn.get("parentId"))
+    if parent and (found := child_props(parent.props, turn)):
+        rows.put(Label.TURN, parent.id, found)
+
+
+def _walk(rows: Rows, head: str, limit: int | None) -> list[Props]:
+    """The turns from `head` towards the root, as far as they are here."""
+    found: list[Props] = []
+    row = rows.get(Label.TURN, head)
+    while row is not None and len(found) != limit:
+        found.append(row.props)
+        row = rows.get(Label.TURN, row.props.get("parentId"))
+    return found

@@ -1,0 +1,76 @@
+"""The embeddings in the graph: on their owners' nodes."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j import vectors_read
+from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.outbox import EMBEDDING, Rows
+from ragforge.store.neo4j.rows import Props
+from ragforge.store.neo4j.schema import use_embedder
+from ragforge.store.sqlite.vectors import check_vector
+
+
+class Neo4jVectors:
+    """Implements `Vectors`."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    async def use(self, model: str, dimensions: int) -> None:
+        """Make ready for this embedder. Raises UsageError for dimensions outside 1..4096."""
+        if not 1 <= dimensions <= DIMENSIONS_MAX:
+            raise UsageError(
+                f"An embedder of {dimensions} dimensions cannot be used; it must have 1 to {DIMENSIONS_MAX}."
+            )
+        await self._nodes.reach()
+        await use_embedder(self._nodes.graph, storable(model), dimensions)
+
+    async def save(self, embeddings: Sequence[Embedding]) -> None:
+        """Keep them, many at once. Those whose owner is not stored (any more) are left out.
+
+        Raises UsageError for a vector that is empty, zero, not finite, or longer than 4096.
+        """
+        for each in embeddings:
+            check_vector(each.vector, of=f"{each.owner.kind} {each.owner.id}")
+
+        def write(rows: Rows) -> None:
+            for each in embeddings:
+                rows.put(EMBEDDING, f"{each.owner.kind}/{each.owner.id}", _props(each))
+
+        if embeddings:
+            await self._nodes.outbox.write(write)
+            self._nodes.carrier.nudge()
+
+    async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
+        """Those that there are, in the order of the owners."""
+        await self._nodes.carrier.settle_vectors()
+        await self._nodes.reach()
+        return await vectors_read.get(self._nodes.graph, owners)
+
+    async def lacking(self, model: str, *, project_id: str | None = None, limit: int = 100) -> list[Owner]:
+        """Ended turns and summaries without a vector of it, or whose text changed since; newest first."""
+        await self._nodes.carrier.settle_vectors()
+        await self._nodes.reach()
+        return await vectors_read.lacking(
+            self._nodes.graph, storable(model), project_id=project_id, limit=limit
+        )
+
+    async def nearest(self, nearby: Nearby) -> list[Near]:
+        """The nearest, best first, ties by id. Vectors of other dimensions are not compared."""
+        check_vector(nearby.vector, of="the question")
+        await self._nodes.carrier.settle_vectors()
+        await self._nodes.reach()
+        return await vectors_read.nearest(self._nodes.graph, nearby)
+
+
+def _props(embedding: Embedding) -> Props:
+    return {
+        "model": storable(embedding.model),
+        "hash": embedding.text_hash,
+        "vector": b64encode(embedding.vector.tobytes()).decode(),
+        "stale": None,
+    }
