@@ -4,9 +4,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragforge.domain.errors import UsageError
+
+T = TypeVar("T")
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed or stopped; 2 wrong usage or setting; 3 model; 4 store; 130 interrupted."
@@ -71,8 +73,8 @@ def current_folder() -> Path:
         raise UsageError("The current folder is gone. Change to one that exists, and start again.") from error
 
 
-def run_async(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
-    """The exit code that the work comes to."""
+def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """What the work comes to: an exit code, or what a further question depends on."""
     import asyncio  # costs 40 ms that --version need not pay
 
     return asyncio.run(work())

@@ -1,8 +1,9 @@
 """Opening the store that a URL names. A kind of store is a folder here, called as the URL's scheme."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol, cast
 
 from ragforge.domain.errors import UsageError
@@ -21,6 +22,16 @@ class Opener(Protocol):
         ...
 
 
+class Migrator(Protocol):
+    """What a store's package offers as `migrate_store`, where opening does not bring it up to date."""
+
+    def __call__(
+        self, url: str, *, machine_dir: Path, password: str, tell: Callable[[str], None]
+    ) -> Awaitable[int]:
+        """The version of the schema then."""
+        ...
+
+
 async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: bool = False) -> Store:
     """The store, ready for use.
 
@@ -29,15 +40,35 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
 
     Raises UsageError for an unknown scheme, and StoreUnavailable, StoreDamaged, StoreNewer or StoreForeign.
     """
+    opener = cast("Opener", _package(url).open_store)
+    return await opener(url, machine_dir=machine_dir, password=password, adopt=adopt)
+
+
+async def migrate_store(
+    url: str, *, machine_dir: Path, password: str = "", tell: Callable[[str], None] = lambda _: None
+) -> None:
+    """Bring the database up to date. A file is, whenever it is opened; for a server it must be asked for.
+
+    tell: is given a sentence for each step. Raises as `open_store`.
+    """
+    package = _package(url)
+    if hasattr(package, "migrate_store"):
+        migrate = cast("Migrator", package.migrate_store)
+        await migrate(url, machine_dir=machine_dir, password=password, tell=tell)
+    else:
+        store = await open_store(url, machine_dir=machine_dir, password=password)
+        await store.close()
+
+
+def _package(url: str) -> ModuleType:
+    """The package of the store that the URL names. Raises UsageError for an unknown scheme."""
     # `neo4j+s://` and the like are ways to reach the same store.
     scheme = url.partition(":")[0].partition("+")[0]
     if scheme not in schemes():
         known = ", ".join(f"{name}://" for name in schemes())
         shown = hide_url_passwords(url)
         raise UsageError(f"No store answers to {shown!r}. Its address begins with one of: {known}.")
-    package = ALIASES.get(scheme, scheme)
-    opener = cast("Opener", import_module(f"ragforge.store.{package}").open_store)
-    return await opener(url, machine_dir=machine_dir, password=password, adopt=adopt)
+    return import_module(f"ragforge.store.{ALIASES.get(scheme, scheme)}")
 
 
 def schemes() -> list[str]:

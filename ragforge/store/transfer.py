@@ -10,7 +10,7 @@ from contextlib import aclosing, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
 from ragforge.store.archive_file import BackupWriter, Closing, Header, header
 from ragforge.store.archive_lines import Blob, blobs_of
 from ragforge.store.base import Blobs, RecordKind, Store, StoreStatus
@@ -139,14 +139,25 @@ async def copy(
     ours, theirs = await asyncio.gather(source.status(), target.status())
     if _identity(ours) == _identity(theirs):
         raise UsageError(f"Both are {ours.place}. To copy, give two different stores.")
-    with closing(Checkpoint.between(machine_dir, _identity(ours), _identity(theirs))) as checkpoint:
-        if not sum(theirs.counts.values()):
-            checkpoint.forget()  # it was emptied, or is another database than it was
+
+    async def run(checkpoint: Checkpoint) -> Moved:
         total = sum(ours.counts.values())
         move = Move(target, blobs, machine_dir=machine_dir, total=total, tell=tell, checkpoint=checkpoint)
         missing: dict[str, None] = {}
         records = _looking_for_blobs(chunks(source.archive.dump()), blobs, missing)
-        moved = await move.run(records, missing=missing, again=source.archive.fetch)
+        return await move.run(records, missing=missing, again=source.archive.fetch)
+
+    with closing(Checkpoint.between(machine_dir, _identity(ours), _identity(theirs))) as checkpoint:
+        if not sum(theirs.counts.values()):
+            checkpoint.forget()  # it was emptied, or is another database than it was
+        try:
+            moved = await run(checkpoint)
+        except Conflict:
+            if not checkpoint.is_resumed:
+                raise
+            # What is sent now rests on what had arrived and was deleted there since: all is looked at anew.
+            checkpoint.forget()
+            moved = await run(checkpoint)
         checkpoint.forget()
     return moved
 

@@ -20,6 +20,8 @@ class Checkpoint:
             found = file.read_text("ascii", "replace").split("\n") if file.exists() else []
             # A line that was being written when the process died is no digest; what follows begins anew.
             self._known = {line for line in found if len(line) == DIGEST_CHARS}
+            self.is_resumed = bool(self._known)
+            """Whether there is an earlier copy that this one goes on with."""
             self._out = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
             if found and found[-1]:
                 os.write(self._out, b"\n")

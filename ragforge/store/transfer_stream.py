@@ -39,6 +39,11 @@ class Progress:
     done: int
     total: int
 
+    @property
+    def in_bytes(self) -> bool:
+        """Whether bytes are counted."""
+        return self.stage is Stage.CHECK
+
 
 Tell: TypeAlias = Callable[[Progress], object]
 
