@@ -167,7 +167,7 @@ def _refusal(code: Code, message: str, address: Address, *, doing: str) -> Store
             return StoreUnavailable(
                 f"Cannot {doing} {at} at the moment ({said}). It was tried several times; try again."
             )
-        case _ if kind == "DatabaseError":
+        case _ if kind == "DatabaseError" and category != "Schema":
             return StoreUnavailable(
                 f"Cannot {doing} {at}: it failed inside ({code}: {said}). Look into its debug.log."
             )

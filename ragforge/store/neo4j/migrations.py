@@ -148,7 +148,7 @@ async def prepare(graph: Graph, *, adopt: bool, steps: tuple[Step, ...] = STEPS)
 
 
 async def migrate(graph: Graph, tell: Callable[[str], None], *, steps: tuple[Step, ...] = STEPS) -> int:
-    """Take the steps that are missing, and tell of each; the schema's version then.
+    """Take the steps that are missing, and tell of each; how many they were.
 
     Raises StoreUnavailable where there is no database of ours, and else as `prepare`.
     """
@@ -159,8 +159,7 @@ async def migrate(graph: Graph, tell: Callable[[str], None], *, steps: tuple[Ste
             "Run ragforge db connect."
         )
     _check_version(graph, info, steps)
-    await _take_steps(graph, steps, tell=tell)
-    return len(steps)
+    return await _take_steps(graph, steps, tell=tell)
 
 
 async def foreign_labels(graph: Graph) -> list[str]:
@@ -178,7 +177,9 @@ async def foreign_labels(graph: Graph) -> list[str]:
     return [""] if every[0]["nodes"] > own[0]["nodes"] else []
 
 
-async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[str], None]) -> None:
+async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[str], None]) -> int:
+    """Take those that are missing; how many."""
+    taken = 0
     await graph.run(LOCKABLE, deadline_s=STATEMENT_DEADLINE_S)
     async with _locked(graph) as holder:
         # What another process did while this one waited.
@@ -191,7 +192,9 @@ async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[
             for statement in step.statements:
                 await _statement(graph, statement)
             await _record(graph, version, step, holder=holder)
+            taken += 1
         await _await_indexes(graph, tell)
+    return taken
 
 
 async def _statement(graph: Graph, statement: str) -> None:
@@ -239,9 +242,9 @@ async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> Non
 
 async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
     """Wait until the indexes are filled; some time later they will be, so that is no error."""
-    names = [one.name for one in (*LASTING, *vector_indexes(DEFAULT_DIMENSIONS, filters=False))]
+    wanted = (*LASTING, *vector_indexes(DEFAULT_DIMENSIONS, filters=False))
     until = time.monotonic() + INDEXES_WAIT_S
-    while not await await_online(graph, names, wait_s=INDEXES_SLICE_S):
+    while not await await_online(graph, wanted, wait_s=INDEXES_SLICE_S):
         if time.monotonic() > until:
             tell("The indexes are still being filled; searches find more as they go on.")
             return

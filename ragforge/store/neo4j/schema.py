@@ -6,7 +6,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -158,6 +158,12 @@ def vector_indexes(dimensions: int, *, filters: bool) -> tuple[Definition, ...]:
     )
 
 
+def wanted_now(graph: Graph, embedder: str, dimensions: int) -> tuple[Definition, ...]:
+    """All that there should be, with this embedder in use; empty before there was any."""
+    filters = bool(embedder) and filters_inside(graph.version)
+    return (*LASTING, *vector_indexes(dimensions, filters=filters))
+
+
 def filters_inside(version: Sequence[int]) -> bool:
     """Whether a server of this version searches vectors with a filter inside the index."""
     return tuple(version) >= FILTERS_SINCE
@@ -172,22 +178,27 @@ async def standing(graph: Graph) -> dict[str, Standing]:
     return {row["name"]: _standing(row) for row in rows}
 
 
-async def await_online(graph: Graph, names: Iterable[str], *, wait_s: float) -> bool:
+async def find(graph: Graph, wanted: Iterable[Definition]) -> list[tuple[Definition, Standing | None]]:
+    """Each of these with what stands for it."""
+    found = await standing(graph)
+    return [(one, _find(one, found)) for one in wanted]
+
+
+async def await_online(graph: Graph, wanted: Sequence[Definition], *, wait_s: float) -> bool:
     """Wait until these are filled, for at most this long; whether they are.
 
     Raises StoreUnavailable when one failed.
     """
-    wanted = set(names)
     until = time.monotonic() + wait_s
     while True:
-        found = await standing(graph)
-        if failed := [one for name, one in found.items() if name in wanted and one.state == "FAILED"]:
+        found = [one for _, one in await find(graph, wanted)]
+        if failed := [one for one in found if one and one.state == "FAILED"]:
             raise StoreUnavailable(
                 f"An index of Neo4j at {graph.address.shown} could not be filled: "
                 f"{failed[0].definition.name} {failed[0].words}. Look into the server's debug.log, "
                 "then run ragforge db check --repair."
             )
-        if all(name in found and found[name].state == "ONLINE" for name in wanted):
+        if all(one and one.state == "ONLINE" for one in found):
             return True
         if time.monotonic() >= until:
             return False
@@ -219,7 +230,7 @@ async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: flo
         model=model,
         dimensions=dimensions,
     )
-    return await await_online(graph, [one.name for one in wanted], wait_s=wait_s)
+    return await await_online(graph, wanted, wait_s=wait_s)
 
 
 async def forget_vectors(graph: Graph, *, model: str, other_than: int) -> int:
@@ -245,6 +256,15 @@ async def forget_vectors(graph: Graph, *, model: str, other_than: int) -> int:
 def fits(wanted: Definition, found: Standing | None) -> bool:
     """Whether what stands under the name is what is wanted, whatever state it is in."""
     return found is not None and found.definition == wanted and found.options_fit
+
+
+def _find(wanted: Definition, found: Mapping[str, Standing]) -> Standing | None:
+    """What has the name, or else does the same under another: that is no reason for a second."""
+    if wanted.name in found:
+        return found[wanted.name]
+    if wanted.kind not in (Kind.UNIQUE, Kind.RANGE):
+        return None  # these are asked by their names
+    return next((one for one in found.values() if fits(replace(wanted, name=one.definition.name), one)), None)
 
 
 def _standing(row: Mapping[str, Any]) -> Standing:

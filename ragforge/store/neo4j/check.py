@@ -1,0 +1,102 @@
+"""What is wrong with a graph, in sentences: its constraints and indexes first, then what should hold."""
+
+from collections.abc import AsyncGenerator
+
+from ragforge.domain.errors import StoreError, StoreUnavailable
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.errors import StatementRefused
+from ragforge.store.neo4j.laws import Law, laws
+from ragforge.store.neo4j.migrations import database_info
+from ragforge.store.neo4j.schema import Definition, Kind, Standing, await_online, find, fits, wanted_now
+
+FINDINGS_MAX = 20
+"""Of each kind; there may be more."""
+LAW_DEADLINE_S = 300.0
+"""One look at every node of a label, or one change to all that are wrong."""
+FILL_WAIT_S = 60.0
+
+
+async def findings(graph: Graph, *, repair: bool) -> list[str]:
+    """All that does not hold, at most FINDINGS_MAX of each kind; empty when the graph is sound.
+
+    With repair, what can be derived is made again, and the sentences say so. Raises StoreUnavailable.
+    """
+    info = await database_info(graph)
+    if info is None:
+        return [f"The database at {graph.address.shown} is not ragforge's: it has no RagforgeDatabase node."]
+    found: list[str] = []
+    wanted = wanted_now(graph, info.embedder, info.dimensions)
+    async for sentence in _of_schema(graph, wanted, repair=repair):
+        found.append(sentence)
+    for law in laws(embedder=info.embedder, dimensions=info.dimensions):
+        found += await _of_law(graph, law, repair=repair, embedder=info.embedder, dimensions=info.dimensions)
+    return found
+
+
+async def _of_schema(
+    graph: Graph, wanted: tuple[Definition, ...], *, repair: bool
+) -> AsyncGenerator[str, None]:
+    made: list[Definition] = []
+    for one, there in await find(graph, wanted):
+        fault = _fault(one, there)
+        if not fault:
+            continue
+        if there is None and one.kind is Kind.UNIQUE:
+            async for sentence in _duplicates(graph, one):
+                yield sentence
+        if not repair or (there is not None and there.state == "POPULATING"):
+            yield fault
+            continue
+        try:
+            if there is not None:
+                await graph.run(there.definition.drop)
+            await graph.run(one.create, deadline_s=LAW_DEADLINE_S)
+        except StatementRefused as error:
+            yield f"{fault} It could not be made again: {error}"
+            continue
+        made.append(one)
+        yield f"{fault} It was made again."
+    if made:
+        try:
+            if not await await_online(graph, made, wait_s=FILL_WAIT_S):
+                yield "What was made again is still being filled; searches find more as it goes on."
+        except StoreUnavailable as error:
+            yield str(error)
+
+
+def _fault(wanted: Definition, there: Standing | None) -> str:
+    """What is wrong with a constraint or index; empty when nothing is."""
+    noun = "constraint" if wanted.kind is Kind.UNIQUE else "index"
+    if there is None:
+        return f"The {noun} {wanted.name} is missing."
+    # One that does the same has another name.
+    if there.definition.name == wanted.name and not fits(wanted, there):
+        return f"The {noun} {wanted.name} is another than it should be."
+    return "" if there.state == "ONLINE" else f"The {noun} {wanted.name} is not online: {there.words}."
+
+
+async def _duplicates(graph: Graph, missing: Definition) -> AsyncGenerator[str, None]:
+    """What the missing constraint would have kept out."""
+    (label,), (key,) = missing.labels, missing.properties
+    rows = await graph.read(
+        f"MATCH (n:{label}) WHERE n.{key} IS NOT NULL WITH n.{key} AS id, count(*) AS nodes WHERE nodes > 1 "
+        "RETURN id, nodes LIMIT $limit",
+        deadline_s=LAW_DEADLINE_S,
+        limit=FINDINGS_MAX,
+    )
+    for row in rows:
+        yield f"There are {row['nodes']} nodes of {label} with the {key} {row['id']}."
+
+
+async def _of_law(graph: Graph, law: Law, *, repair: bool, embedder: str, dimensions: int) -> list[str]:
+    rows = await graph.read(
+        law.find, deadline_s=LAW_DEADLINE_S, limit=FINDINGS_MAX, embedder=embedder, dimensions=dimensions
+    )
+    done = ""
+    if rows and repair and law.repair:
+        try:
+            await graph.run(law.repair, deadline_s=LAW_DEADLINE_S, embedder=embedder, dimensions=dimensions)
+            done = f" {law.repaired}"
+        except StoreError as error:
+            done = f" It could not be put right: {error}"
+    return [f"{law.sentence.format(row['id'])}{done}" for row in rows]

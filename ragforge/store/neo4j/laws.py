@@ -1,0 +1,225 @@
+"""What should hold in the graph, as queries for what does not, with what puts it right again.
+
+A query returns the ids of what it finds as `id`; `{limit}` stands where it may stop. Relationships are
+drawn from the properties that name what a node belongs to, so these decide. Words are never deleted.
+"""
+
+from dataclasses import dataclass
+
+from ragforge.store.neo4j.rows import Label
+
+BATCH = 500
+
+_SESSION, _TURN, _CALL, _STEP, _SUMMARY = Label.SESSION, Label.TURN, Label.CALL, Label.STEP, Label.SUMMARY
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """sentence: with {} for the id. repair: a statement for all that breaks it, where there is one."""
+
+    sentence: str
+    find: str
+    repair: str = ""
+    repaired: str = ""
+    """What was done, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A relationship and the property it is drawn from: (owner {key}) - (owned {named_by}).
+
+    inward: it points from the owned to its owner.
+    """
+
+    type: str
+    owner: Label
+    key: str
+    owned: Label
+    named_by: str
+    inward: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """Between `o`, the owner, and `n`."""
+        return f"(o)<-[r:{self.type}]-(n)" if self.inward else f"(o)-[r:{self.type}]->(n)"
+
+    @property
+    def id(self) -> str:
+        """The property that the owned is known by."""
+        return "n.sessionId" if self.owned is _SESSION else "n.id"
+
+
+TIES = (
+    Tie("HAS_SESSION", Label.PROJECT, "id", _SESSION, "projectId"),
+    Tie("HAS_TURN", _SESSION, "sessionId", _TURN, "sessionId"),
+    Tie("NEXT", _TURN, "id", _TURN, "parentId"),
+    Tie("HAS_TOOL_CALL", _TURN, "id", _CALL, "turnId"),
+    Tie("PART_OF", _TURN, "id", _CALL, "turnId", inward=True),
+    Tie("PART_OF", _TURN, "id", _STEP, "turnId", inward=True),
+    Tie("HAS_SUMMARY", _SESSION, "sessionId", _SUMMARY, "sessionId"),
+)
+
+
+def laws(*, embedder: str, dimensions: int) -> list[Law]:
+    """All of them, for the embedder in use."""
+    found = [law for tie in TIES for law in (_orphans(tie), _astray(tie), _doubled(tie), _undrawn(tie))]
+    # A call is drawn twice to its turn; one sentence tells that it has none.
+    found = list({(law.sentence, law.find): law for law in found}.values())
+    return [*found, *_OTHERS, *_of_covers(), *_of_vectors(embedder, dimensions)]
+
+
+def _noun(label: Label) -> str:
+    """What people call it."""
+    return str(label).removeprefix("Conversation")
+
+
+def _orphans(tie: Tie) -> Law:
+    return Law(
+        f"{_noun(tie.owned)} {{}} names a {_noun(tie.owner)} that is not stored.",
+        f"MATCH (n:{tie.owned}) WHERE n.{tie.named_by} IS NOT NULL "
+        f"AND NOT EXISTS {{ MATCH (o:{tie.owner}) WHERE o.{tie.key} = n.{tie.named_by} }} "
+        f"RETURN {tie.id} AS id LIMIT $limit",
+    )
+
+
+def _astray(tie: Tie) -> Law:
+    found = (
+        f"MATCH {tie.pattern.replace('(n)', f'(n:{tie.owned})')} "
+        f"WHERE NOT coalesce(o:{tie.owner} AND o.{tie.key} = n.{tie.named_by}, false)"
+    )
+    return Law(
+        f"{_noun(tie.owned)} {{}} has a {tie.type} that its {tie.named_by} does not name.",
+        f"{found} RETURN DISTINCT {tie.id} AS id LIMIT $limit",
+        f"{found} CALL (r) {{ DELETE r }} IN TRANSACTIONS OF {BATCH} ROWS",
+        "It was removed.",
+    )
+
+
+def _doubled(tie: Tie) -> Law:
+    ends = f"(n)-[:{tie.type}]->()" if tie.inward else f"(n)<-[:{tie.type}]-()"
+    found = f"MATCH (n:{tie.owned}) WHERE COUNT {{ {ends} }} > 1"
+    return Law(
+        f"{_noun(tie.owned)} {{}} has more than one {tie.type}.",
+        f"{found} RETURN {tie.id} AS id LIMIT $limit",
+        f"{found} CALL (n) {{ MATCH {tie.pattern} WITH o, collect(r) AS drawn "
+        "UNWIND tail(drawn) AS more DELETE more } "
+        f"IN TRANSACTIONS OF {BATCH} ROWS",
+        "Only one was kept.",
+    )
+
+
+def _undrawn(tie: Tie) -> Law:
+    bare = tie.pattern.replace("[r:", "[:")
+    found = (
+        f"MATCH (n:{tie.owned}) WHERE n.{tie.named_by} IS NOT NULL "
+        f"MATCH (o:{tie.owner}) WHERE o.{tie.key} = n.{tie.named_by} AND NOT EXISTS {{ {bare} }}"
+    )
+    return Law(
+        f"{_noun(tie.owned)} {{}} lacks its {tie.type}.",
+        f"{found} RETURN {tie.id} AS id LIMIT $limit",
+        f"{found} CALL (o, n) {{ MERGE {tie.pattern} }} IN TRANSACTIONS OF {BATCH} ROWS",
+        "It was drawn.",
+    )
+
+
+_HEAD_LOST = (
+    f"MATCH (s:{_SESSION}) WHERE s.headId IS NOT NULL "
+    f"AND NOT EXISTS {{ MATCH (t:{_TURN}) WHERE t.id = s.headId }}"
+)
+_DUE = (
+    f"CASE WHEN n.parentId IS NULL THEN 0 ELSE COLLECT {{ MATCH (p:{_TURN}) WHERE p.id = n.parentId "
+    "RETURN p.turnIndex + 1 }[0] END"
+)
+
+_OTHERS = (
+    Law(
+        "Session {} has a head that is not stored.",
+        f"{_HEAD_LOST} RETURN s.sessionId AS id LIMIT $limit",
+        f"{_HEAD_LOST} CALL (s) {{ OPTIONAL MATCH (t:{_TURN}) WHERE t.sessionId = s.sessionId "
+        "WITH s, t ORDER BY t.timestamp DESC, t.id DESC LIMIT 1 SET s.headId = t.id } "
+        f"IN TRANSACTIONS OF {BATCH} ROWS",
+        "Its newest turn is its head now.",
+    ),
+    Law(
+        "Turn {} does not stand one below its parent.",
+        f"MATCH (n:{_TURN}) WITH n, {_DUE} AS due WHERE n.turnIndex <> due RETURN n.id AS id LIMIT $limit",
+    ),
+    Law(
+        # Whose index is right cannot stand on a circle, so few are looked at.
+        "Turn {} is its own ancestor.",
+        f"MATCH (n:{_TURN}) WITH n, {_DUE} AS due WHERE n.turnIndex <> due "
+        f"MATCH (n)<-[:NEXT*1..]-(a:{_TURN}) WHERE a = n RETURN DISTINCT n.id AS id LIMIT $limit",
+    ),
+    Law(
+        "Turn {} cannot be found by search.",
+        f"MATCH (n:{_TURN}) WHERE n.searchScope IS NULL RETURN n.id AS id LIMIT $limit",
+    ),
+    Law(
+        "The database has more than one RagforgeDatabase node: {}.",
+        f"MATCH (d:{Label.DATABASE}) WITH d ORDER BY d.id SKIP 1 RETURN d.id AS id LIMIT $limit",
+    ),
+)
+
+
+def _of_covers() -> tuple[Law, ...]:
+    """What a summary stands for is a list, so it is no Tie."""
+    covered = f"(c:{_TURN}|{_SUMMARY})"
+    stored = (
+        f"CASE WHEN n.level = 1 THEN COLLECT {{ MATCH (c:{_TURN}) WHERE c.id IN n.covers RETURN c }} "
+        f"ELSE COLLECT {{ MATCH (c:{_SUMMARY}) WHERE c.id IN n.covers RETURN c }} END"
+    )
+    undrawn = (
+        f"MATCH (n:{_SUMMARY}) UNWIND {stored} AS c WITH n, c WHERE NOT EXISTS {{ (n)-[:SUMMARIZES]->(c) }}"
+    )
+    astray = f"MATCH (n:{_SUMMARY})-[r:SUMMARIZES]->{covered} WHERE NOT coalesce(c.id IN n.covers, false)"
+    return (
+        Law(
+            "Summary {} stands for nothing that is stored.",
+            f"MATCH (n:{_SUMMARY}) WITH n, size({stored}) AS stored WHERE stored = 0 "
+            "RETURN n.id AS id LIMIT $limit",
+        ),
+        Law(
+            "Summary {} has a SUMMARIZES that its covers do not name.",
+            f"{astray} RETURN DISTINCT n.id AS id LIMIT $limit",
+            f"{astray} CALL (r) {{ DELETE r }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was removed.",
+        ),
+        Law(
+            "Summary {} lacks a SUMMARIZES.",
+            f"{undrawn} RETURN DISTINCT n.id AS id LIMIT $limit",
+            f"{undrawn} CALL (n, c) {{ MERGE (n)-[:SUMMARIZES]->(c) }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was drawn.",
+        ),
+    )
+
+
+def _of_vectors(embedder: str, dimensions: int) -> list[Law]:
+    forget = (
+        "CALL (n) { REMOVE n.embedding, n.embeddingModel, n.embeddingHash SET n.embeddingStale = true } "
+        f"IN TRANSACTIONS OF {BATCH} ROWS"
+    )
+    found: list[Law] = []
+    for label in (_TURN, _SUMMARY):
+        half = (
+            f"MATCH (n:{label}) WHERE (n.embedding IS NULL) <> (n.embeddingModel IS NULL) "
+            "OR (n.embedding IS NULL) <> (n.embeddingHash IS NULL)"
+        )
+        wrong = f"MATCH (n:{label}) WHERE n.embeddingModel = $embedder AND size(n.embedding) <> $dimensions"
+        found.append(
+            Law(
+                f"{_noun(label)} {{}} has only a part of its embedding, its model and its hash.",
+                f"{half} RETURN n.id AS id LIMIT $limit",
+                f"{half} {forget}",
+                "It will be embedded again.",
+            )
+        )
+        if embedder:
+            found.append(
+                Law(
+                    f"{_noun(label)} {{}} has a vector of {embedder} that is not {dimensions} long.",
+                    f"{wrong} RETURN n.id AS id LIMIT $limit",
+                    f"{wrong} {forget}",
+                    "It will be embedded again.",
+                )
+            )
+    return found
