@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import apsw
 
 from ragforge.store.json_text import storable
-from ragforge.store.sqlite.connection import Connection
 from ragforge.store.stopwords import STOP_WORDS
+
+if TYPE_CHECKING:
+    # At run time this would be a circle: whichever module came first would find the other half made.
+    from ragforge.store.sqlite.connection import Connection
 
 EXCERPT_CHARS = 240
 EXCERPT_LEAD_CHARS = 60
@@ -37,7 +41,7 @@ class Excerpt:
     marks: tuple[tuple[int, int], ...]
 
 
-def tokenizer(connection: Connection) -> Cut:
+def tokenizer(connection: "Connection") -> Cut:
     """Cuts a text into words exactly as the index does."""
     cut = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
     return lambda text: cut(text, apsw.FTS5_TOKENIZE_QUERY, None, include_colocated=False)
