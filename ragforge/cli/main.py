@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ragforge import __version__
-from ragforge.cli import config, search, sessions
+from ragforge.cli import config, db, search, sessions
 from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_folder
 from ragforge.domain.errors import UsageError
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command("search", epilog=EXIT_CODES)(search.search)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(config.app, name="config")
+app.add_typer(db.app, name="db")
 
 
 def run(arguments: Sequence[str]) -> int:

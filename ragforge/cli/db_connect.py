@@ -1,0 +1,192 @@
+"""`ragforge db connect`: a server is named, tried, and kept as the store; the history may go with it."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragforge.cli.db_moving import copy_between
+from ragforge.cli.edge import tell
+from ragforge.cli.options import Options, run_async
+from ragforge.cli.printing import printable
+from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, UsageError
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.session.connecting import Server
+    from ragforge.session.databases import Found, Machine
+    from ragforge.store.base import RecordKind
+
+TRIES_MAX = 10
+"""Wrong answers after which nobody is asking any more."""
+
+
+def connect(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="[URL]", help="The server, such as bolt://localhost.")] = "",
+    user: Annotated[str, typer.Option("--user", help="Whom to be there, unless the URL says it.")] = "",
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", "-y", help="Yes to all: use a graph that holds other things, copy the history."
+        ),
+    ] = False,
+    no_copy: Annotated[
+        bool, typer.Option("--no-copy", help="Leave the history that exists where it is.")
+    ] = False,
+) -> None:
+    """Keep conversations in a Neo4j server from now on: asks, tries, explains, and saves.
+
+    The password is asked for, or taken from RAGFORGE_STORE_PASSWORD; it is kept in the system's keyring, else
+    in keys.toml beside your settings, and nowhere else.
+    """
+    from ragforge.session.databases import this_machine
+
+    options: Options = context.find_root().obj
+    machine = this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ)
+    asking = _Asking(machine, yes=yes, is_terminal=sys.stdin.isatty() and sys.stdout.isatty())
+    server, found = asking.connected(url, user)
+    _print_found(found)
+    counts = asking.history(server)
+    for words in run_async(lambda: _keep(machine, server)):
+        typer.echo(printable(words))
+    if counts and not no_copy:
+        _offer_copy(asking, server, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Questions to the person, or errors where nobody is there to answer."""
+
+    machine: "Machine"
+    yes: bool
+    is_terminal: bool
+
+    def connected(self, url: str, user: str) -> "tuple[Server, Found]":
+        """A server that answered, and what is there. Raises RagforgeError where nothing helps."""
+        from ragforge.session.connecting import logged_in
+
+        server = self._named(url, user)
+        for _ in range(TRIES_MAX):
+            try:
+                return server, self._looked_at(server)
+            except StoreForeign:
+                raise
+            except (StoreError, UsageError) as error:
+                if not self.is_terminal:
+                    raise
+                tell(str(error))
+                if _is_login(error):
+                    name = _ask("User", default=server.user or "neo4j")
+                    server = logged_in(server, name, _ask_password())
+                else:
+                    server = self._named("", user, default=server.url)
+        raise UsageError("That did not work ten times. See docs/stores.md, and try again.")
+
+    def history(self, server: "Server") -> "Mapping[RecordKind, int]":
+        """What is kept in the store in use, if that is another one."""
+        from ragforge.session.databases import history_at, is_same
+
+        if is_same(self.machine.url, server.url):
+            return {}
+        try:
+            return run_async(lambda: history_at(self.machine, self.machine.url))
+        except RagforgeError as error:
+            tell(f"What is kept so far cannot be looked at: {error}")
+            return {}
+
+    def agrees(self, question: str) -> bool:
+        """Whether the answer is yes; without a terminal, only where `--yes` said so."""
+        if self.yes or not self.is_terminal:
+            return self.yes
+        try:
+            return typer.confirm(question)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+
+    def _named(self, url: str, user: str, *, default: str = "") -> "Server":
+        """The server of the URL; asked for where there is none or it cannot be read."""
+        from ragforge.session.connecting import applications_server, logged_in, server_of
+
+        if not url and not self.is_terminal:
+            raise UsageError(
+                "There is no terminal to ask in. Name the server: ragforge db connect bolt://HOST"
+            )
+        if not url and not default and (words := applications_server(self.machine.environ)):
+            tell(words)
+        for _ in range(TRIES_MAX):
+            try:
+                server = server_of(url or _ask("Server", default=default or "bolt://localhost:7687"))
+            except UsageError as error:
+                if not self.is_terminal:
+                    raise
+                tell(str(error))
+                url = ""
+            else:
+                return server if server.user or not user else logged_in(server, user, server.password)
+        raise UsageError("That was no address ten times. Write it like bolt://localhost:7687.")
+
+    def _looked_at(self, server: "Server") -> "Found":
+        """What is at the server; asks before a graph is used that holds other things."""
+        from ragforge.session.databases import look_at
+
+        try:
+            return run_async(lambda: look_at(self.machine, server))
+        except StoreForeign as error:
+            if self.is_terminal and not self.yes:
+                tell(str(error))
+            if not self.agrees("Keep conversations there, beside what it holds?"):
+                if not self.is_terminal:
+                    raise StoreForeign(f"{error} To use it all the same, add --yes.") from error
+                raise typer.Exit(1) from None
+            return run_async(lambda: look_at(self.machine, server, adopt=True))
+
+
+def _is_login(error: RagforgeError) -> bool:
+    # Here, because it is part of the store that was just tried.
+    from ragforge.store.neo4j.errors import LoginRefused
+
+    return isinstance(error, LoginRefused) and not error.expired
+
+
+def _ask(question: str, *, default: str) -> str:
+    try:
+        return str(typer.prompt(question, default=default)).strip()
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+
+
+def _ask_password() -> str:
+    try:
+        return str(typer.prompt("Password (not shown)", default="", hide_input=True, show_default=False))
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+
+
+async def _keep(machine: "Machine", server: "Server") -> list[str]:
+    from ragforge.session.databases import keep_server
+
+    return await keep_server(machine, server)
+
+
+def _print_found(found: "Found") -> None:
+    from ragforge.session.connecting import facts_of
+
+    for fact in facts_of(found.status, found.link):
+        typer.echo(printable(f"{fact.name:<14} {fact.words}"))
+
+
+def _offer_copy(asking: _Asking, server: "Server", counts: "Mapping[RecordKind, int]") -> None:
+    from ragforge.domain.redact import hide_url_passwords
+    from ragforge.session.connecting import counts_words
+
+    origin = hide_url_passwords(asking.machine.url)
+    if asking.agrees(f"Copy what is kept so far ({counts_words(counts)}) there?"):
+        copy_between(asking.machine, asking.machine.url, server.url, password=server.password)
+    else:
+        typer.echo(
+            printable(f"The history stays at {origin}. To copy it later:\n")
+            + printable(f"ragforge db copy --from {origin} --to {server.url}")
+        )
