@@ -98,10 +98,13 @@ async def open_app(*, size: tuple[int, int] = SIZE, **options: object) -> AsyncI
     from ragforge.cli.opening import open_for_interface
     from ragforge.cli.options import Options
     from ragforge.tui.app import RagforgeApp
-    from ragforge.tui.opening import Opened
+    from ragforge.tui.opening import NotOpened, Opened
 
-    async def open_session() -> Opened:
-        return await open_for_interface(Options(cwd=Path.cwd(), **options))  # pyright: ignore
+    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+        return await open_for_interface(
+            Options(cwd=Path.cwd(), **options),  # pyright: ignore
+            embedded=embedded,
+        )
 
     app = RagforgeApp(open_session, terminal_is_dark=True)
     async with app.run_test(size=size) as pilot:

@@ -34,7 +34,7 @@ from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.session.logs import start_log
 from ragforge.session.open import close_session, close_workspace
-from ragforge.session.state import Session
+from ragforge.session.state import Session, Workspace
 from ragforge.session.turn import interrupt, submit
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -126,7 +126,7 @@ def run_headless(options: Options) -> int:
 async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
     async with AsyncExitStack() as opened:
         workspace = await open_for_run(options)
-        opened.push_async_callback(close_workspace, workspace)
+        opened.push_async_callback(_close, workspace)
         session = await open_session(workspace, options, tell=tell)
         opened.push_async_callback(close_session, session)
         answered.session_id = session.id
@@ -139,6 +139,11 @@ async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
         with _Signals(session):
             async with aclosing(submit(session, parts, _approve, limits=limits)) as events:
                 await _follow(events, answered, stream=options.output_format is OutputFormat.STREAM_JSON)
+
+
+async def _close(workspace: Workspace) -> None:
+    if waits := await close_workspace(workspace):
+        tell(waits)
 
 
 async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered, *, stream: bool) -> None:

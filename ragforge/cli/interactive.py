@@ -38,14 +38,14 @@ def run_interface(options: Options) -> int:
     asking = threading.Thread(target=ask)
     asking.start()  # the terminal answers while Textual is imported
     from ragforge.tui.app import RagforgeApp
-    from ragforge.tui.opening import Leaving, Opened
+    from ragforge.tui.opening import Leaving, NotOpened, Opened
 
     asking.join()
 
-    async def open_session() -> Opened:
+    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
         # Most of the program is loaded here: in a thread, so that keys are drawn meanwhile.
         opening = await asyncio.to_thread(importlib.import_module, "ragforge.cli.opening")
-        return await opening.open_for_interface(options)
+        return await opening.open_for_interface(options, embedded=embedded)
 
     app = RagforgeApp(
         open_session,
@@ -74,6 +74,8 @@ def _leave(left: object) -> int:
     if left.resume_command:
         # On a line of its own: the path may be long, and a line that breaks copies badly.
         print(f"\nResume this session with:\n{_as_called(left.resume_command)}")  # noqa: T201
+    if left.waits:
+        tell(left.waits)
     if left.failure:
         tell(left.failure)
         return left.exit_code or FAILED

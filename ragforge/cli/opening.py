@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragforge.cli.options import Options
+from ragforge.config.settings import embedded_store
 from ragforge.domain.approvals import Mode, parse_rule
-from ragforge.domain.errors import ModelError, UsageError
+from ragforge.domain.errors import ModelError, StoreAddressWrong, StoreError, UsageError
 from ragforge.providers.registry import parse_model
+from ragforge.session.connecting import other_place
 from ragforge.session.library import find_session, newest_session, turn_at
 from ragforge.session.model import choose_model
 from ragforge.session.open import (
@@ -19,7 +22,7 @@ from ragforge.session.open import (
 from ragforge.session.state import Session, Workspace
 
 if TYPE_CHECKING:
-    from ragforge.tui.opening import Opened
+    from ragforge.tui.opening import NotOpened, Opened
 
 
 async def open_for_run(options: Options) -> Workspace:
@@ -38,12 +41,21 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
     return session
 
 
-async def open_for_interface(options: Options) -> "Opened":
-    """A conversation with a new session, and which one shall take its place. Raises RagforgeError."""
-    from ragforge.session.conversation import Conversation
-    from ragforge.tui.opening import Opened
+async def open_for_interface(options: Options, *, embedded: bool = False) -> "Opened | NotOpened":
+    """A conversation with a new session, and which one shall take its place. Raises RagforgeError.
 
-    workspace = await open_for_run(options)
+    A store that cannot be opened is an answer: the person may want another.
+    embedded: use the store on this machine, whatever is set.
+    """
+    from ragforge.session.conversation import Conversation
+    from ragforge.tui.opening import NotOpened, Opened
+
+    if embedded:
+        options = replace(options, flags={**options.flags, "store": embedded_store(os.environ)})
+    try:
+        workspace = await open_for_run(options)
+    except (StoreError, StoreAddressWrong) as error:
+        return NotOpened(error, other_place(options.cwd, options.flags, os.environ))
     session = await new_session(workspace)
     start = workspace.settings.start
     resume = ""

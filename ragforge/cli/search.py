@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragforge.cli.edge import tell
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import json_line, one_line, printable
 from ragforge.domain.errors import UsageError
@@ -50,12 +51,13 @@ async def _search(
     *,
     as_json: bool,
 ) -> int:
+    from ragforge.cli.library import opened_library
     from ragforge.domain.search import Query
     from ragforge.memory import recall
-    from ragforge.session.library import close_library, find_session, open_library
+    from ragforge.session.library import find_session
+    from ragforge.session.link import limited_words
 
-    library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
-    try:
+    async with opened_library(options) as library:
         query = Query(
             text=text,
             project_id=None if all_projects or session else library.project_id,
@@ -66,8 +68,8 @@ async def _search(
         started = time.perf_counter()
         hits = await recall.search(library.store, query)
         took_ms = (time.perf_counter() - started) * 1000
-    finally:
-        await close_library(library)
+        if limited := limited_words(library.store.link):
+            tell(limited)
     if as_json:
         _print_json(text, took_ms, hits)
     else:

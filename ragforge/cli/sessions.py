@@ -29,14 +29,11 @@ def sessions(
     options: Options = context.obj
 
     async def work() -> int:
-        from ragforge.session.library import close_library, open_library
+        from ragforge.cli.library import opened_library
 
-        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
-        try:
+        async with opened_library(options) as library:
             project_id = None if all_projects else library.project_id
             rows = await library.store.sessions.recent(project_id=project_id, limit=limit)
-        finally:
-            await close_library(library)
         if as_json:
             typer.echo(json_line([_as_json(row) for row in rows]))
         else:
@@ -56,22 +53,20 @@ def rename(
     options: Options = context.find_root().obj
 
     async def work() -> int:
+        from ragforge.cli.library import opened_library
         from ragforge.config.secrets import all_secrets
         from ragforge.domain.redact import Redactor
-        from ragforge.session.library import close_library, find_session, open_library
+        from ragforge.session.library import find_session
 
         words = " ".join(" ".join(title).split())
         if not words:
             raise UsageError("A title needs at least one word.")
-        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
-        try:
+        async with opened_library(options) as library:
             record = await find_session(library.store, session_id)
             settings = library.loaded.settings
             secrets = all_secrets(os.environ, endpoints=settings.endpoints, store_url=settings.store)
             kept = Redactor(secrets).text(words)
             await library.store.sessions.rename(record.id, kept)
-        finally:
-            await close_library(library)
         typer.echo(f"{record.id} is now called {kept!r}.")
         return 0
 
@@ -89,14 +84,12 @@ def delete(
     found: list[str] = []
 
     async def show() -> int:
-        from ragforge.session.library import close_library, find_session, open_library
+        from ragforge.cli.library import opened_library
+        from ragforge.session.library import find_session
 
-        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
-        try:
+        async with opened_library(options) as library:
             record = await find_session(library.store, session_id)
             would = await library.store.sessions.delete(record.id, dry_run=True)
-        finally:
-            await close_library(library)
         found.append(record.id)
         shared = f"; {would.kept_turns} turns stay, another session shares them" if would.kept_turns else ""
         typer.echo(
@@ -105,13 +98,11 @@ def delete(
         return 0
 
     async def remove() -> int:
-        from ragforge.session.library import close_library, delete_session, open_library
+        from ragforge.cli.library import opened_library
+        from ragforge.session.library import delete_session
 
-        library = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
-        try:
+        async with opened_library(options) as library:
             await delete_session(library.store, library.local, found[0])
-        finally:
-            await close_library(library)
         typer.echo("Deleted.")
         return 0
 

@@ -27,7 +27,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.redact import hide_url_passwords
 
-__all__ = ["Loaded", "Row", "Settings", "Source", "SourceKind", "load_settings"]
+__all__ = ["Loaded", "Row", "Settings", "Source", "SourceKind", "embedded_store", "load_settings"]
 
 
 class SourceKind(StrEnum):
@@ -108,6 +108,11 @@ def load_settings(
     return merged.loaded()
 
 
+def embedded_store(environ: Mapping[str, str]) -> str:
+    """The address of the store that needs nothing but a file: where nobody says anything else."""
+    return f"sqlite://{paths.data_dir(environ) / 'ragforge.db'}"
+
+
 def check_user_settings(tree: Mapping[str, Any], *, where: str) -> None:
     """Raises UsageError where these tables could not be the user's settings."""
     merged = _Merge()
@@ -129,7 +134,7 @@ class _Merge:
 
     def add_defaults(self, environ: Mapping[str, str]) -> None:
         """Put what holds when nobody says anything; it depends on where the data folder is."""
-        self.values["store",] = f"sqlite://{paths.data_dir(environ) / 'ragforge.db'}"
+        self.values["store",] = embedded_store(environ)
         for name, endpoint in BUILT_IN_ENDPOINTS.items():
             for field, value in msgspec.to_builtins(endpoint).items():
                 self.values["endpoints", name, field] = value

@@ -2,6 +2,7 @@
 
 RagforgeError
 ├── UsageError                  wrong flag, setting, name               exit 2
+│   └── StoreAddressWrong       no store can be at this address
 ├── ModelError                  the model gave no usable answer         exit 3
 │   ├── ModelUnreachable        no network, server away
 │   ├── ModelRefusedKey         missing or wrong key
@@ -29,6 +30,10 @@ class UsageError(RagforgeError):
     """What was asked for does not exist or does not fit: a flag, a setting, a name."""
 
     exit_code = 2
+
+
+class StoreAddressWrong(UsageError):
+    """What is set as the store's address names none: its scheme, host or file cannot be."""
 
 
 class ModelError(RagforgeError):

@@ -14,6 +14,7 @@ from ragforge.session import history, modes, queue, setup, turn
 from ragforge.session.commands.base import Command, Outcome, find_commands, run_command
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
+from ragforge.session.link import limited_words, notice_loss
 from ragforge.session.model import choose_model
 from ragforge.session.open import (
     close_session,
@@ -24,7 +25,7 @@ from ragforge.session.open import (
     resume_session,
 )
 from ragforge.session.state import Session, Workspace
-from ragforge.store.base import Deleted, SessionRow
+from ragforge.store.base import Deleted, Link, SessionRow
 
 SESSIONS_LISTED_MAX = 500
 LOOKED_BACK = 10
@@ -40,6 +41,15 @@ class Shown:
     draft: str = ""
     waits: bool = False
     """A call waits for consent: `retry` asks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What is left to say when the session in front was closed."""
+
+    last_answer: str
+    waits: str
+    """On rows that wait for a server; empty where none do."""
 
 
 class Conversation:
@@ -204,7 +214,9 @@ class Conversation:
     async def fork(self, session_id: str, *, at: int | None = None) -> Shown:
         """A new session on the turns of that one, up to a turn counted from 1 or its newest, in front."""
         store = self.workspace.store
-        record = await find_session(store, session_id)
+        # Of the one in front the head is known here; in the store another machine may have moved it on.
+        is_front = session_id == self.session.id and self.session.live.stored
+        record = self.session.live.record if is_front else await find_session(store, session_id)
         forked = await fork_session(
             self.workspace, record, at=await turn_at(store, record, at) if at else None
         )
@@ -283,16 +295,33 @@ class Conversation:
         """The exact command that comes back here; empty for a session in which nothing was said."""
         return f"ragforge -r {self.session.id}" if self.session.live.stored else ""
 
-    async def close(self) -> str:
-        """The last answer, when what runs was interrupted, its end kept, and everything released.
+    # The server, where there is one
+
+    @property
+    def link(self) -> Link:
+        """What waits for the server and whether it can be reached; asks nobody."""
+        return self.workspace.store.link
+
+    @property
+    def search_limit(self) -> str:
+        """What search cannot do at the moment, in a sentence; empty when it can do all."""
+        return limited_words(self.link)
+
+    def notice_loss(self) -> str:
+        """What the person must hear where another machine took the session over; empty from then on."""
+        return notice_loss(self.session)
+
+    async def close(self) -> Closed:
+        """What is left to say, when what runs was interrupted, its end kept, and everything released.
 
         A pending approval stays pending.
         """
         self.session.live.closing = True
         await turn.interrupt(self.session)
+        answer, waits = "", ""
         try:
             answer = await self.last_answer()
             await close_session(self.session)
         finally:
-            await close_workspace(self.workspace)
-        return answer
+            waits = await close_workspace(self.workspace)
+        return Closed(answer, waits)

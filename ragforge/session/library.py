@@ -1,5 +1,6 @@
 """What is kept, opened without what it takes to run a turn: for lists, search and clean-up."""
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -7,10 +8,12 @@ from pathlib import Path
 
 from ragforge.config.paths import data_dir, make_private
 from ragforge.config.project import Place, find_project
+from ragforge.config.secrets import store_password
 from ragforge.config.settings import Loaded, load_settings
-from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.errors import StoreAddressWrong, StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.session.link import leave_store
 from ragforge.session.project import Identified, identify_project
 from ragforge.store.base import Deleted, Store
 from ragforge.store.local import LocalState, open_local_state
@@ -39,7 +42,10 @@ class Library:
 
 
 async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]) -> Library:
-    """What is kept, for this folder. Raises UsageError (a wrong setting) or StoreError."""
+    """What is kept, for this folder. Raises UsageError (a wrong setting) or StoreError.
+
+    An address that cannot be a store's raises StoreAddressWrong.
+    """
     place = find_project(cwd, identify=False)
     loaded = load_settings(cwd=cwd, flags=flags, environ=environ, project_root=place.root)
     try:
@@ -47,7 +53,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
     except UsageError as error:
         raise StoreUnavailable(str(error)) from error
     async with AsyncExitStack() as opened:
-        store = await open_store(loaded.settings.store, machine_dir=folder)
+        store = await _open_store(loaded.settings.store, folder, environ)
         opened.push_async_callback(store.close)
         local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
         opened.push_async_callback(local.close)
@@ -59,10 +65,19 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
     return Library(loaded, environ, folder, place, identified, store, local)
 
 
-async def close_library(library: Library) -> None:
-    """Release what is open."""
+async def _open_store(url: str, folder: Path, environ: Mapping[str, str]) -> Store:
+    # In a thread: a password may lie in the keyring, which may take seconds.
+    key = await asyncio.to_thread(store_password, url, environ)
+    try:
+        return await open_store(url, machine_dir=folder, password=key.value if key else "")
+    except UsageError as error:
+        raise StoreAddressWrong(str(error)) from error
+
+
+async def close_library(library: Library) -> str:
+    """Release what is open; what the person should hear of rows that still wait for a server."""
     await library.local.close()
-    await library.store.close()
+    return await leave_store(library.store)
 
 
 async def find_session(store: Store, id_part: str) -> ConversationSession:

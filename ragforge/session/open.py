@@ -21,6 +21,7 @@ from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.session.history import HISTORY_TURNS_MAX, came_to_nothing, read_messages
 from ragforge.session.library import open_library
+from ragforge.session.link import leave_store
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import keep_project
@@ -86,12 +87,12 @@ async def join_project(workspace: Workspace, project: Project) -> Workspace:
     return replace(workspace, project=project, alike=())
 
 
-async def close_workspace(workspace: Workspace) -> None:
-    """End the background jobs and release everything."""
+async def close_workspace(workspace: Workspace) -> str:
+    """End the background jobs and release everything; what the person should hear of rows that wait."""
     await workspace.jobs.stop_all()
     await workspace.blobs.close()
     await workspace.local.close()
-    await workspace.store.close()
+    return await leave_store(workspace.store)
 
 
 async def new_session(workspace: Workspace) -> Session:

@@ -65,7 +65,7 @@ class Live:
     mode: Mode
     claim: Claim | None = None
     read_only: bool = False
-    """Another process writes this session; this one only shows it."""
+    """Another process or machine writes this session; this one only shows it."""
     rules: tuple[Rule, ...] = ()
     queue: list[Parts] = field(default_factory=list[Parts])
     messages: list[Message] = field(default_factory=list[Message])

@@ -11,7 +11,7 @@ from ragforge.agent.parts import Events, Outcome, Progress, TurnLimits
 from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.approvals import Approve
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
-from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted
+from ragforge.domain.events import AgentEvent, Notice, TurnEnded, TurnStarted
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import Message, Parts, UserMessage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
@@ -19,6 +19,7 @@ from ragforge.domain.usage import sum_costs
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.session import queue
 from ragforge.session.history import came_to_nothing, read_messages, read_turns
+from ragforge.session.link import notice_loss
 from ragforge.session.open import keep_end, store_end, store_session
 from ragforge.session.seen_files import recall_seen_files
 from ragforge.session.state import Session, Unkept
@@ -83,8 +84,12 @@ async def interrupt(session: Session) -> None:
 
 
 def _check_may_run(session: Session) -> None:
+    if lost := notice_loss(session):
+        raise UsageError(lost)
     if session.live.read_only:
-        raise UsageError("This session is open elsewhere and only shown here. /new starts another one.")
+        raise UsageError(
+            "This session is open elsewhere and only shown here. /fork goes on from it, /new starts another."
+        )
     if session.busy:
         raise UsageError("A turn is running. Wait for it, or press Esc to interrupt it.")
 
@@ -120,7 +125,7 @@ async def _run_all(
     """Run the turn, then those that queued messages begin."""
     try:
         status = await _run_one(session, begin, approve, events, limits)
-        while status in GOES_ON and session.live.queue:
+        while status in GOES_ON and session.live.queue and not session.live.read_only:
             status = await _run_one(session, _begin_queued(session), approve, events, limits)
     finally:
         await undisturbed(events.end())
@@ -152,6 +157,8 @@ async def _run_one(
 
 async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: Events) -> TurnStatus:
     ended = await _end(session, run, outcome)
+    if lost := notice_loss(session):
+        await events.send(Notice(lost))
     await events.send(TurnEnded(ended, run.failure, came_to_nothing=await came_to_nothing(session, ended)))
     return ended.status
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, cast
 
 from textual.app import App
@@ -14,8 +13,8 @@ from textual.worker import WorkerFailed
 from ragforge.tui import clipboard
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings
-from ragforge.tui.opening import Leaving, Opened
-from ragforge.tui.screens.chat import ChatScreen
+from ragforge.tui.opening import Leaving
+from ragforge.tui.screens.chat import ChatScreen, OpenSession
 from ragforge.tui.theme import install_theme
 
 log = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ class RagforgeApp(KeyWatch[Leaving]):
 
     def __init__(
         self,
-        open_session: Callable[[], Coroutine[Any, Any, Opened]],
+        open_session: OpenSession,
         *,
         theme_setting: str = "auto",
         terminal_is_dark: bool | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragforge.tui import mentions, outcomes, own_shell, turns
+from ragforge.tui import chat_opening, mentions, outcomes, own_shell, turns
 from ragforge.tui.widgets.approval import ApprovalDock
 from ragforge.tui.widgets.queue_list import QueueList
 from ragforge.tui.widgets.start_list import StartList
@@ -16,9 +16,9 @@ from ragforge.tui.widgets.status_line import StatusLine
 from ragforge.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:  # the chat imports this module
-    from ragforge.tui.screens.chat import ChatScreen
+    from ragforge.tui.screens.chat_frame import ChatFrame
 
-__all__ = ["ChatParts", "mentions", "mount_parts", "outcomes", "own_shell", "turns"]
+__all__ = ["ChatParts", "chat_opening", "mentions", "mount_parts", "outcomes", "own_shell", "turns"]
 
 START_HINT = "Enter resumes · Down chooses · type to narrow, or for a new session"
 
@@ -34,7 +34,7 @@ class ChatParts:
     status: StatusLine
 
 
-async def mount_parts(chat: ChatScreen) -> ChatParts:
+async def mount_parts(chat: ChatFrame) -> ChatParts:
     """The widgets, mounted above and below the prompt in place of what kept their room."""
     parts = ChatParts(
         Transcript(load_before=chat.load_before, load_output=chat.load_output, id="transcript"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ragforge.domain.errors import RagforgeError
+
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
@@ -25,6 +27,17 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class NotOpened:
+    """The store could not be opened.
+
+    embedded: the file of the store on this machine that could take its place; empty where it is the one.
+    """
+
+    failure: RagforgeError
+    embedded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Leaving:
     """What is left in the terminal when the app has gone."""
 
@@ -34,3 +47,5 @@ class Leaving:
     failure: str = ""
     draft: str = ""
     """Typed and nowhere kept."""
+    waits: str = ""
+    """On rows that wait for a server."""

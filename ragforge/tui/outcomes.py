@@ -45,6 +45,11 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
             shown = await conversation.start_new()
             await chat.show_session(draft=shown.draft)
             chat.say("A new session. The one before is kept; /sessions lists it.")
+        case base.Fork(at):
+            await conversation.keep_draft(chat.prompt.draft)
+            await conversation.fork(conversation.session.id, at=at)
+            await chat.show_session(draft=None)
+            chat.say("A fork: a session of its own that goes on from here. /sessions lists the other.")
         case base.ClearView():
             await chat.transcript.load((), (), ())
         case base.Retry():
@@ -69,6 +74,7 @@ async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
     from ragforge.tui.screens.model import ModelScreen
     from ragforge.tui.screens.search import SearchScreen
     from ragforge.tui.screens.sessions import SessionsScreen
+    from ragforge.tui.screens.store import StoreScreen
 
     conversation = chat.ready()
     match ScreenName(name):
@@ -82,6 +88,10 @@ async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
                 await front(chat, Opened(conversation, resume=found.session_id, at=found.turn))
         case ScreenName.MODEL:
             told = await app_of(chat).push_screen_wait(ModelScreen(conversation))
+            if told:
+                chat.say(told)
+        case ScreenName.STORE:
+            told = await app_of(chat).push_screen_wait(StoreScreen(conversation, args))
             if told:
                 chat.say(told)
 
@@ -204,6 +214,8 @@ def status_of(conversation: Conversation, before: Status | None = None) -> Statu
         context_tokens_max=before.context_tokens_max,
         queued=len(live.queue),
         jobs=sum(job.exit_code is None for job in workspace.jobs.list()),
+        away=before.away,
+        waiting=before.waiting,
         notice="read only" if live.read_only else "",
     )
 

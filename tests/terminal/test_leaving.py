@@ -22,7 +22,7 @@ from tests.terminal.screen import (
 BROKEN = """
 from ragforge.tui.app import RagforgeApp
 
-async def open_session():
+async def open_session(*, embedded=False):
     raise ValueError("boom of the test")
 
 left = RagforgeApp(open_session).run()

@@ -13,7 +13,7 @@ from textual.widgets import Markdown
 from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.opening import Leaving, Opened
+from ragforge.tui.opening import Leaving, NotOpened, Opened
 from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.widgets.approval import ApprovalDock, ApprovalPanel
 from ragforge.tui.widgets.plain import PlainText
@@ -123,18 +123,21 @@ class Lab:
         self.project.mkdir(parents=True, exist_ok=True)
 
     def app(self, *, terminal_is_dark: bool = True, typed_before: str = "", **options: Any) -> RagforgeApp:
-        async def open_session() -> Opened:
-            return await open_for_interface(Options(cwd=self.project, **options))
+        async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+            return await open_for_interface(Options(cwd=self.project, **options), embedded=embedded)
 
         return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark, typed_before=typed_before)
 
     @asynccontextmanager
-    async def chat(self, size: tuple[int, int] = (100, 30), **options: Any) -> AsyncIterator[Chat]:
-        """The app, opened; it is closed afterwards as by Ctrl+D."""
+    async def chat(
+        self, size: tuple[int, int] = (100, 30), *, opens: bool = True, **options: Any
+    ) -> AsyncIterator[Chat]:
+        """The app, opened unless not awaited; it is closed afterwards as by Ctrl+D."""
         app = self.app(**options)
         async with app.run_test(size=size) as pilot:
             chat = Chat(app, pilot)
-            await until(pilot, lambda: self._is_open(app), what="the app is open")
+            if opens:
+                await until(pilot, lambda: self._is_open(app), what="the app is open")
             yield chat
             if app.is_running and app._exit is False:
                 chat.screen.leave()

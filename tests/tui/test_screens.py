@@ -15,7 +15,7 @@ from ragforge.domain.messages import TextPart
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.turn import submit
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.opening import Opened
+from ragforge.tui.opening import NotOpened, Opened
 from ragforge.tui.screens.chat import ChatScreen
 from tests.flow.running import environ
 from tests.tui.chat_app import chat_of
@@ -61,8 +61,8 @@ async def _talk(folder: Path, env: dict[str, str]) -> None:
 
 
 def app_in(folder: Path, *, terminal_is_dark: bool = True, **options: Any) -> RagforgeApp:
-    async def open_session() -> Opened:
-        return await open_for_interface(Options(cwd=folder, **options))
+    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+        return await open_for_interface(Options(cwd=folder, **options), embedded=embedded)
 
     return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark)
 

@@ -26,6 +26,7 @@ class ScreenName(StrEnum):
     SESSIONS = "sessions"
     SEARCH = "search"
     MODEL = "model"
+    STORE = "store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,13 @@ class StartNew:
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """Go on from here, or from a turn counted from 1, in a session of its own."""
+
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ClearView:
     """Empty the screen; the session stays as it is."""
 
@@ -72,7 +80,7 @@ class Quit:
     """Leave ragforge."""
 
 
-Outcome: TypeAlias = Tell | Open | Confirm | Copy | StartNew | ClearView | Retry | Quit
+Outcome: TypeAlias = Tell | Open | Confirm | Copy | StartNew | Fork | ClearView | Retry | Quit
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from ragforge.config.paths import user_file
 from ragforge.session.commands.base import Command, Outcome, Tell
 from ragforge.session.state import Session
 
+_STORE = "`/store` shows where conversations are kept, and connects to a server."
+
 
 async def _run(session: Session, args: str) -> Outcome:
     key, _, value = args.partition(" ")
@@ -13,7 +15,8 @@ async def _run(session: Session, args: str) -> Outcome:
     file = user_file(session.workspace.environ)
     if not value.strip():
         rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(key)]
-        return Tell("\n".join(f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows))
+        lines = [f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows]
+        return Tell("\n".join([*lines, "", _STORE] if key == "store" else lines))
     set_value(file, key, value.strip())
     return Tell(f"`{key}` is set in {file}. It holds from the next start on.")
 
@@ -23,7 +26,8 @@ def _table(session: Session) -> str:
         f"| {row.key} | {row.value.replace('|', '/')} | {row.source} |"
         for row in session.workspace.loaded.rows()
     ]
-    return "\n".join(["| setting | value | from |", "|---|---|---|", *rows])
+    table = "\n".join(["| setting | value | from |", "|---|---|---|", *rows])
+    return f"{table}\n\n{_STORE}"
 
 
 COMMAND = Command("config", "Show the settings, or change one in your file.", _run, usage="[KEY [VALUE]]")

@@ -14,12 +14,14 @@ from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
+from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
 PASTE_KEY, LIST_GEMINI, OTHER, NONE = "paste-key", "list-gemini", "other", "none"
+STORE = "store"
 WELCOME = (
     "ragforge talks to a model that reads, edits and runs things in this folder, with your consent, "
     "and remembers. Choose one, now or later with /model:"
@@ -71,6 +73,8 @@ class ModelScreen(ModalScreen[str | None]):
             options.add_option(Option("Paste a Gemini API key", PASTE_KEY))
         options.add_option(Option("Another OpenAI-compatible endpoint, by its URL", OTHER))
         options.add_option(Option("Go on without a model: search answers", NONE))
+        if self._first:
+            options.add_option(Option("Keep conversations in Neo4j, and then choose a model", STORE))
         options.highlighted = 0
         options.focus()
         self._hint(f"{KEYS} Looking for model servers on this machine ...")
@@ -101,6 +105,8 @@ class ModelScreen(ModalScreen[str | None]):
                     "local",
                     "Without a model: answers are search results of what is stored. /model changes it.",
                 )
+            case ["store"]:
+                self._choose_store()
             case ["model", name]:
                 self._asking = self._choose(name, f"Now talking to {name}.")
             case _:
@@ -116,6 +122,14 @@ class ModelScreen(ModalScreen[str | None]):
             self._ask_for("endpoint-key", "its key, or nothing", "Enter alone where it needs no key.")
         elif self._asks_for == "endpoint-key":
             self._asking = self._add_endpoint(self._url, event.value)
+
+    @work(exclusive=True, group="store")
+    async def _choose_store(self) -> None:
+        from ragforge.tui.screens.store import StoreScreen  # most never ask for it
+
+        told = await app_of(self).push_screen_wait(StoreScreen(self._conversation))
+        if told:
+            self.query_one(".dialog-detail", PlainText).set_text(f"{told} Now choose a model:")
 
     @work(exclusive=True, group="model")
     async def _try_key(self, key: str) -> None:

@@ -59,6 +59,7 @@ class SearchScreen(ModalScreen[Found | None]):
                 placeholder="words that were said, file names, commands",
                 select_on_focus=False,
             )
+            yield PlainText(id="limit", classes="hidden")
             with VerticalScroll(can_focus=False, classes="hits"):
                 yield Static(id="hits", markup=False)
             yield PlainText("Enter opens the session at this turn, Esc closes", classes="dialog-hint")
@@ -67,6 +68,14 @@ class SearchScreen(ModalScreen[Found | None]):
         """Search for what was given."""
         self.query_one(Input).focus()
         self._search(self._words)
+
+    def _show_limit(self) -> None:
+        """That the server is away, as long as it is: asked anew with each search."""
+        words = self._conversation.search_limit
+        line = self.query_one("#limit", PlainText)
+        line.set_class(not words, "hidden")
+        if words != line.text:
+            line.set_text(words)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -79,6 +88,7 @@ class SearchScreen(ModalScreen[Found | None]):
         except RagforgeError as error:
             self.notify(str(error), severity="error", markup=False)
             return
+        self._show_limit()
         self._index = 0
         self._draw(nothing=f"Nothing found for “{text}”." if text.strip() else "")
 

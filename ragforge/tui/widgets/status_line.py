@@ -33,6 +33,10 @@ class Status:
     context_tokens_max: int = 0
     queued: int = 0
     jobs: int = 0
+    away: bool = False
+    """The server that keeps the conversations cannot be reached."""
+    waiting: int = 0
+    """Rows that have not been carried to it yet."""
     notice: str = ""
     """A state that lasts, e.g. "read only"."""
 
@@ -131,24 +135,25 @@ def _facts(status: Status) -> list[_Fact]:
     facts = [
         _mode_fact(status.mode),
         _Fact(status.notice, status.notice, "$text-warning", 1),
-        _Fact(status.model, status.model.rpartition(":")[2], "$foreground", 2),
+        _Fact(*_server_words(status), "$text-warning", 2),
+        _Fact(status.model, status.model.rpartition(":")[2], "$foreground", 3),
         _Fact(
             f"{share} of {number_words(status.context_tokens_max)}" if share else "",
             share,
             "$text-warning" if status.context_tokens > 0.8 * status.context_tokens_max else _MUTED,
-            3,
+            4,
         ),
-        _Fact(_some(status.queued, "queued"), _some(status.queued, "queued"), "$text-accent", 4),
-        _Fact(*_cost_words(status), _MUTED, 5),
-        _Fact(jobs, jobs, "$text-accent", 6),
-        _Fact(status.git_branch, status.git_branch[:16], _MUTED, 7),
-        _Fact(status.folder, PurePath(status.folder).name, _MUTED, 8),
-        _Fact(status.session, status.session[:20], _MUTED, 9),
+        _Fact(_some(status.queued, "queued"), _some(status.queued, "queued"), "$text-accent", 5),
+        _Fact(*_cost_words(status), _MUTED, 6),
+        _Fact(jobs, jobs, "$text-accent", 7),
+        _Fact(status.git_branch, status.git_branch[:16], _MUTED, 8),
+        _Fact(status.folder, PurePath(status.folder).name, _MUTED, 9),
+        _Fact(status.session, status.session[:20], _MUTED, 10),
         _Fact(
             tokens,
             number_words(usage.total_tokens),
             _MUTED,
-            10,
+            11,
         ),
     ]
     return [
@@ -168,6 +173,16 @@ def _mode_fact(mode: Mode) -> _Fact:
             return _Fact("plan", "plan", "$text-primary bold", 0)
         case Mode.ASK:
             return _Fact("ask", "ask", _MUTED, 0)
+
+
+def _server_words(status: Status) -> tuple[str, str]:
+    """What is to be known of the server, in full and short; nothing while all is carried and it answers."""
+    waiting = _some(status.waiting, "waiting")
+    if not status.away:
+        return waiting, waiting
+    if not waiting:
+        return "server away", "away"
+    return f"server away · {waiting}", f"away · {status.waiting}"
 
 
 def _cost_words(status: Status) -> tuple[str, str]:

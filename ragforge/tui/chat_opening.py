@@ -1,0 +1,89 @@
+"""Opening the conversation of the chat, with what to do where its store cannot be, and closing it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.tui import link_watch
+from ragforge.tui.opening import Leaving, NotOpened, Opened
+from ragforge.tui.prompt_history import StoredHistory
+from ragforge.tui.screens.not_opened import NotOpenedScreen, Wanted
+from ragforge.tui.typed import app_of
+
+if TYPE_CHECKING:  # the chat imports this module
+    from ragforge.tui.screens.chat import ChatScreen
+
+TOLD_AFTER_S = 1.0
+"""A store on this machine is open long before; a server that does not answer keeps one waiting."""
+
+
+async def open_chat(chat: ChatScreen) -> None:
+    """Make the chat whole and bring to the front what was asked for; else leave. Runs in a worker."""
+    from ragforge.tui.chat_parts import mount_parts
+    from ragforge.tui.outcomes import adopt_settings, front
+
+    chat.take_parts(await mount_parts(chat))
+    try:
+        opened = await _opened(chat)
+        if opened is None:
+            app_of(chat).exit(Leaving(draft=chat.prompt.draft))
+            return
+        chat.take_conversation(opened.conversation)
+        adopt_settings(chat, opened.conversation)
+        earlier = reversed(chat.prompt.sent.entries())
+        chat.prompt.sent = StoredHistory(await opened.conversation.prompts(), chat.remember)
+        for text in earlier:
+            chat.prompt.sent.add(text)
+    except RagforgeError as error:
+        app_of(chat).exit(Leaving(exit_code=error.exit_code, failure=str(error), draft=chat.prompt.draft))
+        return
+    for notice in opened.notices:
+        chat.say(notice)
+    chat.show_status()
+    link_watch.start(chat)
+    if not await chat.attempt(front(chat, opened, first=True)) and opened.resume:
+        await chat.attempt(front(chat, replace(opened, resume="", at=None), first=True))
+    chat.show_status()
+
+
+async def _opened(chat: ChatScreen) -> Opened | None:
+    """What was asked for, from its own store or as the person chose; None to leave. Raises RagforgeError."""
+    embedded = False
+    while True:
+        slow = chat.set_timer(TOLD_AFTER_S, lambda: chat.say("Waiting for the server ..."))
+        try:
+            opened = await chat.open_session(embedded=embedded)
+        finally:
+            slow.stop()
+        if not isinstance(opened, NotOpened):
+            return opened
+        if not opened.embedded:
+            raise opened.failure
+        match await app_of(chat).push_screen_wait(NotOpenedScreen(opened)):
+            case Wanted.AGAIN:
+                continue
+            case Wanted.EMBEDDED:
+                embedded = True
+            case Wanted.LEAVE:
+                return None
+
+
+async def close_chat(chat: ChatScreen) -> Leaving:
+    """Keep the draft and how the turn ended, release everything; what to leave in the terminal."""
+    conversation = chat.conversation
+    if conversation is None or chat.is_closed:
+        return Leaving(draft=chat.prompt.draft)
+    chat.is_closed = True
+    answer = draft = failure = waits = ""
+    try:
+        await conversation.keep_draft(chat.prompt.draft)
+    except RagforgeError as error:
+        draft, failure = chat.prompt.draft, str(error)
+    try:
+        closed = await conversation.close()
+        answer, waits = closed.last_answer, closed.waits
+    except RagforgeError as error:
+        failure = str(error)
+    return Leaving(answer, conversation.resume_command, 4 if failure else 0, failure, draft, waits)

@@ -1,0 +1,204 @@
+"""What the chat is made of: the prompt, the parts around it, and drawing on them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widgets import Static
+from textual.worker import Worker
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.tui import terminal
+from ragforge.tui.project_files import Found, ProjectFiles
+from ragforge.tui.typed import app_of
+from ragforge.tui.widgets.completion import CommandRow, Completion
+from ragforge.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
+    import threading
+
+    from ragforge.domain.turns import ToolCall
+    from ragforge.session.conversation import Conversation
+    from ragforge.tui.chat_parts import ChatParts
+    from ragforge.tui.widgets.start_list import StartList
+    from ragforge.tui.widgets.status_line import StatusLine
+    from ragforge.tui.widgets.transcript import Transcript
+    from ragforge.tui.widgets.turn_record import StoredTurns
+
+TURNS_SHOWN = 25
+
+
+class ChatFrame(Screen[None]):
+    """The prompt, and what is mounted around it once its first frame has been drawn (`chat_parts`)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conversation: Conversation | None = None
+        self.is_closed = False
+        self._parts: ChatParts | None = None
+        self._files: ProjectFiles | None = None
+        self._turn: Worker[None] | None = None
+        self._shown_at: int | None = None
+
+    def take_parts(self, parts: ChatParts) -> None:
+        """These were mounted around the prompt."""
+        self._parts = parts
+
+    def take_conversation(self, conversation: Conversation) -> None:
+        """It is open."""
+        self.conversation = conversation
+        self._files = ProjectFiles(conversation.workspace.place.cwd)
+
+    def compose(self) -> ComposeResult:
+        """The prompt, and room for what comes above and below it."""
+        yield Static(classes="room tall")
+        completion = Completion(commands=self._commands, files=self._find_files, id="completion")
+        yield completion
+        yield Prompt(completion=completion, id="prompt")
+        yield Static(classes="room")
+
+    @property
+    def prompt(self) -> Prompt:
+        """Where is typed."""
+        return self.query_one(Prompt)
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was said."""
+        return self.parts.transcript
+
+    @property
+    def start_list(self) -> StartList:
+        """The sessions below the prompt, until one is chosen or begun."""
+        return self.parts.start_list
+
+    @property
+    def status(self) -> StatusLine:
+        """What the session knows of itself, in a line."""
+        return self.parts.status
+
+    @property
+    def parts(self) -> ChatParts:
+        """What is around the prompt. Raises RuntimeError before it is there."""
+        if self._parts is None:
+            raise RuntimeError("The chat is not whole yet.")
+        return self._parts
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or is about to."""
+        return self._turn is not None and not self._turn.is_finished
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there still is something to draw on: a turn may end after the screen has gone."""
+        return not self.is_closed and self._parts is not None and self._parts.transcript.is_attached
+
+    @property
+    def resume_command(self) -> str:
+        """What comes back here."""
+        return self.conversation.resume_command if self.conversation else ""
+
+    def ready(self) -> Conversation:
+        """The conversation. Raises RuntimeError before it is open."""
+        if self.conversation is None:
+            raise RuntimeError("The conversation is not open yet.")
+        return self.conversation
+
+    # What is shown
+
+    def say(self, text: str) -> None:
+        """A line for the person."""
+        self.transcript.say(text)
+
+    def tell(self, markdown: str) -> None:
+        """What a command answers."""
+        self.transcript.tell(markdown)
+
+    def put_back(self, text: str) -> None:
+        """Words that came to nothing return to the prompt, once."""
+        if text.strip() and not self.prompt.draft.startswith(text.strip()):
+            self.prompt.put_back(text)
+
+    async def attempt(self, doing: Awaitable[object]) -> bool:
+        """Whether it succeeded; what went wrong becomes a line for the person."""
+        try:
+            await doing
+        except RagforgeError as error:
+            self.say(str(error))
+            return False
+        return True
+
+    def call_person(self, what: str) -> None:
+        """Ring, for one who looks elsewhere."""
+        if self.ready().workspace.settings.notify:
+            terminal.call_person(app_of(self), f"ragforge: {what}")
+
+    async def show_session(self, *, draft: str | None, at: int | None = None) -> None:
+        """Draw the session that came to the front. draft: None leaves the prompt as it is."""
+        conversation = self.ready()
+        self.start_list.close()
+        self._shown_at = at
+        if draft is not None:
+            self.prompt.set_draft(draft)
+        await self.load_turns(conversation, at)
+        from ragforge.tui.outcomes import status_of
+
+        self.status.status = status_of(conversation)
+        self.show_queue()
+
+    async def load_turns(self, conversation: Conversation, at: int | None) -> None:
+        """Draw the newest turns, or those up to one."""
+        stored = await conversation.turns_until(at, TURNS_SHOWN)
+        await self.transcript.load(stored.turns, stored.steps, stored.calls)
+        if at is not None:
+            self.say(f"Shown up to turn {at}. Ctrl+End shows what came after; a message goes on from there.")
+
+    async def show_start_list(self) -> None:
+        """The sessions of the folder below the prompt, where there are any."""
+        conversation = self.ready()
+        from ragforge.domain.ids import now
+
+        rows = await conversation.sessions()
+        if rows:
+            here = str(conversation.workspace.place.cwd)
+            self.start_list.open(rows, here=here, now=now(), typed=self.prompt.text)
+
+    def show_queue(self) -> None:
+        """List what waits."""
+        from ragforge.domain.messages import text_of
+
+        waiting = self.conversation.session.live.queue if self.conversation else []
+        self.prompt.queued = len(waiting)
+        self.parts.queue.show([text_of(parts) for parts in waiting])
+
+    def show_status(self) -> None:
+        """Draw what the session knows of itself."""
+        if self.conversation:
+            from ragforge.tui.outcomes import status_of
+
+            self.status.status = status_of(self.conversation, self.status.status)
+
+    # What widgets ask for
+
+    def _commands(self) -> Sequence[CommandRow]:
+        if self.conversation is None:
+            return ()
+        return [CommandRow(c.name, c.help, c.aliases, c.usage) for c in self.conversation.commands]
+
+    def _find_files(self, query: str, stop: threading.Event) -> Found:
+        return self._files.find(query, stop) if self._files else Found([], complete=True)
+
+    async def load_before(self, turn_id: str, count: int) -> StoredTurns:
+        """The turns before one."""
+        from ragforge.tui.widgets.turn_record import StoredTurns
+
+        stored = await self.ready().turns_before(turn_id, count)
+        return StoredTurns(stored.turns, stored.steps, stored.calls)
+
+    async def load_output(self, call: ToolCall) -> str:
+        """A tool's whole output."""
+        return await self.ready().whole_result(call)

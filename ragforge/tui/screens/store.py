@@ -1,0 +1,259 @@
+"""Where conversations are kept, and connecting to a server that shall keep them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+from textual.worker import Worker
+
+from ragforge.domain.errors import RagforgeError, StoreForeign
+from ragforge.session import connecting
+from ragforge.session.connecting import Server
+from ragforge.tui.widgets.plain import PlainText
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Conversation
+
+KEYS = "Up, Down and Enter choose, Esc closes."
+NAME_CELLS = 12
+
+
+class Choice(StrEnum):
+    """What the list offers, at one time or another."""
+
+    CONNECT = "connect"
+    EMBEDDED = "embedded"
+    CLOSE = "close"
+    ADOPT = "adopt"
+    COPY = "copy"
+    START_EMPTY = "start-empty"
+    BACK = "back"
+
+
+class Asked(StrEnum):
+    """What the line to type in is for."""
+
+    NOTHING = ""
+    URL = "url"
+    USER = "user"
+    PASSWORD = "password"
+
+
+class StoreScreen(ModalScreen[str | None]):
+    """A sentence on what was changed, or None where nothing was."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
+
+    def __init__(self, conversation: Conversation, url: str = "") -> None:
+        super().__init__()
+        self._conversation = conversation
+        self._url = url
+        self._asked = Asked.NOTHING
+        self._server: Server | None = None
+        self._told = ""
+        self._at_menu = False
+        self._working: Worker[None] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The facts, what can be done, and a line to type in where something is asked for."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText("Where conversations are kept", classes="dialog-title")
+            yield PlainText("Looking ...", id="facts", classes="dialog-detail")
+            yield OptionList(markup=False)
+            yield Input(classes="hidden", select_on_focus=False)
+            yield PlainText("", classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Show what there is; with an address, connect to it."""
+        self._show_facts()
+        if self._url:
+            self._take_url(self._url)
+        else:
+            self._menu()
+
+    @work(exclusive=True, group="facts")
+    async def _show_facts(self) -> None:
+        workspace = self._conversation.workspace
+        try:
+            status = await workspace.store.status()
+            facts = connecting.facts_of(status, self._conversation.link)
+            lines = [f"{fact.name:<{NAME_CELLS}}{fact.words}" for fact in facts]
+        except RagforgeError as error:
+            lines = [str(error)]
+        if mentioned := connecting.applications_server(workspace.environ):
+            lines += ["", mentioned]
+        self.query_one("#facts", PlainText).set_text("\n".join(lines))
+
+    # The list
+
+    def _menu(self, hint: str = "") -> None:
+        choices = {Choice.CONNECT: "Connect to a Neo4j server"}
+        if not connecting.is_embedded(self._conversation.workspace):
+            choices[Choice.EMBEDDED] = "Keep them on this machine again, in the embedded store"
+        self._offer({**choices, Choice.CLOSE: "Close"}, f"{hint} {KEYS}".strip())
+        self._at_menu = True
+
+    def _offer(self, choices: dict[Choice, str], hint: str) -> None:
+        self._ask_for(Asked.NOTHING, hint)
+        self._at_menu = False
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options([Option(words, choice) for choice, words in choices.items()])
+        options.highlighted = 0
+        options.focus()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        match Choice(event.option_id or Choice.CLOSE):
+            case Choice.CONNECT:
+                self._ask_url(self._server.url if self._server else "")
+            case Choice.EMBEDDED:
+                self._working = self._go_back_to_embedded()
+            case Choice.ADOPT:
+                self._working = self._connect(adopt=True)
+            case Choice.COPY:
+                self._working = self._copy()
+            case Choice.START_EMPTY:
+                self.dismiss(self._told)
+            case Choice.BACK:
+                self._menu()
+            case Choice.CLOSE:
+                self.dismiss(None)
+
+    # Naming a server
+
+    def _ask_url(self, value: str, hint: str = "The server's address.") -> None:
+        self._ask_for(Asked.URL, hint, placeholder="bolt://localhost:7687", value=value)
+
+    def _take_url(self, typed: str) -> None:
+        try:
+            self._server = connecting.server_of(typed)
+        except RagforgeError as error:
+            self._ask_url("" if "@" in typed else typed, str(error))
+            return
+        if self._server.password:
+            self._working = self._connect()
+        else:
+            hint = "The user there; nothing where the server asks for none."
+            self._ask_for(Asked.USER, hint, value=self._server.user or connecting.DEFAULT_USER)
+
+    @on(Input.Submitted)
+    async def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        match self._asked:
+            case Asked.URL:
+                self._take_url(event.value)
+            case Asked.USER:
+                await self._take_user(event.value)
+            case Asked.PASSWORD:
+                await self._take_password(event.value)
+            case Asked.NOTHING:
+                pass
+
+    async def _take_user(self, user: str) -> None:
+        self._server = connecting.logged_in(self._named, user, "")
+        if not user.strip():
+            self._working = self._connect()
+            return
+        kept = await connecting.kept_password(self._conversation.workspace, self._server)
+        hint = "Enter alone takes the one that is kept." if kept else "It is kept in the system keyring."
+        self._ask_for(Asked.PASSWORD, hint, placeholder="password")
+
+    async def _take_password(self, password: str) -> None:
+        server = self._named
+        password = password or await connecting.kept_password(self._conversation.workspace, server)
+        self._server = connecting.logged_in(server, server.user, password)
+        self._working = self._connect()
+
+    @property
+    def _named(self) -> Server:
+        """The server that is being connected to. Raises RuntimeError before one was named."""
+        if self._server is None:
+            raise RuntimeError("No server was named yet.")
+        return self._server
+
+    # Connecting
+
+    @work(exclusive=True, group="store")
+    async def _connect(self, *, adopt: bool = False) -> None:
+        workspace, server = self._conversation.workspace, self._named
+        self._work(f"Connecting to {server.url} ...")
+        try:
+            there = await connecting.try_server(workspace, server, adopt=adopt)
+            self._told = await connecting.use_server(workspace, server)
+            here = await connecting.to_copy(workspace, server)
+        except StoreForeign as error:
+            self._offer({Choice.BACK: "No", Choice.ADOPT: "Yes, keep them beside what is there"}, str(error))
+            return
+        except RagforgeError as error:
+            self._ask_url(server.url, str(error))
+            return
+        if not here:
+            self.dismiss(self._told)
+            return
+        holds = connecting.counts_words(there.counts)
+        self._offer(
+            {Choice.COPY: f"Copy what is kept here: {here}", Choice.START_EMPTY: "Do not copy it"},
+            f"Connected to {there.kind}, which holds {holds}. {self._told} What is kept here stays here too.",
+        )
+
+    @work(exclusive=True, group="store")
+    async def _copy(self) -> None:
+        def tell(words: str) -> None:
+            self._work(f"{words} Esc stops; what was copied stays, and copying again goes on.")
+
+        tell("Copying ...")
+        try:
+            told = await connecting.copy_history(self._conversation.workspace, self._named, tell=tell)
+        except RagforgeError as error:
+            self._offer(
+                {Choice.COPY: "Go on copying", Choice.START_EMPTY: "Leave it"},
+                f"{error} Copying again goes on; nothing is doubled.",
+            )
+            return
+        self.dismiss(f"{told} {self._told}")
+
+    @work(exclusive=True, group="store")
+    async def _go_back_to_embedded(self) -> None:
+        try:
+            self.dismiss(await connecting.use_embedded(self._conversation.workspace))
+        except RagforgeError as error:
+            self._menu(str(error))
+
+    # What is shown
+
+    def _work(self, words: str) -> None:
+        """Something is being done: nothing to choose and nothing to type."""
+        self._ask_for(Asked.NOTHING, words)
+        self._at_menu = False
+        self.query_one(OptionList).clear_options()
+
+    def _ask_for(self, what: Asked, hint: str, *, placeholder: str = "", value: str = "") -> None:
+        """Show the line to type in, or the list where nothing is asked for."""
+        self._asked = what
+        field, options = self.query_one(Input), self.query_one(OptionList)
+        field.set_class(not what, "hidden")
+        options.set_class(bool(what), "hidden")
+        field.password = what is Asked.PASSWORD
+        field.value, field.placeholder = value, placeholder
+        (field if what else options).focus()
+        self.query_one(".dialog-hint", PlainText).set_text(f"{hint} Esc goes back." if what else hint)
+
+    def action_back(self) -> None:
+        """Back to the list, or close. What was being asked of a server, or copied, is stopped."""
+        if self._working:
+            self._working.cancel()
+            self._working = None
+        if self._at_menu or self._told:
+            self.dismiss(self._told or None)
+        else:
+            self._menu()
