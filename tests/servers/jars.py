@@ -65,7 +65,7 @@ def _download(version: str, into: Path) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

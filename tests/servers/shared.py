@@ -63,6 +63,8 @@ class Starting:
     def _start(self, kind: str) -> None:
         # Two at once take as long, and the first of them comes later.
         with self._one_at_a_time:
+            if self._closed.is_set():
+                return
             said = self._begin(kind)
         if self._closed.is_set():
             return
@@ -160,7 +162,7 @@ class Servers:
     @contextmanager
     def _used(self, kind: str, way: int) -> Generator[Neo4jServer]:
         server = self.get(kind)
-        descriptor = os.open(self.folder / f"{kind}.lock", os.O_RDWR | os.O_CREAT)
+        descriptor = os.open(self.folder / f"{kind}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             deadline = time.monotonic() + TURN_S_MAX
             while not _locked(descriptor, way):
