@@ -8,12 +8,14 @@ on), so whatever comes out of them is scored again from the vectors themselves.
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
+from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, SUMMARY_VECTORS, TURN_VECTORS, filters_inside
 from ragforge.store.sqlite.vectors import check_vector
@@ -192,22 +194,27 @@ async def _asked(
     graph: Graph, nearby: Nearby, kinds: Sequence[OwnerKind], *, limit: int, fetched: int
 ) -> list[dict[str, Any]]:
     tuning, dimensions = _tuning(graph), len(nearby.vector)
-    return await graph.read(
-        _query(kinds, _conditions(nearby), filtered=filters_inside(graph.version)),
-        vector=_direction(nearby.vector),
-        dimensions=dimensions,
-        default_dimensions=DEFAULT_DIMENSIONS,
-        model=storable(nearby.model),
-        project=nearby.project_id,
-        session=nearby.session_id,
-        since=None if nearby.since is None else utc(nearby.since),
-        limit=limit,
-        surplus=tuning.surplus * limit,
-        fetched=fetched,
-        fetched_max=FETCHED_MAX,
-        counted=COUNTED_MAX,
-        few=EVERY_NODE if fetched > FETCHED_MAX else _few(tuning, dimensions),
-    )
+    values: dict[str, Any] = {
+        "vector": _direction(nearby.vector),
+        "dimensions": dimensions,
+        "default_dimensions": DEFAULT_DIMENSIONS,
+        "model": storable(nearby.model),
+        "project": nearby.project_id,
+        "session": nearby.session_id,
+        "since": None if nearby.since is None else utc(nearby.since),
+        "limit": limit,
+        "surplus": tuning.surplus * limit,
+        "fetched": fetched,
+        "fetched_max": FETCHED_MAX,
+        "counted": COUNTED_MAX,
+        "few": EVERY_NODE if fetched > FETCHED_MAX else _few(tuning, dimensions),
+    }
+    conditions = _conditions(nearby)
+    if filters_inside(graph.version):
+        # An index that was made before an embedder was named, or by an older server, knows no filters.
+        with suppress(StatementRefused):
+            return await graph.read(_query(kinds, conditions, filtered=True), **values)
+    return await graph.read(_query(kinds, conditions, filtered=False), **values)
 
 
 def _query(kinds: Sequence[OwnerKind], conditions: Sequence[str], *, filtered: bool) -> str:
