@@ -33,7 +33,7 @@ INITIAL_PASSWORD = "neo4j"
 """The one that a new server has; it answers every query with CredentialsExpired until it is changed."""
 
 HEAP = "512m"
-START_S_MAX = 120
+START_S_MAX = 300
 END_S_MAX = 30
 QUERY_S_MAX = 60
 NOT_KEPT = "NOT n:RagforgeDatabase AND NOT n:RagforgeMigration"
