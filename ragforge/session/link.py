@@ -3,19 +3,11 @@
 from ragforge.session.state import Session
 from ragforge.store.base import Link, Store
 
-DRAIN_S_MAX = 5.0
-"""Leaving takes at most this long where rows wait for the server."""
-
 
 async def leave_store(store: Store) -> str:
-    """Close the store, carrying on what waits; what the person should hear of what is left."""
-    link = store.link
-    try:
-        if link.waiting:
-            link = await store.drain(timeout_s=DRAIN_S_MAX)
-    finally:
-        await store.close()
-    return left_words(link)
+    """Close the store, which carries on what waits; what the person should hear of what is left."""
+    await store.close()
+    return left_words(store.link)
 
 
 def left_words(link: Link) -> str:

@@ -103,7 +103,6 @@ class StoreScreen(ModalScreen[str | None]):
 
     def _offer(self, choices: dict[Choice, str], hint: str) -> None:
         self._ask_for(Asked.NOTHING, hint)
-        self._at_menu = False
         options = self.query_one(OptionList)
         options.clear_options()
         options.add_options([Option(words, choice) for choice, words in choices.items()])
@@ -234,12 +233,11 @@ class StoreScreen(ModalScreen[str | None]):
     def _work(self, words: str) -> None:
         """Something is being done: nothing to choose and nothing to type."""
         self._ask_for(Asked.NOTHING, words)
-        self._at_menu = False
         self.query_one(OptionList).clear_options()
 
     def _ask_for(self, what: Asked, hint: str, *, placeholder: str = "", value: str = "") -> None:
         """Show the line to type in, or the list where nothing is asked for."""
-        self._asked = what
+        self._asked, self._at_menu = what, False
         field, options = self.query_one(Input), self.query_one(OptionList)
         field.set_class(not what, "hidden")
         options.set_class(bool(what), "hidden")

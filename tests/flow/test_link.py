@@ -1,0 +1,126 @@
+"""A session on a server that goes away, or that another machine takes over, as the session layer sees it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.events import AgentEvent, Notice, TurnEnded
+from ragforge.domain.messages import TextPart
+from ragforge.session.commands.base import Fork, run_command
+from ragforge.session.conversation import Conversation
+from ragforge.session.link import left_words, limited_words, notice_loss
+from ragforge.session.state import Session
+from ragforge.session.turn import submit
+from ragforge.store.base import Link
+from tests.flow.running import Person, environ, of_type, opened, say
+from tests.standins.gemini import GeminiStandIn, Text
+
+
+@dataclass
+class TakenOver:
+    """A claim that another machine has taken over: what a store of several machines hands out."""
+
+    lost: str = ""
+
+    async def release(self) -> None:
+        """Nothing is held."""
+
+
+async def lose(session: Session) -> None:
+    """What happens to the claim when another machine takes the session over."""
+    assert session.live.claim
+    await session.live.claim.release()
+    session.live.claim = TakenOver("ann on laptop has taken this session over at 14:03")
+
+
+def words(events: Sequence[AgentEvent]) -> str:
+    return "\n".join(event.text for event in of_type(events, Notice))
+
+
+async def test_a_lost_session_takes_no_more_messages_and_says_who_has_it(session: Session) -> None:
+    await say(session, "mine")
+    await lose(session)
+    with pytest.raises(UsageError, match="ann on laptop has taken this session over at 14:03") as caught:
+        await say(session, "still mine?")
+    assert "as a branch" in str(caught.value)
+    assert "/fork" in str(caught.value)
+    assert session.live.read_only
+    assert len(await session.workspace.store.turns.path(session.live.record.head)) == 1
+    with pytest.raises(UsageError, match="/fork"):
+        await say(session, "and now?")
+
+
+async def test_a_session_lost_during_a_turn_is_told_before_its_end(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Text("One."), Text("Two."))
+    await say(session, "first")
+    ours = session.live.claim
+    events = []
+    async for event in submit(session, (TextPart("second"),), Person().approve):
+        if session.live.claim is ours:
+            await lose(session)
+        events.append(event)
+    assert isinstance(events[-1], TurnEnded)
+    assert events[-1].turn.assistant == "Two."
+    assert "as a branch" in words(events)
+    assert session.live.read_only
+
+
+async def test_what_is_noticed_is_said_once(session: Session) -> None:
+    await say(session, "mine")
+    assert notice_loss(session) == ""
+    await lose(session)
+    assert notice_loss(session).startswith("ann on laptop")
+    assert notice_loss(session) == ""
+
+
+async def test_a_fork_goes_on_from_what_was_said_here(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        await say(session, "one")
+        await say(session, "two")
+        store, before = session.workspace.store, session.live.record
+        first = (await store.turns.path(before.head))[0]
+        # As another machine would: the head in the store is no longer the one known here.
+        await store.sessions.set_head(before.id, first.id)
+        await lose(session)
+        assert notice_loss(session)
+        conversation = Conversation(session.workspace, session)
+        assert await run_command(session, "fork", "") == Fork()
+        await conversation.fork(session.id)
+        forked = conversation.session
+        assert forked.id != before.id
+        assert forked.live.record.head == before.head
+        assert not forked.live.read_only
+        await say(forked, "three")
+        assert len(await store.turns.path(forked.live.record.head)) == 3
+        session.live.claim = None
+        await forked.live.claim.release()
+
+
+async def test_a_fork_needs_something_that_was_said(session: Session) -> None:
+    with pytest.raises(UsageError, match="Nothing was said"):
+        await run_command(session, "fork", "")
+    await say(session, "hello")
+    assert await run_command(session, "fork", "1") == Fork(1)
+    for wrong in ("0", "-1", "x", "1 2", "²"):
+        with pytest.raises(UsageError, match="number of a turn"):
+            await run_command(session, "fork", wrong)
+
+
+def test_what_is_left_is_counted() -> None:
+    left = {number: left_words(Link(number)) for number in (0, 1, 3)}
+    assert left == {
+        0: "",
+        1: "1 row waits for the server and goes there at the next start",
+        3: "3 rows wait for the server and go there at the next start",
+    }
+
+
+def test_search_is_limited_while_the_server_is_away() -> None:
+    link = Link(2, "it did not answer")
+    assert "it did not answer" in limited_words(link)
+    assert limited_words(replace(link, away="")) == ""
