@@ -1,10 +1,13 @@
 """Values to store, each whole and valid; name only what the test is about."""
 
+from array import array
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ragforge.domain.ids import new_id
 from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
+from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import (
     CallStatus,
     ConversationSession,
@@ -16,6 +19,7 @@ from ragforge.domain.turns import (
     TurnStatus,
 )
 from ragforge.domain.usage import Usage
+from ragforge.domain.vectors import Embedding, Owner, OwnerKind
 from ragforge.store.base import Store
 
 NOON = datetime(2026, 3, 4, 12, 0, 0, 123_000, tzinfo=UTC)
@@ -106,6 +110,53 @@ def an_end(turn: Turn, assistant: str = "Done.", **values: Any) -> TurnEnd:
             **values,
         }
     )
+
+
+def a_summary(
+    session: ConversationSession, text: str = "It was fixed.", *covered: Turn | Summary, **values: Any
+) -> Summary:
+    """A summary one level above what it covers."""
+    newest = covered[-1]
+    level, at = (1, newest.started_at) if isinstance(newest, Turn) else (newest.level + 1, newest.at)
+    return Summary(
+        **{
+            "id": new_id(),
+            "project_id": session.project_id,
+            "session_id": session.id,
+            "level": level,
+            "text": text,
+            "covers": tuple(each.id for each in covered),
+            "at": at,
+            "turn_count": sum(1 if isinstance(each, Turn) else each.turn_count for each in covered),
+            "model": "gemini:a",
+            **values,
+        }
+    )
+
+
+def an_embedding(of: Turn | Summary, *numbers: float, **values: Any) -> Embedding:
+    """The embedding of a turn or summary."""
+    return Embedding(
+        **{
+            "owner": owner_of(of),
+            "model": "static:256",
+            "text_hash": "0" * 64,
+            "vector": a_vector(*numbers or (1.0, 0.0)),
+            **values,
+        }
+    )
+
+
+def a_vector(*numbers: float) -> "array[float]":
+    return array("f", numbers)
+
+
+def owner_of(of: Turn | Summary) -> Owner:
+    return Owner(OwnerKind.TURN if isinstance(of, Turn) else OwnerKind.SUMMARY, of.id)
+
+
+def owners_of(all_of: Sequence[Turn | Summary]) -> list[Owner]:
+    return [owner_of(each) for each in all_of]
 
 
 async def new_session(store: Store, project: Project | None = None, **values: Any) -> ConversationSession:

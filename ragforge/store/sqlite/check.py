@@ -6,7 +6,7 @@ FINDINGS_MAX = 20
 
 # Conditions on rows, for `repair` too.
 OF_NOTHING = "owner NOT IN (SELECT key FROM turn UNION ALL SELECT key FROM summary)"
-WRONG_LENGTH = "length(vector) != 4 * dimensions"
+WRONG_VECTOR = "length(vector) != 4 * dimensions OR vector = zeroblob(length(vector))"
 WRONG_COVERS = """
 SELECT cover.summary, position FROM cover JOIN summary AS above ON above.key = cover.summary
 WHERE above.level - 1 IS NOT
@@ -63,8 +63,8 @@ LAWS: tuple[tuple[str, str], ...] = (
         f"SELECT owner FROM embedding WHERE {OF_NOTHING}",
     ),
     (
-        "The embedding of row {} is not as long as it says.",
-        f"SELECT owner FROM embedding WHERE {WRONG_LENGTH}",
+        "The embedding of row {} is cut or empty.",
+        f"SELECT owner FROM embedding WHERE {WRONG_VECTOR}",
     ),
     (
         "The embedding of row {} is filed under another place than its owner.",

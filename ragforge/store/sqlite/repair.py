@@ -1,6 +1,6 @@
 """Making again what follows from the rest. Turns, steps and tool calls are read, never written."""
 
-from ragforge.store.sqlite.check import OF_NOTHING, WRONG_COVERS, WRONG_LENGTH, findings
+from ragforge.store.sqlite.check import OF_NOTHING, WRONG_COVERS, WRONG_VECTOR, findings
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_call, index_summary, index_turn
 from ragforge.store.sqlite.owed import list_afresh
@@ -47,7 +47,7 @@ def _drop_covers(connection: Connection) -> list[str]:
 
 
 def _drop_embeddings(connection: Connection) -> list[str]:
-    rows = connection.execute(f"SELECT owner FROM embedding WHERE {OF_NOTHING} OR {WRONG_LENGTH}")
+    rows = connection.execute(f"SELECT owner FROM embedding WHERE {OF_NOTHING} OR {WRONG_VECTOR}")
     wrong = [row[0] for row in rows]
     drop_embeddings(connection, wrong)
-    return [f"Removed {len(wrong)} embeddings that belonged to nothing or were cut."] if wrong else []
+    return [f"Removed {len(wrong)} embeddings that belonged to nothing, were cut or empty."] if wrong else []

@@ -89,10 +89,11 @@ class VectorCache:
         if rows.size == 0:
             return {}
         asked = _unit(np.frombuffer(vector, np.float32)[np.newaxis])[0]
+        # Row by row: a product with the whole matrix would wake a thread a core, and wait for the slowest.
         if rows.size * SPARSE < len(wanted):
-            near = self._vectors[rows] @ asked
+            near = np.vecdot(self._vectors[rows], asked)
         else:
-            near = (self._vectors @ asked)[rows]
+            near = np.vecdot(self._vectors, asked)[rows]
         kept = min(limit, rows.size)
         rows = rows[near >= _best(near, kept) - MARGIN]
         scores = self._exact(rows, vector)
@@ -110,7 +111,7 @@ class VectorCache:
         asked = np.frombuffer(vector, np.float32).astype(np.float64)
         asked /= np.linalg.norm(asked)
         parts = [
-            self._vectors[part].astype(np.float64) @ asked
+            np.vecdot(self._vectors[part].astype(np.float64), asked)
             for part in np.array_split(rows, max(1, rows.size * self.dimensions // READ_FLOATS_MAX))
         ]
         return np.round(np.clip((1 + np.concatenate(parts)) / 2, 0, 1), DIGITS)

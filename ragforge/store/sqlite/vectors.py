@@ -253,7 +253,9 @@ def embedding_of(row: Row) -> Embedding:
     """The embedding of a row of SELECT. Raises CorruptError where its vector is cut."""
     level, identifier, model, text_hash, dimensions, content = row
     if len(content) != dimensions * array("f").itemsize:
-        raise apsw.CorruptError(f"the vector of {_kind(level)} {identifier} has a wrong length")
+        raise apsw.CorruptError(
+            f"the vector of {_kind(level)} {identifier} is cut; check and repair the store"
+        )
     return Embedding(Owner(_kind(level), identifier), model, text_hash, array("f", content))
 
 

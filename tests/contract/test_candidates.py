@@ -1,0 +1,178 @@
+import math
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.search import Candidate, HitKind, Query
+from ragforge.domain.turns import Turn
+from ragforge.domain.vectors import Nearby
+from ragforge.store.base import Store
+from tests.contract.builders import (
+    a_call,
+    a_request,
+    a_step,
+    a_summary,
+    a_turn,
+    a_vector,
+    an_embedding,
+    an_end,
+    conversation,
+    new_session,
+    said,
+)
+
+MODEL = "static:256"
+
+
+def nearby(*numbers: float, **values: Any) -> Nearby:
+    return Nearby(a_vector(*numbers), MODEL, **values)
+
+
+async def three_turns(store: Store) -> list[Turn]:
+    """About a zebra, an okapi and a gnu; their vectors point east, north and west."""
+    turns = [
+        await said(store, await new_session(store), text) for text in ("the zebra", "the okapi", "the gnu")
+    ]
+    await store.vectors.use(MODEL, 2)
+    await store.vectors.save(
+        [an_embedding(turn, *numbers) for turn, numbers in zip(turns, [(1, 0), (0, 1), (-1, 0)], strict=True)]
+    )
+    return turns
+
+
+def by_id(found: list[Candidate]) -> dict[str, Candidate]:
+    ids = [candidate.id for candidate in found]
+    assert len(ids) == len(set(ids)), "each once"
+    return dict(zip(ids, found, strict=True))
+
+
+async def test_candidates_are_the_best_by_words_and_the_nearest(store: Store) -> None:
+    zebra, okapi, gnu = await three_turns(store)
+    found = by_id(await store.search.candidates(Query("okapi"), nearby(1, 0, limit=1)))
+    assert found.keys() == {okapi.id, zebra.id}
+    assert found[zebra.id] == Candidate(
+        HitKind.TURN,
+        zebra.id,
+        zebra.session_id,
+        zebra.id,
+        zebra.started_at,
+        words=None,
+        meaning=pytest.approx(1, abs=1e-3),
+    )
+    assert found[okapi.id].words is not None
+    assert found[okapi.id].meaning == pytest.approx(0.5, abs=1e-3), "though it is not among the nearest"
+    both = by_id(await store.search.candidates(Query("gnu"), nearby(-1, 0, limit=1)))
+    assert both.keys() == {gnu.id}
+    assert (both[gnu.id].words or 0) > 0
+    assert both[gnu.id].meaning == pytest.approx(1, abs=1e-3)
+
+
+async def test_without_a_vector_only_words_count(store: Store) -> None:
+    zebra, *_ = await three_turns(store)
+    (found,) = await store.search.candidates(Query("zebra"))
+    (hit,) = await store.search.words(Query("zebra"))
+    assert (found.id, found.words, found.meaning) == (zebra.id, hit.score, None)
+    assert await store.search.candidates(Query("")) == []
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "!?…", "unheard-of", '"', "a:b OR (NOT"])
+async def test_without_a_word_that_is_found_only_meaning_counts(store: Store, text: str) -> None:
+    turns = await three_turns(store)
+    found = by_id(await store.search.candidates(Query(text), nearby(1, 0)))
+    assert found.keys() == {turn.id for turn in turns}
+    assert {candidate.words for candidate in found.values()} == {None}
+
+
+async def test_limits_and_scopes_hold_for_each_source_by_itself(store: Store) -> None:
+    zebra, okapi, gnu = await three_turns(store)
+    query = Query("zebra okapi gnu", limit=2)
+    found = by_id(await store.search.candidates(query, nearby(1, 0, limit=0)))
+    assert len(found) == 2
+    assert all(candidate.words is not None for candidate in found.values())
+    assert await store.search.candidates(Query("zebra", limit=0), nearby(1, 0, limit=0)) == []
+    scoped = await store.search.candidates(
+        Query("zebra okapi", session_id=okapi.session_id), nearby(1, 0, session_id=gnu.session_id)
+    )
+    assert by_id(scoped).keys() == {okapi.id, gnu.id}
+    later = zebra.started_at + timedelta(milliseconds=1)
+    assert await store.search.candidates(Query("zebra", since=later), nearby(1, 0, since=later)) == []
+
+
+async def test_meaning_is_of_the_model_that_was_asked_for(store: Store) -> None:
+    zebra, *_ = await three_turns(store)
+    await store.vectors.save([an_embedding(zebra, 1, 0, model="another")])
+    (found,) = await store.search.candidates(Query("zebra"), nearby(1, 0, limit=0))
+    assert (found.id, found.meaning) == (zebra.id, None)
+    (found,) = await store.search.candidates(Query("zebra"), Nearby(a_vector(1, 0, 0), MODEL))
+    assert (found.id, found.meaning) == (zebra.id, None)
+
+
+async def test_tool_calls_and_summaries_are_candidates_too(store: Store) -> None:
+    session = await new_session(store, title="Animals")
+    turn = a_turn(session, "Feed it.")
+    await store.turns.start(turn)
+    step = a_step(turn, 0, "", a_request("shell", command="feed zebra"))
+    call = a_call(step)
+    await store.calls.add(call, step)
+    await store.turns.end(an_end(turn))
+    level_1 = a_summary(session, "The zebra was fed.", turn)
+    level_2 = a_summary(session, "All are fed.", level_1)
+    for summary in (level_1, level_2):
+        await store.summaries.save(summary)
+    await store.vectors.use(MODEL, 2)
+    await store.vectors.save([an_embedding(level_1, 0, 1), an_embedding(level_2, 1, 0)])
+    found = by_id(await store.search.candidates(Query("zebra"), nearby(1, 0, limit=1)))
+    assert found.keys() == {call.id, level_1.id, level_2.id}
+    assert (found[call.id].kind, found[call.id].turn_id, found[call.id].meaning) == (
+        HitKind.TOOL_CALL,
+        turn.id,
+        None,
+    )
+    assert found[level_1.id].meaning == pytest.approx(0.5, abs=1e-3)
+    assert found[level_2.id] == Candidate(
+        HitKind.SUMMARY,
+        level_2.id,
+        session.id,
+        turn.id,
+        level_2.at,
+        words=None,
+        meaning=pytest.approx(1, abs=1e-3),
+    )
+
+    wanted = [found[level_2.id], found[call.id], found[level_1.id]]
+    hits = await store.search.hits(wanted, "zebra")
+    assert [hit.id for hit in hits] == [candidate.id for candidate in wanted]
+    assert [hit.kind for hit in hits] == [HitKind.SUMMARY, HitKind.TOOL_CALL, HitKind.SUMMARY]
+    assert [hit.level for hit in hits] == [2, 0, 1]
+    assert {(hit.turn_id, hit.turn_index, hit.session_title) for hit in hits} == {(turn.id, 0, "Animals")}
+    assert [[hit.text[start:end] for start, end in hit.marks] for hit in hits] == [[], ["zebra"], ["zebra"]]
+    assert hits[0].text == "All are fed."
+
+
+async def test_hits_leave_out_what_was_deleted_meanwhile(store: Store) -> None:
+    zebra, okapi, _ = await three_turns(store)
+    found = by_id(await store.search.candidates(Query("zebra okapi")))
+    await store.sessions.delete(zebra.session_id)
+    hits = await store.search.hits([found[zebra.id], found[okapi.id]], "okapi")
+    assert [hit.id for hit in hits] == [okapi.id]
+    assert await store.search.hits([], "okapi") == []
+
+
+async def test_hit_without_the_words_shows_how_it_begins(store: Store) -> None:
+    session = await new_session(store)
+    turn = await said(store, session, "How is it? " + "And so on. " * 100)
+    (candidate,) = await store.search.candidates(Query("so on"))
+    (hit,) = await store.search.hits([candidate], "unheard-of")
+    assert hit.text.startswith("How is it?")
+    assert (hit.id, hit.marks) == (turn.id, ())
+    (hit,) = await store.search.hits([candidate], "")
+    assert hit.marks == ()
+
+
+async def test_question_that_cannot_be_compared_is_refused(store: Store) -> None:
+    await conversation(store, await new_session(store), 1)
+    for vector in (a_vector(), a_vector(0, 0), a_vector(math.nan)):
+        with pytest.raises(UsageError):
+            await store.search.candidates(Query("question"), Nearby(vector, MODEL))
