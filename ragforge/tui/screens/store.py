@@ -73,8 +73,8 @@ class StoreScreen(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show what there is; with an address, connect to it."""
-        self._show_facts()
         if self._url:
+            self._show_facts()
             self._take_url(self._url)
         else:
             self._menu()
@@ -90,11 +90,13 @@ class StoreScreen(ModalScreen[str | None]):
             lines = [str(error)]
         if mentioned := connecting.applications_server(workspace.environ):
             lines += ["", mentioned]
-        self.query_one("#facts", PlainText).set_text("\n".join(lines))
+        self._show("\n".join(lines))
 
     # The list
 
     def _menu(self, hint: str = "") -> None:
+        """What can be done with the store in use, which is shown."""
+        self._show_facts()
         choices = {Choice.CONNECT: "Connect to a Neo4j server"}
         if not connecting.is_embedded(self._conversation.workspace):
             choices[Choice.EMBEDDED] = "Keep them on this machine again, in the embedded store"
@@ -191,7 +193,11 @@ class StoreScreen(ModalScreen[str | None]):
             self._told = await connecting.use_server(workspace, server)
             here = await connecting.to_copy(workspace, server)
         except StoreForeign as error:
-            self._offer({Choice.BACK: "No", Choice.ADOPT: "Yes, keep them beside what is there"}, str(error))
+            self._show(str(error))
+            self._offer(
+                {Choice.BACK: "No, go back", Choice.ADOPT: "Yes, keep them beside what is there"},
+                "Shall conversations be kept there all the same?",
+            )
             return
         except RagforgeError as error:
             self._ask_url(server.url, str(error))
@@ -200,9 +206,10 @@ class StoreScreen(ModalScreen[str | None]):
             self.dismiss(self._told)
             return
         holds = connecting.counts_words(there.counts)
+        self._show(f"Connected to {there.kind}, which holds {holds}. {self._told}")
         self._offer(
-            {Choice.COPY: f"Copy what is kept here: {here}", Choice.START_EMPTY: "Do not copy it"},
-            f"Connected to {there.kind}, which holds {holds}. {self._told} What is kept here stays here too.",
+            {Choice.COPY: f"Copy there what is kept here: {here}", Choice.START_EMPTY: "Do not copy it"},
+            "A copy leaves what is here as it is.",
         )
 
     @work(exclusive=True, group="store")
@@ -229,6 +236,9 @@ class StoreScreen(ModalScreen[str | None]):
             self._menu(str(error))
 
     # What is shown
+
+    def _show(self, words: str) -> None:
+        self.query_one("#facts", PlainText).set_text(words)
 
     def _work(self, words: str) -> None:
         """Something is being done: nothing to choose and nothing to type."""
