@@ -46,8 +46,7 @@ def status(
 
     async def work() -> int:
         from ragforge.session.connecting import facts_of
-        from ragforge.session.databases import opened
-        from ragforge.session.link import DRAIN_S_MAX
+        from ragforge.session.databases import DRAIN_S_MAX, opened
 
         machine = _machine(context, store)
         async with opened(machine, machine.url, tell=tell) as database:

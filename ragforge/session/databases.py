@@ -21,6 +21,8 @@ from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.open import migrate_store, open_store
 
 FILE_SCHEME = "sqlite://"
+DRAIN_S_MAX = 5.0
+"""So long it is waited for rows on their way to a server before it is asked what it holds."""
 
 
 @dataclass(frozen=True, slots=True)

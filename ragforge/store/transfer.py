@@ -176,4 +176,4 @@ async def _looking_for_blobs(
 
 def _identity(status: StoreStatus) -> str:
     """What tells the database from others: its id, else its place."""
-    return status.details.get("id") or status.place
+    return status.details.get("database id") or status.place

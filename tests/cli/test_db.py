@@ -1,0 +1,156 @@
+"""`ragforge db` as processes of their own."""
+
+import asyncio
+import gzip
+import json
+import os
+import pty
+import signal
+from pathlib import Path
+
+import apsw
+
+from tests.cli.running import TRACES, Program, ended
+from tests.standins.openai import OpenAIStandIn
+
+COMMANDS = ("connect", "status", "migrate", "check", "backup", "restore", "copy")
+
+
+async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStandIn, tmp_path: Path):
+    session = (await quick.run("-p", "the parser fails", "--output-format", "json")).json["session"]
+    file = quick.project / "all.jsonl.gz"
+    made = await quick.run("db", "backup", file.name)
+    assert (made.code, made.err) == (0, "")
+    assert "1 session\n" in made.out
+    assert "1 turn\n" in made.out
+    first, *_, last = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    assert (first["ragforge"], first["format"]) == ("backup", 1)
+    assert str(tmp_path) not in json.dumps(first)
+    assert last["counts"]["turn"] == 1
+
+    refused = await quick.run("db", "backup", file.name)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--force" in refused.err
+    assert (await quick.run("db", "backup", file.name, "--force")).code == 0
+
+    elsewhere = {"RAGFORGE_DATA_DIR": str(tmp_path / "elsewhere")}
+    restored = await quick.run("db", "restore", file.name, env=elsewhere)
+    assert (restored.code, restored.err) == (0, "")
+    assert "read back and compared in" in restored.out
+    rows = (await quick.run("sessions", "--all", "--json", env=elsewhere)).json
+    assert [row["id"] for row in rows] == [session]
+    assert "parser" in (await quick.run("search", "--all", "parser", env=elsewhere)).out
+    again = await quick.run("db", "restore", file.name, env=elsewhere)
+    assert "there already" in again.out
+    assert " new" not in again.out
+
+
+async def test_a_copy_twice_doubles_nothing(quick: Program, openai: OpenAIStandIn, tmp_path: Path):
+    await quick.run("-p", "the parser fails")
+    to = f"sqlite://{tmp_path}/copy.db"
+    for words in ("Records: 4 new.", "Records: 4 there already."):
+        ran = await quick.run("db", "copy", "--to", to)
+        assert (ran.code, ran.err) == (0, "")
+        assert words in ran.out
+    status = (await quick.run("db", "status", "--store", to, "--json")).json
+    assert status["kind"].startswith("SQLite")
+    assert status["place"] == str(tmp_path / "copy.db")
+    assert (status["counts"]["turn"], status["waiting"], status["away"]) == (1, 0, "")
+    shown = await quick.run("--store", to, "db", "status")
+    assert (shown.code, str(tmp_path / "copy.db") in shown.out) == (0, True)
+
+
+async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program, openai: OpenAIStandIn):
+    await quick.run("-p", "the parser fails")
+    sound = await quick.run("db", "check")
+    assert (sound.code, sound.err) == (0, "")
+    assert "is sound" in sound.out
+    connection = apsw.Connection(str(quick.data / "ragforge.db"))
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    connection.close()
+    wrong = await quick.run("db", "check")
+    assert wrong.code == 1
+    assert "cannot be found by search" in wrong.out
+    assert "--repair" in wrong.err
+    repaired = await quick.run("db", "check", "--repair")
+    assert (repaired.code, repaired.err) == (0, "")
+    assert "is sound" in repaired.out
+    assert (await quick.run("db", "check")).code == 0
+
+
+async def test_what_cannot_be_says_why(alone: Program, tmp_path: Path):
+    file = alone.project / "cut.gz"
+    file.write_bytes(
+        gzip.compress(b'{"ragforge":"backup","format":1,"made_at":"","from":"","schema":1}\n')[:-9]
+    )
+    newer = alone.project / "newer.gz"
+    newer.write_bytes(gzip.compress(b'{"ragforge":"backup","format":9}\n'))
+    none = f"sqlite://{tmp_path}/none.db"
+    wrong: dict[tuple[str, ...], tuple[int, str]] = {
+        ("db", "status"): (4, "There is no store"),
+        ("db", "backup", "x.gz"): (4, "There is no store"),
+        ("db", "check", "--store", none): (4, "There is no store"),
+        ("db", "copy", "--from", none, "--to", f"sqlite://{tmp_path}/other.db"): (4, "There is no store"),
+        ("db", "restore", "none.gz"): (2, "There is no file none.gz"),
+        ("db", "restore", "cut.gz"): (4, "cut or altered"),
+        ("db", "restore", "newer.gz"): (4, "newer ragforge"),
+        ("db", "connect"): (2, "ragforge db connect bolt://HOST"),
+        ("db", "connect", none): (2, "Neo4j server's address"),
+        ("db", "connect", "bolt://127.0.0.1:1"): (4, "127.0.0.1:1"),
+        ("db", "connect", "bolt://ada:hush-4711@127.0.0.1:1"): (4, "127.0.0.1:1"),
+        ("db", "migrate", "--store", "mongo://x"): (2, "mongo"),
+        ("db", "copy"): (2, "--to"),
+    }
+    ran = await asyncio.gather(*(alone.run(*args) for args in wrong))
+    for (args, (code, words)), found in zip(wrong.items(), ran, strict=True):
+        assert (args, found.code, found.out) == (args, code, "")
+        assert words in found.err
+        assert "hush-4711" not in found.err
+    # Nothing was made by looking, and nothing was saved.
+    assert not [*alone.tmp_path.rglob("*.db")]
+    assert not (alone.tmp_path / "config").exists()
+
+
+async def test_every_db_help_has_an_example_and_the_exit_codes(alone: Program):
+    ran = await asyncio.gather(*(alone.run("db", *command.split(), "--help") for command in ("", *COMMANDS)))
+    for found in ran:
+        words = " ".join(found.out.split())
+        assert (found.code, found.err) == (0, "")
+        assert "Example: ragforge db" in words
+        assert "Exit codes: 0 done; 1 failed or stopped; 2 wrong" in words
+    assert all(command in ran[0].out for command in COMMANDS)
+
+
+async def test_migrate_of_a_file_says_that_it_is_up_to_date(quick: Program, openai: OpenAIStandIn):
+    await quick.run("-p", "hello")
+    ran = await quick.run("db", "migrate")
+    assert (ran.code, ran.err) == (0, "")
+    assert "has schema" in ran.out
+
+
+async def test_connect_asks_again_after_a_wrong_address(alone: Program):
+    main, other = pty.openpty()
+    process = await alone.start("db", "connect", stdin=other, stdout=other, stderr=other)
+    os.close(other)
+    seen = ""
+
+    async def until(words: str) -> None:
+        nonlocal seen
+        async with asyncio.timeout(30):
+            while words not in seen:
+                seen += (await asyncio.to_thread(os.read, main, 65536)).decode()
+        seen = seen.partition(words)[2]
+
+    await until("Server [bolt://localhost:7687]")
+    os.write(main, b"http://example.org\n")
+    await until("not a Neo4j server's address")
+    await until("Server")
+    os.write(main, b"127.0.0.1:1\n")
+    await until("Cannot reach Neo4j at bolt://127.0.0.1:1")
+    await until("Server [bolt://127.0.0.1:1]")
+    process.send_signal(signal.SIGINT)
+    ran = await ended(process)
+    os.close(main)
+    assert ran.code == 130
+    assert not any(trace in seen for trace in TRACES)
+    assert not (alone.tmp_path / "config").exists()
