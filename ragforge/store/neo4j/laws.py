@@ -13,6 +13,11 @@ BATCH = 500
 _SESSION, _TURN, _CALL, _STEP, _SUMMARY = Label.SESSION, Label.TURN, Label.CALL, Label.STEP, Label.SUMMARY
 
 
+def _noun(label: Label) -> str:
+    """What people call it."""
+    return str(label).removeprefix("Conversation")
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """sentence: with {} for the id. repair: a statement for all that breaks it, where there is one."""
@@ -66,11 +71,6 @@ def laws(*, embedder: str, dimensions: int) -> list[Law]:
     # A call is drawn twice to its turn; one sentence tells that it has none.
     found = list({(law.sentence, law.find): law for law in found}.values())
     return [*found, *_OTHERS, *_of_covers(), *_of_vectors(embedder, dimensions)]
-
-
-def _noun(label: Label) -> str:
-    """What people call it."""
-    return str(label).removeprefix("Conversation")
 
 
 def _orphans(tie: Tie) -> Law:
@@ -150,9 +150,12 @@ _OTHERS = (
         f"MATCH (n:{_TURN}) WITH n, {_DUE} AS due WHERE n.turnIndex <> due "
         f"MATCH (n)<-[:NEXT*1..]-(a:{_TURN}) WHERE a = n RETURN DISTINCT n.id AS id LIMIT $limit",
     ),
-    Law(
-        "Turn {} cannot be found by search.",
-        f"MATCH (n:{_TURN}) WHERE n.searchScope IS NULL RETURN n.id AS id LIMIT $limit",
+    *(
+        Law(
+            f"{_noun(label)} {{}} cannot be found by search.",
+            f"MATCH (n:{label}) WHERE n.searchScope IS NULL RETURN n.id AS id LIMIT $limit",
+        )
+        for label in (_TURN, _CALL, _SUMMARY)
     ),
     Law(
         "The database has more than one RagforgeDatabase node: {}.",

