@@ -142,9 +142,9 @@ class VectorCache:
         usable: list[int] = np.flatnonzero(np.isfinite(units.sum(axis=1))).tolist()
         places = [self._free.pop() for _ in usable]
         self._vectors[places] = units[usable]
-        for place, number in zip(places, usable, strict=True):
-            self._columns[:, place] = batch[number][:5]
-            self._rows[batch[number][0]] = place
+        columns = np.array([batch[number][:5] for number in usable], np.int64).reshape(len(usable), 5)
+        self._columns[:, places] = columns.T
+        self._rows |= zip(columns[:, KEY].tolist(), places, strict=True)
 
     def _drop(self, key: int) -> None:
         place = self._rows.pop(key, None)
