@@ -126,7 +126,9 @@ async def test_ids_that_are_there_twice_are_told_and_kept(graph: Graph) -> None:
 
 
 async def test_the_status_names_server_indexes_and_counts(graph: Graph) -> None:
-    await graph.run("CREATE (:Project {id: 'p'}), (:Project {id: 'q'})")
+    await graph.run(
+        "CREATE (:Project {id: 'p', createdAt: datetime()}), (:Project {id: 'q', createdAt: datetime()})"
+    )
     info = await database_info(graph)
     assert info is not None
     told = await status(graph, info)
