@@ -24,9 +24,10 @@ LABELS = {OwnerKind.TURN: Label.TURN, OwnerKind.SUMMARY: Label.SUMMARY}
 INDEXES = {OwnerKind.TURN: TURN_VECTORS, OwnerKind.SUMMARY: SUMMARY_VECTORS}
 
 NEAR_MAX = 1_000
+"""No more are answered, whatever was asked for."""
 FETCHED_MAX = 10_000
 """No more is asked of an index, which is slower by then than looking at every node in scope."""
-COUNTED_MAX = 4_000
+COUNTED_MAX = 2_000
 EVERY_NODE = 2**31
 WIDENING = 8
 SURE = 1.5
@@ -52,7 +53,7 @@ class Tuning:
     surplus: int
 
 
-BEFORE_2026 = Tuning(exact_us_max=16_000, surplus=3)
+BEFORE_2026 = Tuning(exact_us_max=16_000, surplus=2)
 FROM_2026 = Tuning(exact_us_max=8_000, surplus=5)
 
 COUNT = """
