@@ -84,9 +84,9 @@ async def backup(
     started = time.perf_counter()
     link = await store.drain(timeout_s=DRAIN_S_MAX)
     if link.waiting and not partial:
-        raise StoreUnavailable(
-            f"{waiting_words(link.waiting, link.away)} `--partial` makes a backup without them."
-        )
+        # While the server is away there is nothing that could be backed up.
+        without = "" if link.away else " `--partial` makes a backup without them."
+        raise StoreUnavailable(f"{waiting_words(link.waiting, link.away)}{without}")
     status = await store.status()
     done, total = 0, sum(status.counts.values())
     missing: dict[str, None] = {}

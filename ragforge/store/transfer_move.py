@@ -135,6 +135,6 @@ def waiting_words(waiting: int, away: str) -> str:
     """What is said of rows that have not reached the server."""
     rows = "1 row has" if waiting == 1 else f"{waiting} rows have"
     return (
-        f"{rows} not reached the server yet{f' ({away})' if away else ''} and would be missing. "
+        f"{rows} not reached the server yet and would be missing.{f' {away}' if away else ''} "
         "Try again when it answers."
     )
