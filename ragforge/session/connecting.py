@@ -175,11 +175,13 @@ def facts_of(status: StoreStatus, link: Link) -> list[Fact]:
     ]
     unfinished = {name: state for name, state in status.indexes.items() if state != "online"}
     facts += [Fact(f"index {name}", state) for name, state in unfinished.items()]
-    if link.away:
-        facts.append(Fact("server", f"away: {link.away}"))
-    if link.waiting:
-        facts.append(Fact("waiting", f"{link.waiting} rows to be carried to the server"))
-    return facts
+    return [*facts, *link_facts(link)]
+
+
+def link_facts(link: Link) -> list[Fact]:
+    """What there is to tell of the way to the server; nothing while all is well."""
+    away = [Fact("server", f"away: {link.away}")] if link.away else []
+    return [*away, Fact("waiting", f"rows for the server: {link.waiting}")] if link.waiting else away
 
 
 def counts_words(counts: Mapping[RecordKind, int]) -> str:

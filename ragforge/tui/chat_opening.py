@@ -61,7 +61,11 @@ async def _opened(chat: ChatScreen) -> Opened | None:
             return opened
         if not opened.embedded:
             raise opened.failure
-        match await app_of(chat).push_screen_wait(NotOpenedScreen(opened)):
+        question = NotOpenedScreen(opened)
+        wanted = await app_of(chat).push_screen_wait(question)
+        if question.typed_meanwhile:
+            chat.prompt.set_draft(chat.prompt.draft + question.typed_meanwhile)
+        match wanted:
             case Wanted.AGAIN:
                 continue
             case Wanted.EMBEDDED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -26,13 +26,14 @@ class Wanted(StrEnum):
 
 
 class NotOpenedScreen(ModalScreen[Wanted]):
-    """What the person wants."""
+    """What the person wants. `typed_meanwhile` is what was typed on into the prompt as it came up."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+d", "leave", show=False)]
 
     def __init__(self, opened: NotOpened) -> None:
         super().__init__()
         self._opened = opened
+        self.typed_meanwhile = ""
 
     def compose(self) -> ComposeResult:
         """The sentence and the ways on."""
@@ -56,6 +57,12 @@ class NotOpenedScreen(ModalScreen[Wanted]):
         options = self.query_one(OptionList)
         options.highlighted = 0
         options.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Letters choose nothing here: they are words."""
+        if event.is_printable and event.character:
+            event.stop()
+            self.typed_meanwhile += event.character
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

@@ -85,9 +85,11 @@ class StoreScreen(ModalScreen[str | None]):
         try:
             status = await workspace.store.status()
             facts = connecting.facts_of(status, self._conversation.link)
-            lines = [f"{fact.name:<{NAME_CELLS}}{fact.words}" for fact in facts]
+            lines: list[str] = []
         except RagforgeError as error:
-            lines = [str(error)]
+            facts = connecting.link_facts(self._conversation.link)
+            lines = [str(error), ""]
+        lines += [f"{fact.name:<{NAME_CELLS}}{fact.words}" for fact in facts]
         if mentioned := connecting.applications_server(workspace.environ):
             lines += ["", mentioned]
         self._show("\n".join(lines))
@@ -253,6 +255,7 @@ class StoreScreen(ModalScreen[str | None]):
         options.set_class(bool(what), "hidden")
         field.password = what is Asked.PASSWORD
         field.value, field.placeholder = value, placeholder
+        field.cursor_position = len(value)
         (field if what else options).focus()
         self.query_one(".dialog-hint", PlainText).set_text(f"{hint} Esc goes back." if what else hint)
 
