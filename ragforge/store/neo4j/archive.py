@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j import archive_read
 from ragforge.store.neo4j.load import load_records
-from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.nodes import Nodes, valid_ids
 
 
 class Neo4jArchive:
@@ -28,7 +28,7 @@ class Neo4jArchive:
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
         """Those of the kind with these ids that there are, in any order."""
         await self._settle()
-        return await archive_read.fetch(self._nodes.graph, kind, ids)
+        return await archive_read.fetch(self._nodes.graph, kind, valid_ids(ids))
 
     async def counts(self) -> Mapping[RecordKind, int]:
         """How many there are of each kind."""

@@ -13,7 +13,7 @@ from ragforge.store.base import Link
 from ragforge.store.neo4j.carry import carry, warm_up
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
-from ragforge.store.neo4j.outbox import Outbox, Row, Rows
+from ragforge.store.neo4j.outbox import EMBEDDING, Outbox, Row, Rows
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,9 @@ BYTES_MAX = 2_000_000
 VECTOR_BYTES_MAX = 700_000
 """What goes in one query, so that a shared small server takes a fifth of the deadline for it."""
 
+BULK_DEADLINE_S = 10.0
+"""For a batch of vectors, which is no step: nobody waits for it."""
+VECTORS_SETTLE_S = 10.0
 WARM_UP_DEADLINE_S = 15.0
 REACH_S = 6.0
 RETRY_FIRST_S = 0.5
@@ -98,8 +101,8 @@ class Carrier:
 
     async def settle_vectors(self) -> None:
         """Return when the vectors that wait have arrived too, if that takes no longer than a question may."""
-        if self._outbox.waiting and not self._away:
-            await self.drain(STEP_DEADLINE_S)
+        if not self._away and await self._outbox.count():
+            await self.drain(VECTORS_SETTLE_S)
 
     async def drain(self, timeout_s: float) -> Link:
         """Carry all that waits, vectors too, for at most this long; a server that is away is tried once."""
@@ -127,24 +130,20 @@ class Carrier:
         oldest = await self._outbox.read(Rows.waits_since)
         return oldest is not None and oldest <= change
 
-    async def _warm_up(self) -> None:
-        try:
-            await warm_up(self._graph, deadline_s=WARM_UP_DEADLINE_S)
-        except StoreError as error:
-            log.info("The server could not be warmed up: %s", error)
-
     async def _run(self) -> None:
-        if not self._away:
-            await self._warm_up()
         pause_s = RETRY_FIRST_S
+        warm = False
         while True:
-            if not self._away:
+            if warm and not self._away:
                 await self._wanted.wait()
             self._wanted.clear()
             try:
                 if self._away:
                     await self._reach()
-                    self._away = ""
+                    warm = False
+                if not warm:
+                    await warm_up(self._graph, deadline_s=WARM_UP_DEADLINE_S)
+                    warm, self._away = True, ""
                 while await self._carry_next():
                     await self._tell()
                 pause_s = RETRY_FIRST_S
@@ -183,7 +182,8 @@ class Carrier:
     async def _send(self, rows: list[Row]) -> None:
         batch = await self._outbox.write(Rows.next_change)
         try:
-            arrived = await carry(self._graph, rows, batch=batch, deadline_s=STEP_DEADLINE_S)
+            deadline_s = BULK_DEADLINE_S if rows[0].label == EMBEDDING else STEP_DEADLINE_S
+            arrived = await carry(self._graph, rows, batch=batch, deadline_s=deadline_s)
         except StatementRefused as error:
             await self._send_apart(rows, error)
             return

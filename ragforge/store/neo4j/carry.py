@@ -120,8 +120,8 @@ CALL (late) {
 }
 """
 
-# One fragment a label: a parameter cannot name a label.
-EMBEDDINGS = """
+# One fragment a label, because a parameter cannot name a label.
+EMBEDDING_PART = """
 CALL () {{
   UNWIND ${name} AS row
   MATCH (n:{label} {{id: row.id}})
@@ -130,6 +130,13 @@ CALL () {{
   CALL db.create.setNodeVectorProperty(n, 'embedding', row.vector)
 }}
 """
+
+PLAN_ONCE = "CYPHER replan=skip "
+"""All is found by unique ids, whatever the statistics say; planning anew takes longer than the writing."""
+
+EMBEDDING_PARTS = "WITH [] AS fenced, [] AS late\n" + "".join(
+    EMBEDDING_PART.format(name=f"{owner}Vectors", label=label) for owner, label in OWNERS.items()
+)
 
 # Always together, whatever of it is there: the server plans each text once, and planning takes long.
 STEP_PARTS = PROJECTS + SESSIONS + TURNS + STEPS + CALLS
@@ -158,20 +165,21 @@ class Arrived:
 
 
 async def carry(graph: Writer, rows: Sequence[Row], *, batch: int, deadline_s: float) -> Arrived:
-    """Write the rows. batch: a number that is higher for each batch of this machine."""
-    query, parameters = statement(rows)
+    """Write the rows: vectors, or all else. batch: a number that is higher for each batch of this machine."""
+    query, parameters = statement(rows, vectors=rows[0].label == EMBEDDING)
     (answer,) = await graph.write(query, deadline_s=deadline_s, batch=batch, **parameters)
     return Arrived(tuple(answer["fenced"]), frozenset(answer["late"]))
 
 
 async def warm_up(graph: Writer, *, deadline_s: float) -> None:
-    """Let the server plan what a turn's rows are written by: that takes it longer than a step may."""
-    query, parameters = statement([])
-    await graph.write(query, deadline_s=deadline_s, batch=0, **parameters)
+    """Let the server plan what rows are written by: that takes it longer than a step may."""
+    for vectors in (False, True):
+        query, parameters = statement([], vectors=vectors)
+        await graph.write(query, deadline_s=deadline_s, batch=0, **parameters)
 
 
-def statement(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
-    """The query and its parameters; the text is one of a few."""
+def statement(rows: Sequence[Row], *, vectors: bool) -> tuple[str, dict[str, Any]]:
+    """The query and its parameters; the text is one of a few. vectors: whether some are among the rows."""
     by_label: dict[str, list[dict[str, Any]]] = {label: [] for label in Label}
     for row in rows:
         if row.label != EMBEDDING:
@@ -181,12 +189,7 @@ def statement(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
     guards = {row.props["sessionId"]: _guard(row) for row in rows if row.label in OWNED}
     known = {row["id"] for row in sessions}
     sessions += [guard for session, guard in guards.items() if session not in known]
-    vectors = {owner: _vectors(rows, owner) for owner in OWNERS}
-    only_vectors = bool(rows) and all(row.label == EMBEDDING for row in rows)
-    query = "WITH [] AS fenced, [] AS late\n" if only_vectors else STEP_PARTS
-    query += SUMMARIES if by_label[Label.SUMMARY] else ""
-    for owner, label in OWNERS.items():
-        query += EMBEDDINGS.format(name=f"{owner}Vectors", label=label) if vectors[owner] else ""
+    query = EMBEDDING_PARTS if vectors else STEP_PARTS + (SUMMARIES if by_label[Label.SUMMARY] else "")
     parameters = {
         "projects": by_label[Label.PROJECT],
         "sessions": sessions,
@@ -194,9 +197,9 @@ def statement(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
         "steps": by_label[Label.STEP],
         "calls": by_label[Label.CALL],
         "summaries": by_label[Label.SUMMARY],
-        **{f"{owner}Vectors": found for owner, found in vectors.items()},
+        **{f"{owner}Vectors": _vectors(rows, owner) for owner in OWNERS},
     }
-    return query + "RETURN fenced, late", parameters
+    return f"{PLAN_ONCE}{query}RETURN fenced, late", parameters
 
 
 def whole_rows(pairs: Iterable[tuple[Label, Props]]) -> list[Row]:

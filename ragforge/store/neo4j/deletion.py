@@ -28,7 +28,7 @@ CALL (t) {{
   MATCH (t)-[:NEXT]->(child:{Label.TURN}) WHERE child.sessionId <> $id
   MATCH (s:{Label.SESSION} {{sessionId: child.sessionId}}) RETURN s
 }}
-RETURN DISTINCT t.id AS entry, s.sessionId AS heir, s.startTime AS started
+RETURN DISTINCT t.id AS entry, s.sessionId AS heir, s.projectId AS project, s.startTime AS started
 ORDER BY started, heir
 """
 
@@ -43,10 +43,10 @@ MATCH (heir:{Label.SESSION} {{sessionId: row.heir}})
 OPTIONAL MATCH (:{Label.SESSION})-[old:HAS_TURN]->(t) DELETE old
 WITH DISTINCT t, heir, row
 MERGE (heir)-[:HAS_TURN]->(t)
-SET t.sessionId = row.heir, t.searchScope = replace(t.searchScope, $was, row.token)
+SET t.sessionId = row.heir, t.projectId = row.project, t.searchScope = row.turnScope
 WITH t, row
 OPTIONAL MATCH (t)-[:HAS_TOOL_CALL]->(c:{Label.CALL})
-SET c.sessionId = row.heir, c.searchScope = replace(c.searchScope, $was, row.token)
+SET c.sessionId = row.heir, c.projectId = row.project, c.searchScope = row.callScope
 WITH DISTINCT t, row
 OPTIONAL MATCH (t)<-[:PART_OF]-(s:{Label.STEP})
 SET s.sessionId = row.heir
@@ -58,11 +58,25 @@ OPTIONAL MATCH (t)<-[:PART_OF]-(part)
 DETACH DELETE part, t
 """
 
-REMOVE_SESSION = f"""
-MATCH (s:{Label.SESSION} {{sessionId: $id}})
-OPTIONAL MATCH (s)-[:HAS_SUMMARY]->(summary:{Label.SUMMARY})
-DETACH DELETE summary, s
+# Its own, those of what goes, and all that stand on one of them, whoever has it.
+SUMMARIES = f"""
+CALL () {{
+  MATCH (x:{Label.SUMMARY} {{sessionId: $id}}) RETURN x
+  UNION
+  MATCH (t:{Label.TURN})<-[:SUMMARIZES]-(x:{Label.SUMMARY}) WHERE t.id IN $turns RETURN x
+}}
+MATCH (x)<-[:SUMMARIZES*0..]-(gone:{Label.SUMMARY})
+RETURN collect(DISTINCT gone.id) AS ids
 """
+
+# The turns that stay need another summary, and a vector without the words of the one that went.
+REMOVE_SUMMARIES = f"""
+MATCH (x:{Label.SUMMARY}) WHERE x.id IN $ids
+CALL (x) {{ OPTIONAL MATCH (x)-[:SUMMARIZES]->(t:{Label.TURN}) SET t.embeddingStale = true }}
+DETACH DELETE x
+"""
+
+REMOVE_SESSION = f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) DETACH DELETE s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +84,8 @@ class _Plan:
     """What goes, and to whom the rest goes."""
 
     gone: tuple[str, ...]
-    heirs: Mapping[str, str]
+    heirs: Mapping[str, tuple[str, str]]
+    """For each turn that stays, its next session and that one's project."""
 
 
 async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False) -> Deleted:
@@ -100,25 +115,30 @@ async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False
 
 async def _plan(transaction: Transaction, session_id: str) -> _Plan:
     own = {each["id"]: each["parent"] for each in await transaction.run(OWN, id=session_id)}
-    heirs: dict[str, str] = {}
+    heirs: dict[str, tuple[str, str]] = {}
     for found in await transaction.run(RESTING, id=session_id):
         turn = found["entry"]
         while turn in own and turn not in heirs:
-            heirs[turn] = found["heir"]
+            heirs[turn] = found["heir"], found["project"]
             turn = own[turn]
     return _Plan(tuple(turn for turn in own if turn not in heirs), heirs)
 
 
 async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> None:
-    rows = [{"turn": turn, "heir": heir, "token": _token(heir)} for turn, heir in plan.heirs.items()]
-    was = _token(session_id)
+    (summaries,) = await transaction.run(SUMMARIES, id=session_id, turns=list(plan.gone))
+    await transaction.run(REMOVE_SUMMARIES, ids=summaries["ids"])
+    rows = [
+        {
+            "turn": turn,
+            "heir": heir,
+            "project": project,
+            "turnScope": scope_tokens(project, heir, HitKind.TURN),
+            "callScope": scope_tokens(project, heir, HitKind.TOOL_CALL),
+        }
+        for turn, (heir, project) in plan.heirs.items()
+    ]
     for start in range(0, len(rows), BATCH):
-        await transaction.run(HAND_OVER, rows=rows[start : start + BATCH], was=was)
+        await transaction.run(HAND_OVER, rows=rows[start : start + BATCH])
     for start in range(0, len(plan.gone), BATCH):
         await transaction.run(REMOVE_TURNS, turns=list(plan.gone[start : start + BATCH]))
     await transaction.run(REMOVE_SESSION, id=session_id)
-
-
-def _token(session_id: str) -> str:
-    """The session's word in `searchScope`."""
-    return scope_tokens("", session_id, HitKind.TURN).split()[1]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragforge.domain.errors import Conflict
-from ragforge.domain.summaries import Summary
+from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
 from ragforge.domain.vectors import Embedding
 from ragforge.store.base import Record
@@ -32,6 +32,7 @@ from ragforge.store.neo4j.rows import (
     summary_row,
     turn_row,
 )
+from ragforge.store.sqlite.vectors import check_vector
 
 LOAD_DEADLINE_S = 30.0
 """A batch of a copy is no step of a turn; nobody waits for it."""
@@ -46,8 +47,9 @@ OPTIONAL MATCH (s:{Label.SESSION}) WHERE s.sessionId IN $sessions
 WITH projects, collect([s.sessionId, s.lastActivity, s.projectId]) AS sessions
 OPTIONAL MATCH (t:{Label.TURN}) WHERE t.id IN $turns
 OPTIONAL MATCH (up:{Label.TURN} {{id: t.parentId}})
-WITH projects, sessions, collect(t {{.id, .endTime, .sessionId, .projectId, .searchNear, .searchTools,
-  .nearChild, userMessage: left(t.userMessage, 1000), parentWords: left(up.userMessage, 1000),
+WITH projects, sessions, collect(t {{.id, .turnIndex, .endTime, .sessionId, .projectId,
+  .searchNear, .searchTools, .nearChild, userMessage: left(t.userMessage, 1000),
+  parentWords: left(up.userMessage, 1000),
   vector: [t.embeddingModel, t.embeddingHash]}}) AS turns
 OPTIONAL MATCH (e:{Label.STEP}) WHERE e.id IN $steps
 WITH projects, sessions, turns, collect(e.id) AS steps
@@ -55,7 +57,7 @@ OPTIONAL MATCH (c:{Label.CALL}) WHERE c.id IN $calls
 WITH projects, sessions, turns, steps, collect(c.id) AS calls
 OPTIONAL MATCH (m:{Label.SUMMARY}) WHERE m.id IN $summaries
 RETURN projects, sessions, turns, steps, calls,
-  collect([m.id, m.embeddingModel, m.embeddingHash]) AS summaries
+  collect([m.id, m.embeddingModel, m.embeddingHash, m.method]) AS summaries
 """
 
 
@@ -84,7 +86,13 @@ class _There:
 
 
 async def load_records(graph: Graph, records: Sequence[Record]) -> int:
-    """Keep them; how many were new or newer. Raises Conflict for what belongs to nothing."""
+    """Keep them; how many were new or newer.
+
+    Raises Conflict for what belongs to nothing, UsageError for a vector that cannot be compared.
+    """
+    for record in records:
+        if isinstance(record, Embedding):
+            check_vector(record.vector, of=f"{record.owner.kind} {record.owner.id}")
     changed = 0
     for start in range(0, len(records), BATCH):
         changed += await _load(graph, records[start : start + BATCH])
@@ -102,8 +110,9 @@ async def _load(graph: Graph, records: Sequence[Record]) -> int:
         for row in found:
             before = rows.get((row.label, row.id))
             rows[row.label, row.id] = _joined(before, row) if before else row
-    if rows:
-        await carry(graph, list(rows.values()), batch=0, deadline_s=LOAD_DEADLINE_S)
+    for vectors in (False, True):
+        if part := [row for row in rows.values() if (row.label == EMBEDDING) == vectors]:
+            await carry(graph, part, batch=0, deadline_s=LOAD_DEADLINE_S)
     return changed
 
 
@@ -127,6 +136,7 @@ def _named(records: Sequence[Record]) -> dict[str, list[str]]:
                 ids["turns"].add(record.turn_id)
             case ToolCall():
                 ids["calls"].add(record.id)
+                ids["steps"].add(step_key(record.turn_id, record.step_index))
                 ids["turns"].add(record.turn_id)
             case Summary():
                 ids["sessions"].add(record.session_id)
@@ -152,16 +162,12 @@ def _rows(record: Record, there: _There) -> list[Row]:
             turn = there.turn(record.turn_id)
             if step_key(record.turn_id, record.index) in there.steps:
                 return []
+            there.steps.add(step_key(record.turn_id, record.index))
             return whole_rows([(Label.STEP, step_row(record, session_id=turn["sessionId"]))])
         case ToolCall():
             return _call_rows(record, there)
         case Summary():
-            there.project_of(record.session_id)
-            if record.id in there.summaries:
-                return []
-            there.summaries[record.id] = [record.id, None, None]
-            props = summary_row(record)
-            return whole_rows([(Label.SUMMARY, props | summary_props(props))])
+            return _summary_rows(record, there)
         case Embedding():
             return _embedding_rows(record, there)
 
@@ -182,6 +188,9 @@ def _session_rows(session: ConversationSession, there: _There) -> list[Row]:
 def _turn_rows(turn: Turn, there: _There) -> list[Row]:
     props = turn_row(turn, project_id=there.project_of(turn.session_id))
     parent = there.turn(turn.parent) if turn.parent else None
+    index = parent["turnIndex"] + 1 if parent else 0
+    if turn.index != index:
+        raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {index}.")
     known = there.turns.get(turn.id)
     if known and (props["endTime"] is None or (known["endTime"] and known["endTime"] >= props["endTime"])):
         return []
@@ -203,10 +212,25 @@ def _turn_rows(turn: Turn, there: _There) -> list[Row]:
     return rows
 
 
+def _summary_rows(summary: Summary, there: _There) -> list[Row]:
+    there.project_of(summary.session_id)
+    known = there.summaries.get(summary.id)
+    if known and (known[3] != SummaryMethod.EXTRACTIVE or summary.method is SummaryMethod.EXTRACTIVE):
+        return []
+    there.summaries[summary.id] = [summary.id, None, None, str(summary.method)]
+    props = summary_row(summary)
+    return whole_rows([(Label.SUMMARY, props | summary_props(props) | {"embeddingStale": True})])
+
+
 def _call_rows(call: ToolCall, there: _There) -> list[Row]:
     turn = there.turn(call.turn_id)
     if call.id in there.calls:
         return []
+    if step_key(call.turn_id, call.step_index) not in there.steps:
+        raise Conflict(
+            f"The step {call.step_index} of turn {call.turn_id} is not in the store, "
+            "but a call of it is to be loaded."
+        )
     there.calls.add(call.id)
     props = call_row(call, session_id=turn["sessionId"], project_id=turn["projectId"])
     rows = whole_rows([(Label.CALL, props | call_props(props))])
@@ -219,11 +243,11 @@ def _call_rows(call: ToolCall, there: _There) -> list[Row]:
 def _embedding_rows(embedding: Embedding, there: _There) -> list[Row]:
     identifier = embedding.owner.id
     if embedding.owner.kind == "turn":
-        known = there.turn(identifier)["vector"]
-    elif identifier in there.summaries:
-        known = there.summaries[identifier][1:]
+        known = there.turns[identifier]["vector"] if identifier in there.turns else None
     else:
-        raise Conflict(f"The summary {identifier} is not in the store, but a vector of it is to be loaded.")
+        known = there.summaries[identifier][1:3] if identifier in there.summaries else None
+    if known is None:
+        return []
     if list(known) == [storable(embedding.model), embedding.text_hash]:
         return []
     props: Props = {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragforge.domain.errors import Conflict, StoreUnavailable
+from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.connection import READ_DEADLINE_S, Graph
 from ragforge.store.neo4j.outbox import Outbox, Row, Rows
@@ -66,6 +67,11 @@ RETURN {fields("t", Label.TURN)} AS turn,
 """
 
 
+def valid_ids(ids: Sequence[str]) -> list[str]:
+    """Those that any database can hold; nothing is stored under the others."""
+    return [each for each in ids if storable(each) == each]
+
+
 class Nodes:
     """What the nouns read and write through."""
 
@@ -105,7 +111,7 @@ class Nodes:
 
     async def get(self, label: Label, wanted: str | None) -> Props | None:
         """The node, or None."""
-        if wanted is None:
+        if wanted is None or not valid_ids([wanted]):
             return None
         row = await self.outbox.read(lambda rows: rows.get(label, wanted))
         if row and self.is_ours(row):
@@ -126,7 +132,9 @@ class Nodes:
 
     async def need(self, label: Label, wanted: str | None) -> None:
         """Bring the node here, to be changed or built upon. Raises Conflict where there is none."""
-        if wanted is None or await self.outbox.read(lambda rows: rows.get(label, wanted)):
+        if wanted is None:
+            return
+        if valid_ids([wanted]) and await self.outbox.read(lambda rows: rows.get(label, wanted)):
             return
         found = await self.get(label, wanted)
         if found is None:
@@ -136,10 +144,11 @@ class Nodes:
 
     async def need_whole(self, turn_id: str) -> None:
         """Bring the turn here with all its steps and calls. Raises Conflict where there is none."""
-        row = await self.outbox.read(lambda rows: rows.get(Label.TURN, turn_id))
+        for_sure = valid_ids([turn_id])
+        row = await self.outbox.read(lambda rows: rows.get(Label.TURN, turn_id)) if for_sure else None
         if row and row.complete:
             return
-        await self.bring([turn_id])
+        await self.bring(for_sure)
         await self.need(Label.TURN, turn_id)
 
     async def bring(self, turn_ids: Sequence[str]) -> None:
@@ -156,7 +165,9 @@ class Nodes:
 
     async def of_turns(self, label: Label, turn_ids: Sequence[str]) -> list[Props]:
         """Steps or calls of the turns, in no order."""
-        here, asked, known = await self.outbox.read(lambda rows: self._split(rows, label, turn_ids))
+        here, asked, known = await self.outbox.read(
+            lambda rows: self._split(rows, label, valid_ids(turn_ids))
+        )
         if not asked:
             return here
         try:

@@ -6,7 +6,7 @@ changed five times while the server was away is carried once. Rows stay after th
 a session goes on while the server is away.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -149,14 +149,26 @@ class Rows:
         )
         return found is not None
 
-    def put(self, label: str, identifier: str, changes: Mapping[str, Any], *, complete: bool = False) -> Row:
-        """Keep a new row, or the changes of one that is here; what really changed waits to be carried."""
+    def put(
+        self,
+        label: str,
+        identifier: str,
+        changes: Mapping[str, Any],
+        *,
+        complete: bool = False,
+        along: Collection[str] = (),
+    ) -> Row:
+        """Keep a new row, or the changes of one that is here; what really changed waits to be carried.
+
+        along: properties that are carried with any other change, because others may have written them there.
+        """
         before = self.get(label, identifier)
         known = before.props if before else {}
         missing = object()
         changed = {name for name, value in changes.items() if known.get(name, missing) != value}
         if before and not changed and before.complete >= complete:
             return before
+        changed |= changes.keys() & set(along) if changed else set[str]()
         props = {**known, **changes}
         row = Row(
             label,

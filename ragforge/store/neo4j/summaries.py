@@ -3,19 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ragforge.domain.errors import Conflict, StoreUnavailable
+from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.store.neo4j.carry import carry, whole_rows
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import outdate_vector, summary_props
-from ragforge.store.neo4j.nodes import Nodes, fields
+from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.rows import Label, Props, summary_of, summary_row, turn_of
+from ragforge.store.neo4j.rows import Label, summary_of, summary_row, turn_of
 
 ROLL_UP_DEADLINE_S = 5.0
-
-OUTDATED = {"embeddingStale": True}
 
 GET = f"MATCH (n:{Label.SUMMARY}) WHERE n.id IN $ids RETURN {fields('n', Label.SUMMARY)} AS n"
 
@@ -54,7 +52,7 @@ PRESENT = f"""
 OPTIONAL MATCH (t:{Label.TURN}) WHERE t.id IN $ids
 WITH collect(t.id) AS turns
 OPTIONAL MATCH (s:{Label.SUMMARY}) WHERE s.id IN $ids
-RETURN turns, collect(s.id) AS summaries
+RETURN turns, [each IN collect([s.id, s.level]) WHERE each[0] IS NOT NULL] AS summaries
 """
 
 ENDED = [str(status) for status in TurnStatus if status not in (TurnStatus.RUNNING, TurnStatus.WAITING)]
@@ -69,16 +67,20 @@ class Neo4jSummaries:
     async def save(self, summary: Summary) -> None:
         """Keep it; one of the same id is replaced, and what was embedded of it is old then.
 
-        Raises Conflict where its session, or something it covers, is not stored.
+        Raises Conflict where its session, or something it covers, is not stored, UsageError for a summary
+        of nothing or of a level below 1.
         """
+        _check(summary)
         await self._nodes.need(Label.SESSION, summary.session_id)
         await self._check_covers(summary)
         before = await self._nodes.get(Label.SUMMARY, summary.id)
+        props = summary_row(summary)
+        if before is not None and all(before.get(name) == value for name, value in props.items()):
+            return
 
         def write(rows: Rows) -> None:
-            if before is not None:
-                rows.keep(Label.SUMMARY, [before])
-            rows.put(Label.SUMMARY, summary.id, _props(summary, before))
+            derived = summary_props(props) | {"embeddingStale": True}
+            rows.put(Label.SUMMARY, summary.id, props | derived, along=("embeddingStale", "covers"))
             outdate_vector(rows, "summary", summary.id)
             if summary.level == 1:
                 for turn in summary.covers:
@@ -90,8 +92,9 @@ class Neo4jSummaries:
     async def roll_up(self, summary: Summary) -> bool:
         """Keep it if nothing that it covers is covered by another of its level; whether it was kept.
 
-        Raises Conflict as `save`, StoreUnavailable while the server is away.
+        Raises as `save`, and StoreUnavailable while the server is away.
         """
+        _check(summary)
         await self._nodes.settle()
         await self._nodes.reach()
         await self._check_covers(summary)
@@ -104,12 +107,9 @@ class Neo4jSummaries:
             )
             if covered:
                 return False
-            await carry(
-                _Within(transaction),
-                whole_rows([(Label.SUMMARY, _props(summary, None))]),
-                batch=0,
-                deadline_s=0,
-            )
+            props = summary_row(summary)
+            rows = whole_rows([(Label.SUMMARY, props | summary_props(props))])
+            await carry(_Within(transaction), rows, batch=0, deadline_s=ROLL_UP_DEADLINE_S)
             return True
 
         return await self._nodes.graph.transaction(work, deadline_s=ROLL_UP_DEADLINE_S)
@@ -118,7 +118,7 @@ class Neo4jSummaries:
         """Those that there are, in the order of the ids."""
         await self._nodes.settle()
         try:
-            rows = [each["n"] for each in await self._nodes.ask(GET, ids=list(ids))]
+            rows = [each["n"] for each in await self._nodes.ask(GET, ids=valid_ids(ids))]
         except StoreUnavailable:
             rows = [row.props for row in await self._here() if row.id in set(ids)]
         found = {each["id"]: summary_of(each) for each in rows}
@@ -139,7 +139,7 @@ class Neo4jSummaries:
         """For each of the turns, the summaries that stand for it, lowest level first."""
         await self._nodes.settle()
         covering: dict[str, list[Summary]] = {turn: [] for turn in turn_ids}
-        for each in await self._nodes.insist(COVERING, ids=list(turn_ids)):
+        for each in await self._nodes.insist(COVERING, ids=valid_ids(turn_ids)):
             covering[each["turn"]].append(summary_of(each["n"]))
         return covering
 
@@ -153,19 +153,23 @@ class Neo4jSummaries:
         """Raise Conflict for what is not stored; while the server is away, what it was made from counts."""
         label = Label.TURN if summary.level == 1 else Label.SUMMARY
 
-        def missing_here(rows: Rows) -> list[str]:
-            return [each for each in summary.covers if rows.get(label, each) is None]
+        def levels_here(rows: Rows) -> dict[str, int]:
+            found = [row for each in summary.covers if (row := rows.get(label, each))]
+            return {row.id: row.props.get("level", 0) for row in found}
 
-        missing = await self._nodes.outbox.read(missing_here)
-        if not missing:
-            return
-        try:
-            (found,) = await self._nodes.ask(PRESENT, ids=missing)
-        except StoreUnavailable:
-            return
-        there = found["turns"] if label is Label.TURN else found["summaries"]
-        if gone := sorted(set(missing) - set(there)):
-            raise Conflict(f"The summary covers {gone[0]}, which is not in the store.")
+        levels = await self._nodes.outbox.read(levels_here)
+        if asked := sorted(set(summary.covers) - levels.keys()):
+            try:
+                (found,) = await self._nodes.ask(PRESENT, ids=valid_ids(asked))
+            except StoreUnavailable:
+                levels |= dict.fromkeys(asked, summary.level - 1)
+            else:
+                levels |= dict.fromkeys(found["turns"] if label is Label.TURN else (), 0)
+                levels |= {each: level for each, level in found["summaries"] if label is Label.SUMMARY}
+        for each in summary.covers:
+            if levels.get(each) != summary.level - 1:
+                kind = "turn" if summary.level == 1 else f"summary of level {summary.level - 1}"
+                raise Conflict(f"Summary {summary.id} covers {each}, which is no {kind} in the store.")
 
     async def _here(self) -> list[Any]:
         return await self._nodes.outbox.read(lambda rows: rows.of_label(Label.SUMMARY))
@@ -180,6 +184,13 @@ class Neo4jSummaries:
         return sorted(wanted, key=lambda each: (each.level, each.at, each.id))
 
 
+def _check(summary: Summary) -> None:
+    if summary.level < 1:
+        raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
+    if not summary.covers:
+        raise UsageError(f"Summary {summary.id} covers nothing; it must stand for at least one turn.")
+
+
 class _Within:
     """A transaction as what rows are carried by."""
 
@@ -189,9 +200,3 @@ class _Within:
     async def write(self, query: str, /, *, deadline_s: float, **parameters: Any) -> list[dict[str, Any]]:
         del deadline_s  # the transaction has one
         return await self._transaction.run(query, **parameters)
-
-
-def _props(summary: Summary, before: Props | None) -> Props:
-    props = summary_row(summary)
-    same = before is not None and before["summary"] == props["summary"]
-    return props | summary_props(props) | ({} if same else OUTDATED)

@@ -9,7 +9,7 @@ from ragforge.domain.usage import Usage, sum_costs
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import READ_DEADLINE_S
 from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
-from ragforge.store.neo4j.nodes import Nodes, fields
+from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, Props, step_key, step_of, step_row, turn_of, turn_row, utc
 
@@ -80,7 +80,7 @@ class Neo4jTurns:
 
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
         """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
-        if head is None or (limit is not None and limit <= 0):
+        if head is None or not valid_ids([head]) or (limit is not None and limit <= 0):
             return []
         newest, rest = await self._nodes.outbox.read(lambda rows: self._path_here(rows, head, limit))
         found = [turn_of(props) for props in newest]
@@ -194,8 +194,12 @@ def _end(rows: Rows, end: TurnEnd) -> None:
     }
     ended |= sum_of_steps([row.props for row in rows.of_turn(Label.STEP, end.turn_id)])
     calls = [row.props for row in rows.of_turn(Label.CALL, end.turn_id)]
-    rows.put(Label.TURN, end.turn_id, ended | reply_props(turn | ended, calls))
-    outdate_vector(rows, "turn", end.turn_id)
+    before = rows.get(Label.TURN, end.turn_id)
+    after = rows.put(
+        Label.TURN, end.turn_id, ended | reply_props(turn | ended, calls), along=("embeddingStale",)
+    )
+    if before != after:
+        outdate_vector(rows, "turn", end.turn_id)
     session = rows.get(Label.SESSION, turn["sessionId"])
     if session:
         activity = max(session.props["lastActivity"], utc(end.ended_at))
