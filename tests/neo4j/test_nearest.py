@@ -18,7 +18,7 @@ from tests.neo4j.graph_rows import Rows
 
 DIMENSIONS = 256
 """What the index of a new database holds."""
-MANY = 2_000
+MANY = 1_200
 """More than are compared one by one."""
 
 
