@@ -10,7 +10,7 @@ from ragforge.agent.loop import run_turn
 from ragforge.agent.parts import Events, Outcome, Progress, TurnLimits
 from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.approvals import Approve
-from ragforge.domain.errors import RagforgeError, StoreError, UsageError
+from ragforge.domain.errors import Conflict, RagforgeError, StoreError, UsageError
 from ragforge.domain.events import AgentEvent, Notice, TurnEnded, TurnStarted
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import Message, Parts, UserMessage
@@ -235,7 +235,11 @@ async def _continue(
     session: Session, turn: Turn, steps: tuple[Step, ...], calls: tuple[ToolCall, ...]
 ) -> _Run:
     store = session.workspace.store
-    await store.turns.reopen(turn.id)
+    try:
+        await store.turns.reopen(turn.id)
+    except Conflict:
+        # Another machine was at it and may still be: here it is done anew, from its words.
+        return await _begin(session, turn.user)
     before = await read_messages(store, turn.parent)
     whole = [step for step in steps if not step.interrupted]
     ended = {call.id: call for call in calls}

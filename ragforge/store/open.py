@@ -1,5 +1,6 @@
 """Opening the store that a URL names. A kind of store is a folder here, called as the URL's scheme."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
@@ -40,7 +41,9 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
 
     Raises UsageError for an unknown scheme, and StoreUnavailable, StoreDamaged, StoreNewer or StoreForeign.
     """
-    opener = cast("Opener", _package(url).open_store)
+    # In a thread: a server's driver takes half a second, in which the interface goes on.
+    package = await asyncio.to_thread(_package, url)
+    opener = cast("Opener", package.open_store)
     return await opener(url, machine_dir=machine_dir, password=password, adopt=adopt)
 
 
@@ -51,7 +54,7 @@ async def migrate_store(
 
     tell: is given a sentence for each step. Raises as `open_store`.
     """
-    package = _package(url)
+    package = await asyncio.to_thread(_package, url)
     if hasattr(package, "migrate_store"):
         migrate = cast("Migrator", package.migrate_store)
         await migrate(url, machine_dir=machine_dir, password=password, tell=tell)

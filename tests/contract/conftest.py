@@ -10,7 +10,7 @@ from ragforge.store.open import open_store
 from tests.servers import neo4j
 from tests.servers.shared import Servers
 
-KINDS = ("sqlite",)
+KINDS = ("sqlite", *neo4j.VERSIONS)
 
 Opener = Callable[[], Awaitable[Store]]
 

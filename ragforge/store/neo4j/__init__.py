@@ -65,6 +65,7 @@ class Neo4jStore:
         self.vectors = Neo4jVectors(self._nodes)
         self.search = Neo4jSearch(self._nodes)
         self.archive = Neo4jArchive(self._nodes)
+        self._closed = False
         self._carrier.start()
 
     @property
@@ -102,6 +103,9 @@ class Neo4jStore:
 
     async def close(self) -> None:
         """Carry what waits, for at most 5 s, and release everything. Claims end with it."""
+        if self._closed:
+            return
+        self._closed = True
         await self._carrier.drain(DRAIN_S)
         await self._claims.release_all()
         await self._carrier.close()

@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeVar, cast
 
 from ragforge import __version__
@@ -85,6 +86,8 @@ class Graph:
 
     async def connect(self) -> None:
         """Reach the server, and learn its version. Raises StoreUnavailable, LoginRefused."""
+        # In a thread: loading the driver takes half a second.
+        await asyncio.to_thread(import_module, "neo4j")
         query = "CALL dbms.components() YIELD name, versions, edition"
         try:
             rows = await self.read(query, deadline_s=CONNECT_DEADLINE_S)

@@ -21,12 +21,14 @@ MATCH (t:{Label.TURN} {{sessionId: $id}}) RETURN t.id AS id, t.parentId AS paren
 # Where another session rests on this one's turns: its head lies here, or a turn of its own is a child of
 # one here. The latter holds for turns that an undo left behind too: they must not lose their root.
 RESTING = f"""
-MATCH (t:{Label.TURN} {{sessionId: $id}})
-CALL (t) {{
-  MATCH (s:{Label.SESSION} {{headId: t.id}}) WHERE s.sessionId <> $id RETURN s
+CALL () {{
+  MATCH (s:{Label.SESSION}) WHERE s.sessionId <> $id AND s.headId IS NOT NULL
+  MATCH (t:{Label.TURN} {{id: s.headId}}) WHERE t.sessionId = $id
+  RETURN t, s
   UNION
-  MATCH (t)-[:NEXT]->(child:{Label.TURN}) WHERE child.sessionId <> $id
-  MATCH (s:{Label.SESSION} {{sessionId: child.sessionId}}) RETURN s
+  MATCH (t:{Label.TURN} {{sessionId: $id}})-[:NEXT]->(child:{Label.TURN}) WHERE child.sessionId <> $id
+  MATCH (s:{Label.SESSION} {{sessionId: child.sessionId}})
+  RETURN t, s
 }}
 RETURN DISTINCT t.id AS entry, s.sessionId AS heir, s.projectId AS project, s.startTime AS started
 ORDER BY started, heir

@@ -1,5 +1,6 @@
 """Search while the server is away: among the rows that are here, by how many of the words they hold."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,7 +62,7 @@ def _hit(rows: Rows, label: Label, props: Props, score: float, stems: frozenset[
     turn = rows.get(Label.TURN, turn_id)
     match label:
         case Label.CALL:
-            texts = [call_line(props["toolName"], props["toolArgs"]), props["toolResult"]]
+            texts = [call_line(props["toolName"], props["toolArgs"]), json.loads(props["toolResult"])["text"]]
         case Label.SUMMARY:
             texts = [props["summary"]]
         case _:
