@@ -1,0 +1,169 @@
+"""Every acknowledged word reaches the graph exactly once, whatever the network does on the way."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.errors import StoreUnavailable
+from tests.contract.builders import new_session
+from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
+from tests.processes import until
+from tests.servers.neo4j import Neo4jServer
+from tests.servers.proxy import Proxy
+from tests.servers.shared import Servers
+
+AWAY_S_MAX = 30.0
+
+
+@pytest.fixture(params=["neo4j-5"])
+def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
+    with neo4j_servers.among_others(request.param) as server:
+        yield server
+
+
+@pytest.fixture
+async def proxy(server: Neo4jServer) -> AsyncIterator[Proxy]:
+    async with Proxy(port_of(server)) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def url(server: Neo4jServer, proxy: Proxy) -> str:
+    """The server behind the proxy."""
+    return url_of(server, port=proxy.port)
+
+
+def cut(proxy: Proxy) -> None:
+    proxy.cut()
+
+
+def truncate_at_once(proxy: Proxy) -> None:
+    proxy.cut_after(1)
+
+
+def truncate_later(proxy: Proxy) -> None:
+    proxy.cut_after(40)
+
+
+@pytest.mark.parametrize("fault", [cut, truncate_at_once, truncate_later])
+async def test_a_cut_in_the_middle_of_a_turn_loses_and_doubles_nothing(
+    fault: Callable[[Proxy], None], server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    async with opened(url, tmp_path) as store:
+        speaker = Speaker(store, await new_session(store))
+        await store.sessions.claim(speaker.session.id)
+        await speaker.speak()
+        for _ in range(3):
+            fault(proxy)
+            await speaker.start()
+            fault(proxy)
+            await speaker.call()
+            fault(proxy)
+            await speaker.end()
+        await arrived(store)
+        assert store.link.away == ""
+    assert speaker.turn
+    await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
+
+
+async def test_a_pulled_cable_stops_nobody(
+    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    async with opened(url, tmp_path) as store:
+        speaker = Speaker(store, await new_session(store))
+        await store.sessions.claim(speaker.session.id)
+        await speaker.start()
+        proxy.drop = True
+        await speaker.call()
+        await until(lambda: bool(store.link.away), AWAY_S_MAX)
+        waiting = store.link.waiting
+        await speaker.end()
+        await speaker.speak()
+        assert store.link.waiting > waiting > 0
+        assert "did not answer" in store.link.away
+        proxy.drop = False
+        # What stood open while the cable was out is never answered.
+        proxy.cut()
+        await arrived(store)
+    assert speaker.turn
+    await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
+
+
+async def test_what_comes_late_over_a_slow_line_is_written_once(
+    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    async with opened(url, tmp_path) as store:
+        speaker = Speaker(store, await new_session(store))
+        await store.sessions.claim(speaker.session.id)
+        await arrived(store)
+        proxy.delay_s = 3
+        await speaker.start()
+        await speaker.call()
+        await until(lambda: bool(store.link.away), AWAY_S_MAX)
+        await speaker.end()
+        proxy.delay_s = 0
+        await arrived(store)
+        await speaker.speak()
+        await arrived(store)
+    assert speaker.turn
+    await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
+
+
+async def test_a_server_that_was_never_reached_keeps_nothing_and_says_what_to_do(
+    proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    proxy.refuse()
+    with pytest.raises(StoreUnavailable, match="Start it") as refused:
+        async with opened(url, tmp_path):
+            pass
+    assert "never reached before" in str(refused.value)
+    assert not list(tmp_path.rglob("*.db"))
+
+
+async def test_a_server_that_is_away_at_the_start_gets_all_when_it_is_back(
+    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    async with opened(url, tmp_path) as store:
+        old = Speaker(store, await new_session(store))
+        claim = await store.sessions.claim(old.session.id)
+        await old.speak()
+        await claim.release()
+    proxy.refuse()
+    async with opened(url, tmp_path) as store:
+        assert "Start it" in store.link.away
+        new = Speaker(store, await new_session(store))
+        await store.sessions.claim(new.session.id)
+        await new.speak()
+        # The one of before goes on too.
+        await store.sessions.claim(old.session.id)
+        again = Speaker(store, old.session, last=old.turn)
+        await again.speak()
+        assert store.link.waiting > 0
+        await proxy.accept()
+        await arrived(store)
+        assert store.link.away == ""
+    assert new.turn
+    assert again.turn
+    await assert_exactly_once(server, new.acknowledged, head=new.turn.id)
+    old.acknowledged.turns |= again.acknowledged.turns
+    await assert_exactly_once(server, old.acknowledged, head=again.turn.id)
+
+
+async def test_what_waits_at_the_end_of_a_process_is_carried_by_the_next(
+    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    async with opened(url, tmp_path) as store:
+        speaker = Speaker(store, await new_session(store))
+        await store.sessions.claim(speaker.session.id)
+        await speaker.start()
+        proxy.refuse()
+        proxy.cut()
+        await speaker.call()
+        await speaker.end()
+        await until(lambda: bool(store.link.away), AWAY_S_MAX)
+    await proxy.accept()
+    async with opened(url, tmp_path) as store:
+        assert (await store.drain(timeout_s=AWAY_S_MAX)).waiting == 0
+    assert speaker.turn
+    await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
