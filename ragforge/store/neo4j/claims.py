@@ -122,6 +122,8 @@ class Claims:
             try:
                 await self._confirm(claim)
                 await self._bring(session_id)
+                epoch = self._nodes.outbox.claims[session_id]
+                await self._nodes.outbox.write(lambda rows: rows.set_epoch(session_id, epoch))
             except StoreUnavailable:
                 await self._take_here(session_id)
         except BaseException:
@@ -135,10 +137,12 @@ class Claims:
 
     async def fenced(self, session_ids: tuple[str, ...]) -> None:
         """The graph says that others write these sessions now."""
-        for session_id in session_ids:
-            if claim := self._held.get(session_id):
-                claim.lose("")
-        await self._renew()
+        lost = [self._held[each] for each in session_ids if each in self._held]
+        # Nothing waits for the carrier here, because it is the carrier that tells this.
+        await self._renew_these(lost)
+        for claim in lost:
+            claim.lose("")
+            claim.confirmed = True
 
     async def release_all(self) -> None:
         """Give up every claim."""
@@ -219,7 +223,7 @@ class Claims:
         if row is None:
             await self._nodes.reach()
             raise Conflict(f"The session {session_id} is not in the store; it may have been deleted.")
-        self._nodes.outbox.claims[session_id] = max(row.epoch, 0)
+        self._nodes.outbox.claims.setdefault(session_id, row.epoch)
 
     async def _let_go(self, claim: GraphClaim) -> None:
         self._held.pop(claim.session_id, None)
@@ -250,16 +254,19 @@ class Claims:
                 claim.confirmed = True
             except StoreError as error:
                 log.info("The claim of %s is not confirmed yet: %s", claim.session_id, error)
-        confirmed = [each for each in self._held.values() if each.confirmed]
+        await self._renew_these([each for each in self._held.values() if each.confirmed])
+
+    async def _renew_these(self, claims: list[GraphClaim]) -> None:
+        """Say that they are still held, and hear of those that are not any more, by whom they were taken."""
         try:
             found = await self._nodes.graph.write(
-                RENEW, claims=[{"id": each.session_id, "writer": each.writer} for each in confirmed]
+                RENEW, claims=[{"id": each.session_id, "writer": each.writer} for each in claims]
             )
         except StoreError as error:
             log.info("The leases could not be renewed: %s", error)
             return
         writers = {each["id"]: each for each in found}
-        for claim in confirmed:
+        for claim in claims:
             there = writers.get(claim.session_id)
             if there is None or there["writer"] != claim.writer:
                 claim.lose((there or {}).get("name") or "")

@@ -189,8 +189,21 @@ class Rows:
             identifier = props["sessionId"] if label is Label.SESSION else props["id"]
             before = self.get(label, identifier)
             if before is None or not before.waits:
-                row = Row(label, identifier, props, change=self.last_change(), complete=complete)
+                row = Row(
+                    label,
+                    identifier,
+                    props,
+                    change=self.last_change(),
+                    epoch=before.epoch if before else 0,
+                    complete=complete,
+                )
                 self._write(row, waits_since=0)
+
+    def set_epoch(self, session_id: str, epoch: int) -> None:
+        """Remember under which claim the session was written last: one without the server goes on with it."""
+        self._connection.execute(
+            "UPDATE row SET epoch = ? WHERE label = ? AND id = ?", (epoch, Label.SESSION, session_id)
+        )
 
     def last_change(self) -> int:
         """Number of the newest write."""
