@@ -6,7 +6,7 @@ from ragforge.store.json_text import message_from_json, storable
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_ended
 from ragforge.store.sqlite.owed import owe_turn
-from ragforge.store.sqlite.rows import to_ms
+from ragforge.store.sqlite.rows import key_of, to_ms
 
 SUM_OF_STEPS = """
 UPDATE turn SET (input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd) = (
@@ -20,13 +20,13 @@ UPDATE turn SET (input_tokens, cached_tokens, output_tokens, thought_tokens, cos
 
 
 def interrupt_running_turns(connection: Connection, session_id: str) -> None:
-    """Mark them interrupted, with the text of the steps that were stored."""
+    """Mark them interrupted, with the text of the steps that were stored.
+
+    Raises Conflict where there is no such session.
+    """
+    session = key_of(connection, "session", session_id)
     running = list(
-        connection.execute(
-            "SELECT key FROM turn WHERE status = 'running' "
-            "AND session = (SELECT key FROM session WHERE id = ?)",
-            (session_id,),
-        )
+        connection.execute("SELECT key FROM turn WHERE status = 'running' AND session = ?", (session,))
     )
     for (turn,) in running:
         connection.execute(

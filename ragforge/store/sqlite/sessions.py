@@ -102,7 +102,10 @@ class SqliteSessions:
                 await guard.release()
 
     async def claim(self, session_id: str) -> FileClaim:
-        """Become its one writer; turns that a dead writer left running become interrupted."""
+        """Become its one writer; turns that a dead writer left running become interrupted.
+
+        Raises Conflict where there is no such session.
+        """
         claim = FileClaim.take(
             self._lock_dir, session_id, on_release=lambda: self._claims.pop(session_id, None)
         )
