@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ragforge.domain.errors import Conflict, SessionBusy, StoreError, StoreUnavailable
+from ragforge.domain.errors import Conflict, RagforgeError, SessionBusy, StoreError, StoreUnavailable
 from ragforge.domain.ids import new_id, now, short_id
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.nodes import Nodes
@@ -157,13 +157,12 @@ class Claims:
     async def _confirm(self, claim: GraphClaim) -> None:
         """Decide it on the server, and end what an earlier writer left running."""
         await self._nodes.reach()
+        row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, claim.session_id))
 
-        async def work(transaction: Transaction) -> _Found:
+        async def work(transaction: Transaction) -> _Found | None:
             answer = await transaction.run(LOCK, id=claim.session_id)
             if not answer:
-                raise Conflict(
-                    f"The session {claim.session_id} is not in the store; it may have been deleted."
-                )
+                return None
             before = answer[0]
             self._check_free(claim, before)
             same = before["machine"] == self._machine
@@ -188,6 +187,10 @@ class Claims:
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             raise
+        if found is None and row and row.waits:
+            raise StoreUnavailable(f"The session {claim.session_id} has not arrived at the server yet.")
+        if found is None:
+            raise _not_stored(claim.session_id)
         claim.confirmed = True
         self._nodes.outbox.claims[claim.session_id] = found.epoch
 
@@ -222,7 +225,7 @@ class Claims:
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, session_id))
         if row is None:
             await self._nodes.reach()
-            raise Conflict(f"The session {session_id} is not in the store; it may have been deleted.")
+            raise _not_stored(session_id)
         self._nodes.outbox.claims.setdefault(session_id, row.epoch)
 
     async def _let_go(self, claim: GraphClaim) -> None:
@@ -252,7 +255,7 @@ class Claims:
             except SessionBusy as busy:
                 claim.lose(busy.holder)
                 claim.confirmed = True
-            except StoreError as error:
+            except RagforgeError as error:
                 log.info("The claim of %s is not confirmed yet: %s", claim.session_id, error)
         await self._renew_these([each for each in self._held.values() if each.confirmed])
 
@@ -270,3 +273,7 @@ class Claims:
             there = writers.get(claim.session_id)
             if there is None or there["writer"] != claim.writer:
                 claim.lose((there or {}).get("name") or "")
+
+
+def _not_stored(session_id: str) -> Conflict:
+    return Conflict(f"The session {session_id} is not in the store; it may have been deleted.")

@@ -25,7 +25,7 @@ FIELDS: dict[Label, tuple[str, ...]] = {
     Label.PROJECT: ("id", "name", "createdAt", "gitRemote", "firstCommit"),
     Label.SESSION: (
         *("sessionId", "projectId", "cwd", "projectPath", "startTime", "lastActivity", "title", "model"),
-        *("mode", "headId", "forkedFrom", "user", "host"),
+        *("mode", "headId", "forkedFrom", "user", "host", "writerEpoch", "writerMachine"),
     ),
     Label.TURN: (
         *("id", "sessionId", "projectId", "parentId", "turnIndex", "userMessage", "userParts"),

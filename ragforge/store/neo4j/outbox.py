@@ -26,7 +26,7 @@ EMBEDDING = "Embedding"
 
 TIMES = frozenset({"createdAt", "startTime", "lastActivity", "timestamp", "endTime"})
 
-KEPT_ROWS_MAX = 20_000
+KEPT_ROWS_MAX = 5_000
 """Carried rows that stay for times without a server; the oldest beyond it go when the file is opened."""
 
 FIRST = """
@@ -157,15 +157,17 @@ class Rows:
         *,
         complete: bool = False,
         along: Collection[str] = (),
+        surely: bool = False,
     ) -> Row:
         """Keep a new row, or the changes of one that is here; what really changed waits to be carried.
 
         along: properties that are carried with any other change, because others may have written them there.
+        surely: all are carried, even those that seem to be there already.
         """
         before = self.get(label, identifier)
         known = before.props if before else {}
         missing = object()
-        changed = {name for name, value in changes.items() if known.get(name, missing) != value}
+        changed = {name for name, value in changes.items() if surely or known.get(name, missing) != value}
         if before and not changed and before.complete >= complete:
             return before
         changed |= changes.keys() & set(along) if changed else set[str]()

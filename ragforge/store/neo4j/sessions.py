@@ -112,7 +112,8 @@ class Neo4jSessions:
 
     async def _set(self, session_id: str, changes: Mapping[str, Any]) -> None:
         await self._nodes.need(Label.SESSION, session_id)
-        await self._nodes.outbox.write(lambda rows: rows.put(Label.SESSION, session_id, changes))
+        # What is known here of a session that others write may be old.
+        await self._nodes.outbox.write(lambda rows: rows.put(Label.SESSION, session_id, changes, surely=True))
         self._nodes.carrier.nudge()
 
     async def _recent_here(self, project_id: str | None, part: str) -> list[SessionRow]:
