@@ -1,0 +1,88 @@
+"""The queries that docs/stores.md offers for looking at the graph by hand: each finds what it says."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragforge.store.open import open_store
+from tests.contract.builders import (
+    a_call,
+    a_request,
+    a_step,
+    a_summary,
+    a_turn,
+    an_embedding,
+    an_end,
+    new_session,
+    said,
+)
+from tests.servers import neo4j
+from tests.servers.neo4j import Neo4jServer
+from tests.servers.shared import Servers
+
+PAGE = Path(__file__).parents[2] / "docs" / "stores.md"
+QUERIES = re.findall(r"([^\n]+)\n\n```cypher\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+DRAINS_MAX = 10
+
+
+@pytest.fixture(params=tuple(neo4j.VERSIONS))
+async def written(
+    request: pytest.FixtureRequest, neo4j_servers: Servers, tmp_path: Path
+) -> AsyncIterator[tuple[Neo4jServer, dict[str, str]]]:
+    """A server with a conversation that has everything, and the ids that the page's parameters stand for."""
+    with neo4j_servers.emptied(request.param) as server:
+        store = await open_store(server.url, machine_dir=tmp_path, password=server.password)
+        await store.vectors.use("static:2", 2)
+        session = await new_session(store)
+        first = a_turn(session, "Change the parser")
+        await store.turns.start(first)
+        step = a_step(first, 0, "Let me.", a_request("edit", path="src/parser.py", old="a", new="b"))
+        await store.calls.add(a_call(step), step)
+        await store.turns.end(an_end(first, "Changed."))
+        last = await said(
+            store, session, "And the database?", parent=first, answer="We decided to migrate to rows."
+        )
+        await said(store, session, "Another way", parent=first)
+        await store.sessions.set_head(session.id, last.id)
+        await store.summaries.save(a_summary(session, "The parser was changed.", first, last))
+        vectors = [
+            an_embedding(each, 1.0, number / 8, model="static:2") for number, each in enumerate((first, last))
+        ]
+        await store.vectors.save(vectors)
+        # A busy server may be given up for a moment, in which draining gives up too.
+        for _ in range(DRAINS_MAX):
+            if not (await store.drain(timeout_s=60)).waiting:
+                break
+        assert store.link.waiting == 0
+        yield server, {"session": session.id, "turn": first.id}
+        await store.close()
+
+
+def test_the_page_offers_queries_for_all_that_is_asked_often():
+    assert len(QUERIES) >= 8
+
+
+def test_each_documented_query_finds_what_it_says(written: tuple[Neo4jServer, dict[str, str]]):
+    server, parameters = written
+    neo4j.query(server, "CALL db.awaitIndexes(60)")
+    found: dict[str, list[dict[str, Any]]] = {
+        words: neo4j.query(server, query, **parameters) for words, query in QUERIES
+    }
+    assert [words for words, rows in found.items() if not rows] == []
+    by_column = {column: rows for rows in found.values() for column in rows[0]}
+    assert by_column["tools"][0]["tools"] == ["edit"]
+    assert by_column["went_on_with"][0]["went_on_with"] == ["And the database?", "Another way"]
+    assert by_column["usd"] == [
+        {"week": by_column["usd"][0]["week"], "model": "gemini:a", "usd": 0.25, "read": 100, "written": 10}
+    ]
+    assert [(row["file"], row["changes"]) for row in by_column["file"]] == [("src/parser.py", 1)]
+    assert [row["covers"] for row in by_column["covers"]] == [2]
+    texts = [row["text"] for rows in found.values() for row in rows if "text" in row]
+    assert texts == ["We decided to migrate to rows."] * 2
+    path = next(rows for words, rows in found.items() if "as a path" in words or "draws it" in words)
+    assert [row["asked"] for row in path] == ["Change the parser", "And the database?"]
+    nearest = next(rows for words, rows in found.items() if "mean the same" in words)
+    assert [row["asked"] for row in nearest] == ["And the database?"]
