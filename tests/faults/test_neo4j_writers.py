@@ -8,6 +8,7 @@ import pytest
 
 from ragforge.domain.errors import Conflict, SessionBusy
 from ragforge.store.base import Claim, Store
+from ragforge.store.neo4j.carrier import alone
 from tests.contract.builders import new_session, said
 from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
 from tests.faults.graph_process import writing
@@ -59,6 +60,22 @@ async def test_of_two_processes_of_a_machine_the_second_is_refused(
     second.acknowledged.turns |= first.acknowledged.turns
     assert second.turn
     await assert_exactly_once(server, second.acknowledged, head=second.turn.id)
+
+
+async def test_a_session_can_be_claimed_before_it_has_arrived(server: Neo4jServer, tmp_path: Path) -> None:
+    async with opened(url_of(server), tmp_path) as store:
+        await arrived(store)
+        (path,) = tmp_path.glob("outbox/*.db")
+        # A process of this machine was suspended while it carried.
+        async with alone(path.with_suffix(".carry.lock")):
+            session = await new_session(store)
+            await store.sessions.claim(session.id)
+            speaker = Speaker(store, session)
+            await speaker.speak()
+            assert store.link.waiting > 0
+        await arrived(store)
+    assert speaker.turn
+    await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
 
 
 async def test_of_two_machines_the_second_is_refused_while_the_first_lives(
