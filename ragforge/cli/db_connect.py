@@ -132,6 +132,9 @@ class _Asking:
         """What is at the server; asks before a graph is used that holds other things."""
         from ragforge.session.databases import look_at
 
+        if self.is_terminal:
+            # The first time the schema is built, which takes a cold server a while.
+            tell(f"Connecting to {server.url} ...")
         try:
             return run_async(lambda: look_at(self.machine, server))
         except StoreForeign as error:

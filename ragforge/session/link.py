@@ -25,7 +25,7 @@ def limited_words(link: Link) -> str:
     """What search cannot do at the moment; empty when it can do all."""
     if not link.away:
         return ""
-    return f"The server is away ({link.away}): only what is kept on this machine is searched."
+    return f"Only what is kept on this machine is searched, because the server is away. {link.away}"
 
 
 def notice_loss(session: Session) -> str:

@@ -254,12 +254,10 @@ def _away(address: Address, why: str) -> StoreUnavailable:
 
 def _login_sentence(address: Address) -> str:
     at = f"Neo4j at {address.shown}"
+    asks = f"`ragforge db connect {address.shown}`"
     if not address.password:
-        return (
-            f"{at} wants a user and a password. Put the user into the address, bolt://USER@HOST, and give "
-            "the password when asked: ragforge db connect."
-        )
-    return f"{at} refuses the user {address.user!r} with this password. Give it again: ragforge db connect."
+        return f"{at} wants a user and a password. {asks} asks for them and keeps them."
+    return f"{at} refuses the user {address.user!r} with this password. {asks} takes another."
 
 
 def _is_full(message: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -87,7 +88,9 @@ class StoreScreen(ModalScreen[str | None]):
             facts = connecting.facts_of(status, self._conversation.link)
             lines: list[str] = []
         except RagforgeError as error:
-            facts = connecting.link_facts(self._conversation.link)
+            link = self._conversation.link
+            # What the error says need not be told twice.
+            facts = connecting.link_facts(replace(link, away="") if link.away == str(error) else link)
             lines = [str(error), ""]
         lines += [f"{fact.name:<{NAME_CELLS}}{fact.words}" for fact in facts]
         if mentioned := connecting.applications_server(workspace.environ):
