@@ -1,0 +1,1 @@
+"""The parts of `stores.py`, one a question."""
