@@ -119,12 +119,19 @@ def _print_hits(text: str, hits: "list[Hit]", *, everywhere: bool) -> None:
         typer.echo(f"Nothing found for {text!r} in {where}.", err=True)
         return
     for hit in hits:
-        what = f"{hit.tool} call" if hit.tool else "turn"
         head = f"{hit.at.astimezone():%Y-%m-%d %H:%M}  {one_line(hit.session_title) or hit.session_id}"
-        typer.echo(typer.style(f"{head}  ({what} of turn {hit.turn_index + 1})", bold=_styled()))
+        typer.echo(typer.style(f"{head}  ({_what(hit)})", bold=_styled()))
         typer.echo(f"  {_marked(hit)}")
         typer.echo(typer.style(f"  {resume_command(hit)}", dim=_styled()))
         typer.echo()
+
+
+def _what(hit: "Hit") -> str:
+    """What was found, and where in its session."""
+    turn = f"turn {hit.turn_index + 1}"
+    if hit.tool:
+        return f"{hit.tool} call of {turn}"
+    return f"summary up to {turn}" if hit.level else turn
 
 
 def _marked(hit: "Hit") -> str:
