@@ -90,7 +90,7 @@ CALL (late) {
 }
 """
 
-# What a turn is embedded by holds its level 1 summary; a new text makes that vector old.
+# What a turn is embedded by holds its level 1 summary; a new text makes that vector old, and so does none.
 SUMMARIES = """
 CALL (late) {
   UNWIND $summaries AS row
@@ -105,6 +105,7 @@ CALL (late) {
     OPTIONAL MATCH (n)-[old:SUMMARIZES]->(child)
     WHERE NOT coalesce(child.id, '') IN n.covers
     DELETE old
+    FOREACH (_ IN CASE WHEN child:ConversationTurn THEN [1] ELSE [] END | SET child.embeddingStale = true)
   }
   CALL (n) {
     WITH n WHERE n.level = 1

@@ -199,6 +199,7 @@ def _turn_rows(turn: Turn, there: _There) -> list[Row]:
     if known:
         # What it is found by of its child and its calls is there already.
         props = {name: value for name, value in props.items() if name not in ("searchNear", "searchTools")}
+        props["embeddingStale"] = True
     else:
         there.turns[turn.id] = props | {
             "nearChild": None,
