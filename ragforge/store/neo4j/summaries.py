@@ -82,9 +82,9 @@ class Neo4jSummaries:
             derived = summary_props(props) | {"embeddingStale": True}
             rows.put(Label.SUMMARY, summary.id, props | derived, along=("embeddingStale", "covers"))
             outdate_vector(rows, "summary", summary.id)
-            if summary.level == 1:
-                for turn in summary.covers:
-                    outdate_vector(rows, "turn", turn)
+            # Those that it stood for until now too; of a higher level these are no turns.
+            for covered in {*summary.covers, *(before["covers"] if before else ())}:
+                outdate_vector(rows, "turn", covered)
 
         await self._nodes.outbox.write(write)
         self._nodes.carrier.nudge()
