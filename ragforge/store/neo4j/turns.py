@@ -187,19 +187,17 @@ def _end(rows: Rows, end: TurnEnd) -> None:
     ended: dict[str, Any] = {
         "status": str(end.status),
         "assistantMessage": storable(end.assistant),
-        "charCount": len(turn["userMessage"]) + len(end.assistant),
         "endTime": utc(end.ended_at),
         "error": storable(end.error),
-        "embeddingStale": True,
     }
+    is_new = any(turn.get(name) != value for name, value in ended.items())
+    if is_new:
+        ended["embeddingStale"] = True
+        outdate_vector(rows, "turn", end.turn_id)
+    ended["charCount"] = len(turn["userMessage"]) + len(end.assistant)
     ended |= sum_of_steps([row.props for row in rows.of_turn(Label.STEP, end.turn_id)])
     calls = [row.props for row in rows.of_turn(Label.CALL, end.turn_id)]
-    before = rows.get(Label.TURN, end.turn_id)
-    after = rows.put(
-        Label.TURN, end.turn_id, ended | reply_props(turn | ended, calls), along=("embeddingStale",)
-    )
-    if before != after:
-        outdate_vector(rows, "turn", end.turn_id)
+    rows.put(Label.TURN, end.turn_id, ended | reply_props(turn | ended, calls), along=("embeddingStale",))
     session = rows.get(Label.SESSION, turn["sessionId"])
     if session:
         activity = max(session.props["lastActivity"], utc(end.ended_at))
