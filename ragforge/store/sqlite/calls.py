@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from ragforge.domain.errors import Conflict
 from ragforge.domain.turns import CallStatus, Step, ToolCall
 from ragforge.store.json_text import images_from_json, images_to_json, storable, to_json
 from ragforge.store.sqlite.connection import Connection, Database, Row
@@ -24,6 +25,8 @@ class SqliteToolCalls:
 
     async def add(self, call: ToolCall, step: Step) -> None:
         """Keep a call that ended, with its step. Raises Conflict where the turn or the step is another's."""
+        if (call.turn_id, call.step_index) != (step.turn_id, step.index):
+            raise Conflict(f"The call {call.id} says that it belongs to another step than the one given.")
         await self._database.write(lambda connection: _add(connection, call, step))
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:
