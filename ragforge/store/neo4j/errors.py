@@ -163,6 +163,8 @@ def _refusal(code: Code, message: str, address: Address, *, doing: str) -> Store
             return StoreUnavailable(
                 f"Cannot {doing} {at}: its disk is full or out of order ({said}). Free some space there."
             )
+        case _ if _is_too_large(message):
+            return StatementRefused(f"{at} cannot hold one of the values: {said}.")
         case _ if kind == "TransientError":
             return StoreUnavailable(
                 f"Cannot {doing} {at} at the moment ({said}). It was tried several times; try again."
@@ -262,6 +264,11 @@ def _login_sentence(address: Address) -> str:
 
 def _is_full(message: str) -> bool:
     return bool(re.search(r"no space left|disk (is )?full|not enough space|quota", message, re.IGNORECASE))
+
+
+def _is_too_large(message: str) -> bool:
+    """Whether a value is longer than its index takes, which is reported as a failure of the server."""
+    return bool(re.search(r"too large to index|immense term", message, re.IGNORECASE))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
