@@ -214,13 +214,15 @@ async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: flo
     if not 1 <= dimensions <= DIMENSIONS_MAX:
         raise UsageError(f"An embedder makes vectors of 1 to {DIMENSIONS_MAX} numbers, not of {dimensions}.")
     wanted = vector_indexes(dimensions, filters=filters_inside(graph.version))
+    in_use = await graph.read(f"MATCH (d:{Label.DATABASE}) RETURN d.embedder AS model, d.dimensions AS length")
+    if in_use != [{"model": model, "length": dimensions}]:
+        # First: who is interrupted here finds another embedder in use again, and goes on.
+        await forget_vectors(graph, model=model, other_than=dimensions)
     for _ in range(ATTEMPTS_MAX):
         found = await standing(graph)
         wrong = [one for one in wanted if not fits(one, found.get(one.name))]
         if not wrong:
             break
-        # First: who is interrupted here finds the indexes wrong again, and goes on.
-        await forget_vectors(graph, model=model, other_than=dimensions)
         for one in wrong:
             # Another process may do the same: whoever is second finds it done.
             await graph.run(one.drop)
