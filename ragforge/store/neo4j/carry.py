@@ -18,7 +18,7 @@ OWNERS = {"turn": Label.TURN, "summary": Label.SUMMARY}
 
 PROJECTS = """
 CALL () {
-  UNWIND $projects AS row
+  UNWIND $rows.projects AS row
   MERGE (n:Project {id: row.id})
   SET n += row.set
 }
@@ -29,7 +29,7 @@ CALL () {
 # followed. Such a one is skipped; all that it held was sent again.
 SESSIONS = """
 CALL () {
-  UNWIND $sessions AS row
+  UNWIND $rows.sessions AS row
   MERGE (n:ConversationSession {sessionId: row.id})
   ON CREATE SET n += row.whole
   SET n.carriedAt = datetime.realtime()
@@ -52,7 +52,7 @@ CALL () {
 
 TURNS = """
 CALL (late) {
-  UNWIND $turns AS row
+  UNWIND $rows.turns AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ConversationTurn {id: row.id})
   SET n += row.set
@@ -67,7 +67,7 @@ CALL (late) {
 
 STEPS = """
 CALL (late) {
-  UNWIND $steps AS row
+  UNWIND $rows.steps AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ConversationStep {id: row.id})
   SET n += row.set
@@ -79,7 +79,7 @@ CALL (late) {
 
 CALLS = """
 CALL (late) {
-  UNWIND $calls AS row
+  UNWIND $rows.calls AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ToolCall {id: row.id})
   SET n += row.set
@@ -93,7 +93,7 @@ CALL (late) {
 # What a turn is embedded by holds its level 1 summary; a new text makes that vector old, and so does none.
 SUMMARIES = """
 CALL (late) {
-  UNWIND $summaries AS row
+  UNWIND $rows.summaries AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ConversationSummary {id: row.id})
   SET n += row.set
@@ -124,7 +124,7 @@ CALL (late) {
 # One fragment a label, because a parameter cannot name a label.
 EMBEDDING_PART = """
 CALL () {{
-  UNWIND ${name} AS row
+  UNWIND $rows.{name} AS row
   MATCH (n:{label} {{id: row.id}})
   SET n.embeddingModel = row.model, n.embeddingHash = row.hash, n.embeddingStale = row.stale
   WITH n, row
@@ -133,7 +133,12 @@ CALL () {{
 """
 
 PLAN_ONCE = "CYPHER replan=skip "
-"""All is found by unique ids, whatever the statistics say; planning anew takes longer than the writing."""
+"""All is found by unique ids, whatever the statistics say; planning anew takes longer than the writing.
+
+For the same reason the rows come in one map: Neo4j plans a text once for each order of magnitude of each list
+among its parameters, which for six lists is a new plan with almost every turn: seconds on a busy server.
+The lists in a map have no such sizes.
+"""
 
 EMBEDDING_PARTS = "WITH [] AS fenced, [] AS late\n" + "".join(
     EMBEDDING_PART.format(name=f"{owner}Vectors", label=label) for owner, label in OWNERS.items()
@@ -191,7 +196,7 @@ def statement(rows: Sequence[Row], *, vectors: bool) -> tuple[str, dict[str, Any
     known = {row["id"] for row in sessions}
     sessions += [guard for session, guard in guards.items() if session not in known]
     query = EMBEDDING_PARTS if vectors else STEP_PARTS + (SUMMARIES if by_label[Label.SUMMARY] else "")
-    parameters = {
+    lists = {
         "projects": by_label[Label.PROJECT],
         "sessions": sessions,
         "turns": by_label[Label.TURN],
@@ -200,7 +205,7 @@ def statement(rows: Sequence[Row], *, vectors: bool) -> tuple[str, dict[str, Any
         "summaries": by_label[Label.SUMMARY],
         **{f"{owner}Vectors": _vectors(rows, owner) for owner in OWNERS},
     }
-    return f"{PLAN_ONCE}{query}RETURN fenced, late", parameters
+    return f"{PLAN_ONCE}{query}RETURN fenced, late", {"rows": lists}
 
 
 def whole_rows(pairs: Iterable[tuple[Label, Props]]) -> list[Row]:
