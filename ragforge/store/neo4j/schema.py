@@ -214,8 +214,8 @@ async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: flo
     if not 1 <= dimensions <= DIMENSIONS_MAX:
         raise UsageError(f"An embedder makes vectors of 1 to {DIMENSIONS_MAX} numbers, not of {dimensions}.")
     wanted = vector_indexes(dimensions, filters=filters_inside(graph.version))
-    in_use = await graph.read(f"MATCH (d:{Label.DATABASE}) RETURN d.embedder AS model, d.dimensions AS length")
-    if in_use != [{"model": model, "length": dimensions}]:
+    known = await graph.read(f"MATCH (d:{Label.DATABASE}) RETURN d.embedder AS model, d.dimensions AS length")
+    if known != [{"model": model, "length": dimensions}]:
         # First: who is interrupted here finds another embedder in use again, and goes on.
         await forget_vectors(graph, model=model, other_than=dimensions)
     for _ in range(ATTEMPTS_MAX):
