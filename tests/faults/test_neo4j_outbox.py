@@ -101,8 +101,8 @@ async def test_a_batch_that_comes_after_those_that_followed_it_changes_nothing(
 ) -> None:
     async with opened(url_of(server, port=proxy.port), tmp_path) as store:
         speaker = Speaker(store, await new_session(store))
-        await store.sessions.claim(speaker.session.id)
         await arrived(store)
+        await store.sessions.claim(speaker.session.id)
         proxy.refuse()
         proxy.cut()
         await speaker.start()

@@ -183,7 +183,9 @@ class Carrier:
         batch = await self._outbox.write(Rows.next_change)
         try:
             deadline_s = BULK_DEADLINE_S if rows[0].label == EMBEDDING else STEP_DEADLINE_S
-            arrived = await carry(self._graph, rows, batch=batch, deadline_s=deadline_s)
+            arrived = await carry(
+                self._graph, rows, batch=batch, deadline_s=deadline_s, database=self._outbox.database_id
+            )
         except StatementRefused as error:
             await self._send_apart(rows, error)
             return

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ragforge.domain.errors import StoreUnavailable
 from ragforge.store.neo4j.outbox import EMBEDDING, Row
 from ragforge.store.neo4j.rows import Label, Props
 
@@ -145,7 +146,10 @@ EMBEDDING_PARTS = "WITH [] AS fenced, [] AS late\n" + "".join(
 )
 
 # Always together, whatever of it is there: the server plans each text once, and planning takes long.
-STEP_PARTS = PROJECTS + SESSIONS + TURNS + STEPS + CALLS
+STEP_PARTS = PROJECTS + SESSIONS + TURNS + STEPS + CALLS + SUMMARIES
+
+# Another database may answer at the address by now, on a connection that was made to the one before.
+HERE = f"MATCH (d:{Label.DATABASE}) WHERE d.id = coalesce($database, d.id) WITH d LIMIT 1\n"
 
 OWNED = frozenset({Label.TURN, Label.STEP, Label.CALL, Label.SUMMARY})
 """What belongs to a session and is written by its writer."""
@@ -170,10 +174,22 @@ class Arrived:
     late: frozenset[str] = frozenset()
 
 
-async def carry(graph: Writer, rows: Sequence[Row], *, batch: int, deadline_s: float) -> Arrived:
-    """Write the rows: vectors, or all else. batch: a number that is higher for each batch of this machine."""
+async def carry(
+    graph: Writer, rows: Sequence[Row], *, batch: int, deadline_s: float, database: str | None = None
+) -> Arrived:
+    """Write the rows: vectors, or all else. batch: a number that is higher for each batch of this machine.
+
+    database: the id of the only one that may have them; any, where it is None. Raises StoreUnavailable
+    where it is another.
+    """
     query, parameters = statement(rows, vectors=rows[0].label == EMBEDDING)
-    (answer,) = await graph.write(query, deadline_s=deadline_s, batch=batch, **parameters)
+    found = await graph.write(query, deadline_s=deadline_s, batch=batch, database=database, **parameters)
+    if not found:
+        raise StoreUnavailable(
+            "The server answers with another database than before. What waits is kept for the one it was "
+            "written for."
+        )
+    answer = found[0]
     return Arrived(tuple(answer["fenced"]), frozenset(answer["late"]))
 
 
@@ -181,7 +197,7 @@ async def warm_up(graph: Writer, *, deadline_s: float) -> None:
     """Let the server plan what rows are written by: that takes it longer than a step may."""
     for vectors in (False, True):
         query, parameters = statement([], vectors=vectors)
-        await graph.write(query, deadline_s=deadline_s, batch=0, **parameters)
+        await graph.write(query, deadline_s=deadline_s, batch=0, database=None, **parameters)
 
 
 def statement(rows: Sequence[Row], *, vectors: bool) -> tuple[str, dict[str, Any]]:
@@ -195,7 +211,7 @@ def statement(rows: Sequence[Row], *, vectors: bool) -> tuple[str, dict[str, Any
     guards = {row.props["sessionId"]: _guard(row) for row in rows if row.label in OWNED}
     known = {row["id"] for row in sessions}
     sessions += [guard for session, guard in guards.items() if session not in known]
-    query = EMBEDDING_PARTS if vectors else STEP_PARTS + (SUMMARIES if by_label[Label.SUMMARY] else "")
+    query = EMBEDDING_PARTS if vectors else STEP_PARTS
     lists = {
         "projects": by_label[Label.PROJECT],
         "sessions": sessions,
@@ -205,7 +221,7 @@ def statement(rows: Sequence[Row], *, vectors: bool) -> tuple[str, dict[str, Any
         "summaries": by_label[Label.SUMMARY],
         **{f"{owner}Vectors": _vectors(rows, owner) for owner in OWNERS},
     }
-    return f"{PLAN_ONCE}{query}RETURN fenced, late", {"rows": lists}
+    return f"{PLAN_ONCE}{HERE}{query}RETURN fenced, late", {"rows": lists}
 
 
 def whole_rows(pairs: Iterable[tuple[Label, Props]]) -> list[Row]:

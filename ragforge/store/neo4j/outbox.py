@@ -83,6 +83,11 @@ class Outbox:
         self.waiting = 0
         """Rows that wait, as of the newest write or count here."""
 
+    @property
+    def database_id(self) -> str:
+        """The database that the rows are for."""
+        return self.path.stem
+
     async def read(self, job: "Callable[[Rows], T]") -> T:
         """What the job returns."""
         return await self._database.read(lambda connection: job(Rows(connection, self.claims)))
