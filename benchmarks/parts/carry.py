@@ -12,11 +12,11 @@ import statistics
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from parts.places import PATIENCE_S, empty_graph, opened
+from parts.places import PATIENCE_S, empty_graph, opened, ratios
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
 from ragforge.domain.turns import (
@@ -147,7 +147,7 @@ async def _beside_hand(graph: Graph) -> None:
     kinds = {label: sum(row.label == label for row in rows) for label in Label}
     what = ", ".join(f"{count} {label}" for label, count in kinds.items() if count)
     _say(f"{graph.version_text} carry", carried)
-    _say(f"{graph.version_text} by hand", by_hand, _ratios(carried, by_hand))
+    _say(f"{graph.version_text} by hand", by_hand, ratios(carried, by_hand))
     print(f"  carried: {what}; by hand: 1 {Label.TURN}, 3 {Label.CALL}", flush=True)
 
 
@@ -216,13 +216,11 @@ async def _starts(url: str, name: str) -> None:
         os.close(file)
     _say("bare fsync", times["fsync"])
     for kind, each in names.items():
-        _say(f"{each} turns.start", times[kind], _ratios(times[kind], times["fsync"]))
+        _say(f"{each} turns.start", times[kind], ratios(times[kind], times["fsync"]))
 
 
 @asynccontextmanager
 async def _sessions(names: Mapping[str, str]) -> AsyncIterator[dict[str, tuple[Store, str]]]:
-    from contextlib import AsyncExitStack
-
     async with AsyncExitStack() as stack:
         found: dict[str, tuple[Store, str]] = {}
         for kind in names:
@@ -262,10 +260,6 @@ async def _timed(work: Awaitable[None]) -> float:
 
 async def _nothing(*_: object) -> None:
     pass
-
-
-def _ratios(ours: Sequence[float], bare: Sequence[float]) -> str:
-    return f"{min(ours) / min(bare):6.2f} {statistics.median(ours) / statistics.median(bare):6.2f}"
 
 
 def _say(what: str, times: Sequence[float], ratios: str = "") -> None:

@@ -1,7 +1,8 @@
 """Where stores are measured: SQLite in a folder that goes away, graphs in databases that may be emptied."""
 
+import statistics
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -54,3 +55,8 @@ async def empty_graph(url: str) -> AsyncIterator[Graph]:
 async def emptied(graph: Graph) -> None:
     """Remove all that was stored; the indexes stay."""
     await graph.run(f"MATCH (n:{OURS}) CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS", deadline_s=600)
+
+
+def ratios(ours: Sequence[float], bare: Sequence[float]) -> str:
+    """Ours to the bare, by their minimum and by their median."""
+    return f"{min(ours) / min(bare):6.2f} {statistics.median(ours) / statistics.median(bare):6.2f}"
