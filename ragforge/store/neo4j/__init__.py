@@ -79,8 +79,7 @@ class Neo4jStore:
 
     async def status(self) -> StoreStatus:
         """What there is to know of the database."""
-        await self._nodes.settle()
-        await self._nodes.reach()
+        await self._nodes.arrive()
         info = await migrations.database_info(self._graph)
         if info is None:
             raise StoreUnavailable(f"{self._graph.address.shown} is no database of ragforge any more.")
@@ -90,8 +89,7 @@ class Neo4jStore:
         """What is wrong with the database, in sentences; empty when it is sound."""
         if repair:
             await self._outbox.write(Rows.retry_refused)
-        await self._nodes.settle()
-        await self._nodes.reach()
+        await self._nodes.arrive()
         refused = await self._outbox.read(Rows.refused)
         return [
             *(

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
+from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j import archive_read
 from ragforge.store.neo4j.load import load_records
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
+from ragforge.store.neo4j.outbox import Rows
 
 
 class Neo4jArchive:
@@ -23,7 +25,10 @@ class Neo4jArchive:
     async def load(self, records: Sequence[Record]) -> int:
         """Keep the records; how many were new or newer here. They go to the graph directly, in bulk."""
         await self._settle()
-        return await load_records(self._nodes.graph, records)
+        changed = await load_records(self._nodes.graph, records)
+        if changed:
+            await self._nodes.outbox.write(lambda rows: _forget(rows, records))
+        return changed
 
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
         """Those of the kind with these ids that there are, in any order."""
@@ -36,6 +41,12 @@ class Neo4jArchive:
         return await archive_read.counts(self._nodes.graph)
 
     async def _settle(self) -> None:
-        await self._nodes.carrier.settle_vectors()
-        await self._nodes.settle()
-        await self._nodes.reach()
+        await self._nodes.arrive(vectors=True)
+
+
+def _forget(rows: Rows, records: Sequence[Record]) -> None:
+    """Remove what is here of these sessions, which may be older now than what the graph has."""
+    sessions = {each.id for each in records if isinstance(each, ConversationSession)}
+    sessions |= {each.session_id for each in records if isinstance(each, Turn)}
+    for session_id in sessions:
+        rows.forget_session(session_id)

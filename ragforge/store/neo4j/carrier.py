@@ -28,8 +28,8 @@ VECTOR_BYTES_MAX = 700_000
 BULK_DEADLINE_S = 10.0
 """For a batch of vectors, which is no step: nobody waits for it."""
 VECTORS_SETTLE_S = 10.0
+PATIENCE_MAX = 8
 WARM_UP_DEADLINE_S = 15.0
-REACH_S = 6.0
 RETRY_FIRST_S = 0.5
 RETRY_MAX_S = 5.0
 LOCK_POLL_S = 0.02
@@ -52,6 +52,7 @@ class Carrier:
         self._wanted = asyncio.Event()
         self._moved = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
+        self._patience = 1
 
     @property
     def link(self) -> Link:
@@ -78,31 +79,37 @@ class Carrier:
             self._away = reason
             self._wanted.set()
 
-    async def reached(self) -> bool:
-        """Whether the server is there; one that was away is tried once more."""
-        if self._away:
-            self.nudge()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(REACH_S), self._moved:
-                    await self._moved.wait()
+    async def reached(self, timeout_s: float) -> bool:
+        """Whether the server is there; one that was away is tried again for this long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self._away:
+                    self.nudge()
+                    async with self._moved:
+                        await self._moved.wait()
+                    if self._away:
+                        await asyncio.sleep(RETRY_FIRST_S)
         return not self._away
 
-    async def settle(self, timeout_s: float) -> None:
-        """Return when all that waits now has arrived, the server is away, or the time is over."""
+    async def settle(self, timeout_s: float) -> bool:
+        """Whether all that waits now, but vectors, arrived before the time was over."""
         if self._outbox.waiting == 0 and await self._outbox.count() == 0:
-            return
+            return True
         target = await self._outbox.read(Rows.last_change)
         self.nudge()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                while not self._away and await self._waits_since(target):
+                while (waits := await self._waits_since(target)) and not self._away:
                     async with self._moved:
                         await self._moved.wait()
+                return not waits
+        return False
 
-    async def settle_vectors(self) -> None:
-        """Return when the vectors that wait have arrived too, if that takes no longer than a question may."""
-        if not self._away and await self._outbox.count():
-            await self.drain(VECTORS_SETTLE_S)
+    async def settle_vectors(self) -> bool:
+        """Whether the vectors that wait have arrived too."""
+        if self._away or not await self._outbox.count():
+            return not self._away
+        return (await self.drain(VECTORS_SETTLE_S)).waiting == 0
 
     async def drain(self, timeout_s: float) -> Link:
         """Carry all that waits, vectors too, for at most this long; a server that is away is tried once."""
@@ -150,6 +157,7 @@ class Carrier:
             except StoreError as error:
                 log.info("The server cannot be reached: %s", error)
                 self._away = str(error)
+                self._patience = min(PATIENCE_MAX, self._patience * 2)
                 await self._tell()
                 await self._pause(pause_s)
                 pause_s = min(RETRY_MAX_S, pause_s * 2)
@@ -183,9 +191,15 @@ class Carrier:
         batch = await self._outbox.write(Rows.next_change)
         try:
             deadline_s = BULK_DEADLINE_S if rows[0].label == EMBEDDING else STEP_DEADLINE_S
+            # Nobody waits for a repetition, and a server that is only slow must get done some time.
             arrived = await carry(
-                self._graph, rows, batch=batch, deadline_s=deadline_s, database=self._outbox.database_id
+                self._graph,
+                rows,
+                batch=batch,
+                deadline_s=deadline_s * self._patience,
+                database=self._outbox.database_id,
             )
+            self._patience = 1
         except StatementRefused as error:
             await self._send_apart(rows, error)
             return

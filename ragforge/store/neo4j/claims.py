@@ -118,7 +118,6 @@ class Claims:
         guard = FileClaim.take(self._lock_dir, session_id)
         claim = GraphClaim(session_id, guard, self._let_go)
         try:
-            await self._nodes.settle()
             try:
                 await self._confirm(claim)
                 await self._bring(session_id)

@@ -95,7 +95,7 @@ async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False
 
     Decided and done in one transaction of the server. Raises StoreUnavailable while it is away.
     """
-    await nodes.reach()
+    await nodes.arrive()
 
     async def work(transaction: Transaction) -> tuple[Deleted, _Plan]:
         plan = await _plan(transaction, session_id)

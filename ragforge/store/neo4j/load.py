@@ -37,27 +37,35 @@ from ragforge.store.sqlite.vectors import check_vector
 LOAD_DEADLINE_S = 30.0
 """A batch of a copy is no step of a turn; nobody waits for it."""
 
-BATCH = 500
+BATCH = 1000
+"""As many as a copy sends at once: its chunks are no larger than a server takes at once."""
 
-# What is there of the things named, with what tells which is newer, and of turns what their rows need.
+# What is there of the things named, with what tells which is newer, and of turns what their rows need. A list
+# a subquery: to group what follows by a long list would cost its length for every row. All is found by unique
+# ids: planning anew while the graph grows takes longer than the reading.
 THERE = f"""
-OPTIONAL MATCH (p:{Label.PROJECT}) WHERE p.id IN $projects
-WITH collect(p.id) AS projects
-OPTIONAL MATCH (s:{Label.SESSION}) WHERE s.sessionId IN $sessions
-WITH projects, collect([s.sessionId, s.lastActivity, s.projectId]) AS sessions
-OPTIONAL MATCH (t:{Label.TURN}) WHERE t.id IN $turns
-OPTIONAL MATCH (up:{Label.TURN} {{id: t.parentId}})
-WITH projects, sessions, collect(t {{.id, .turnIndex, .endTime, .sessionId, .projectId,
-  .searchNear, .searchTools, .nearChild, userMessage: left(t.userMessage, 1000),
-  parentWords: left(up.userMessage, 1000),
-  vector: [t.embeddingModel, t.embeddingHash]}}) AS turns
-OPTIONAL MATCH (e:{Label.STEP}) WHERE e.id IN $steps
-WITH projects, sessions, turns, collect(e.id) AS steps
-OPTIONAL MATCH (c:{Label.CALL}) WHERE c.id IN $calls
-WITH projects, sessions, turns, steps, collect(c.id) AS calls
-OPTIONAL MATCH (m:{Label.SUMMARY}) WHERE m.id IN $summaries
-RETURN projects, sessions, turns, steps, calls,
-  collect([m.id, m.embeddingModel, m.embeddingHash, m.method]) AS summaries
+CYPHER replan=skip
+RETURN
+  COLLECT {{ MATCH (n:{Label.PROJECT}) WHERE n.id IN $projects RETURN n.id }} AS projects,
+  COLLECT {{
+    MATCH (n:{Label.SESSION}) WHERE n.sessionId IN $sessions
+    RETURN [n.sessionId, n.lastActivity, n.projectId]
+  }} AS sessions,
+  COLLECT {{
+    MATCH (n:{Label.TURN}) WHERE n.id IN $turns
+    OPTIONAL MATCH (up:{Label.TURN} {{id: CASE WHEN $words THEN n.parentId END}})
+    RETURN n {{.id, .turnIndex, .endTime, .sessionId, .projectId, .searchTools, .nearChild,
+      searchNear: CASE WHEN $words THEN n.searchNear END,
+      userMessage: CASE WHEN $words THEN left(n.userMessage, 1000) END,
+      parentWords: left(up.userMessage, 1000),
+      vector: [n.embeddingModel, n.embeddingHash]}}
+  }} AS turns,
+  COLLECT {{ MATCH (n:{Label.STEP}) WHERE n.id IN $steps RETURN n.id }} AS steps,
+  COLLECT {{ MATCH (n:{Label.CALL}) WHERE n.id IN $calls RETURN n.id }} AS calls,
+  COLLECT {{
+    MATCH (n:{Label.SUMMARY}) WHERE n.id IN $summaries
+    RETURN [n.id, n.embeddingModel, n.embeddingHash, n.method]
+  }} AS summaries
 """
 
 
@@ -66,11 +74,11 @@ class _There:
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         self.projects = set[str](answer["projects"])
-        self.sessions: dict[str, Any] = {found[0]: found for found in answer["sessions"] if found[0]}
-        self.turns: dict[str, Props] = {found["id"]: found for found in answer["turns"] if found}
+        self.sessions: dict[str, Any] = {found[0]: found for found in answer["sessions"]}
+        self.turns: dict[str, Props] = {found["id"]: found for found in answer["turns"]}
         self.steps = set[str](answer["steps"])
         self.calls = set[str](answer["calls"])
-        self.summaries: dict[str, Any] = {found[0]: found for found in answer["summaries"] if found[0]}
+        self.summaries: dict[str, Any] = {found[0]: found for found in answer["summaries"]}
 
     def project_of(self, session_id: str) -> str:
         """The session's project. Raises Conflict where there is no such session."""
@@ -116,8 +124,8 @@ async def _load(graph: Graph, records: Sequence[Record]) -> int:
     return changed
 
 
-def _named(records: Sequence[Record]) -> dict[str, list[str]]:
-    """The ids of all that the records are or belong to, by kind."""
+def _named(records: Sequence[Record]) -> dict[str, Any]:
+    """The ids of all that the records are or belong to, by kind. words: whether what was said is needed."""
     ids: dict[str, set[str]] = {
         name: set() for name in ("projects", "sessions", "turns", "steps", "calls", "summaries")
     }
@@ -143,7 +151,8 @@ def _named(records: Sequence[Record]) -> dict[str, list[str]]:
                 ids["summaries"].add(record.id)
             case Embedding():
                 ids["turns" if record.owner.kind == "turn" else "summaries"].add(record.owner.id)
-    return {name: sorted(found) for name, found in ids.items()}
+    words = any(isinstance(record, Turn) for record in records)
+    return {name: sorted(found) for name, found in ids.items()} | {"words": words}
 
 
 def _rows(record: Record, there: _There) -> list[Row]:

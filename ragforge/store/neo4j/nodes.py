@@ -15,6 +15,8 @@ from ragforge.store.neo4j.rows import Label, Props
 
 ANSWER_DEADLINE_S = 5.0
 """So long a list or a turn is waited for before what is here answers."""
+REACH_S = 10.0
+"""So long a server that was away is tried for what nothing here can stand for."""
 SETTLE_S = 10.0
 """A server that stopped ends this at once, by the deadline of a step; a slow one is waited for."""
 
@@ -97,12 +99,27 @@ class Nodes:
 
     async def insist(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """The graph's answer, which nothing here can stand for: a server that was away is tried again."""
-        await self.reach()
+        await self.arrive()
         return await self.ask(query, deadline_s=READ_DEADLINE_S, **parameters)
 
-    async def reach(self) -> None:
-        """Try a server that was away once more. Raises StoreUnavailable where it still is."""
-        if not await self.carrier.reached():
+    async def arrive(self, *, vectors: bool = False) -> None:
+        """Let all that was written until now be in the graph, for what is decided or read there alone.
+
+        Raises StoreUnavailable while the server is away or too slow for that.
+        """
+        await self.reach()
+        arrived = await (self.carrier.settle_vectors() if vectors else self.carrier.settle(SETTLE_S))
+        if not arrived:
+            link = self.carrier.link
+            raise StoreUnavailable(
+                link.away
+                or f"{link.waiting} rows still wait to be carried to {self.graph.address.shown}, which is "
+                "slow. Try again when they have arrived."
+            )
+
+    async def reach(self, *, timeout_s: float = REACH_S) -> None:
+        """Try a server that was away again. Raises StoreUnavailable where it still is."""
+        if not await self.carrier.reached(timeout_s):
             raise StoreUnavailable(self.carrier.link.away)
 
     async def settle(self) -> None:

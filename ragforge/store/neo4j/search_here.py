@@ -58,7 +58,7 @@ def _indexed(label: Label, props: Props) -> Props:
 
 def _hit(rows: Rows, label: Label, props: Props, score: float, stems: frozenset[str]) -> Hit:
     session = rows.get(Label.SESSION, props["sessionId"])
-    turn_id = props["id"] if label is Label.TURN else props.get("turnId") or props["covers"][-1]
+    turn_id = props["id"] if label is Label.TURN else props.get("turnId") or _newest_turn(rows, props)
     turn = rows.get(Label.TURN, turn_id)
     match label:
         case Label.CALL:
@@ -83,3 +83,11 @@ def _hit(rows: Rows, label: Label, props: Props, score: float, stems: frozenset[
         tool=props.get("toolName", ""),
         level=props.get("level", 0),
     )
+
+
+def _newest_turn(rows: Rows, summary: Props) -> str:
+    """The newest turn that the summary stands for, as far down as its parts are here."""
+    newest = summary["covers"][-1]
+    while (below := rows.get(Label.SUMMARY, newest)) is not None:
+        newest = below.props["covers"][-1]
+    return newest

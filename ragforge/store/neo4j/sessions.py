@@ -91,7 +91,6 @@ class Neo4jSessions:
         Those go to the oldest session that rests on them. Deleting what is not there removes nothing.
         Raises SessionBusy while another process writes it, StoreUnavailable while the server is away.
         """
-        await self._nodes.settle()
         if dry_run or self._claims.holds(session_id) or not await self._is_there(session_id):
             return await delete_session(self._nodes, session_id, dry_run=dry_run)
         claim = await self._claims.take(session_id)

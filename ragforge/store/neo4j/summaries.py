@@ -95,8 +95,7 @@ class Neo4jSummaries:
         Raises as `save`, and StoreUnavailable while the server is away.
         """
         _check(summary)
-        await self._nodes.settle()
-        await self._nodes.reach()
+        await self._nodes.arrive()
         await self._check_covers(summary)
 
         async def work(transaction: Transaction) -> bool:
@@ -137,7 +136,6 @@ class Neo4jSummaries:
 
     async def covering(self, turn_ids: Sequence[str]) -> dict[str, list[Summary]]:
         """For each of the turns, the summaries that stand for it, lowest level first."""
-        await self._nodes.settle()
         covering: dict[str, list[Summary]] = {turn: [] for turn in turn_ids}
         for each in await self._nodes.insist(COVERING, ids=valid_ids(turn_ids)):
             covering[each["turn"]].append(summary_of(each["n"]))
@@ -145,7 +143,6 @@ class Neo4jSummaries:
 
     async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
         """Turns that ended and have no level 1 summary, oldest first."""
-        await self._nodes.settle()
         found = await self._nodes.insist(LACKING, ended=ENDED, project=project_id, limit=max(0, limit))
         return [turn_of(each["t"]) for each in found]
 

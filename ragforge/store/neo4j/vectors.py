@@ -47,14 +47,12 @@ class Neo4jVectors:
 
     async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
         """Those that there are, in the order of the owners."""
-        await self._nodes.carrier.settle_vectors()
-        await self._nodes.reach()
+        await self._nodes.arrive(vectors=True)
         return await vectors_read.get(self._nodes.graph, owners)
 
     async def lacking(self, model: str, *, project_id: str | None = None, limit: int = 100) -> list[Owner]:
         """Ended turns and summaries without a vector of it, or whose text changed since; newest first."""
-        await self._nodes.carrier.settle_vectors()
-        await self._nodes.reach()
+        await self._nodes.arrive(vectors=True)
         return await vectors_read.lacking(
             self._nodes.graph, storable(model), project_id=project_id, limit=limit
         )
@@ -62,8 +60,7 @@ class Neo4jVectors:
     async def nearest(self, nearby: Nearby) -> list[Near]:
         """The nearest, best first, ties by id. Vectors of other dimensions are not compared."""
         check_vector(nearby.vector, of="the question")
-        await self._nodes.carrier.settle_vectors()
-        await self._nodes.reach()
+        await self._nodes.arrive(vectors=True)
         return await vectors_read.nearest(self._nodes.graph, nearby)
 
 
