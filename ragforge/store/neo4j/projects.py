@@ -2,6 +2,7 @@
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.turns import Project
+from ragforge.store.json_text import storable
 from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, project_of, project_row
@@ -41,6 +42,7 @@ class Neo4jProjects:
 
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
         """Projects with the same remote or first commit, newest first; empty values match nothing."""
+        git_remote, first_commit = storable(git_remote), storable(first_commit)
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(FIND, remote=git_remote, commit=first_commit)
