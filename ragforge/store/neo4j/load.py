@@ -8,7 +8,7 @@ from typing import Any
 from ragforge.domain.errors import Conflict
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
-from ragforge.domain.vectors import Embedding
+from ragforge.domain.vectors import Embedding, check_vector
 from ragforge.store.base import Record
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carry import carry, whole_rows
@@ -32,7 +32,6 @@ from ragforge.store.neo4j.rows import (
     summary_row,
     turn_row,
 )
-from ragforge.store.sqlite.vectors import check_vector
 
 LOAD_DEADLINE_S = 30.0
 """A batch of a copy is no step of a turn; nobody waits for it."""
