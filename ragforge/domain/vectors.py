@@ -1,10 +1,13 @@
 """Embeddings: what a text means, as a point; near points mean alike."""
 
+import math
 from array import array
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
+
+from ragforge.domain.errors import UsageError
 
 Vector: TypeAlias = "array[float]"
 """32-bit floats (`array("f", ...)`), as every store keeps them: bit for bit."""
@@ -58,3 +61,20 @@ class Near:
 
     owner: Owner
     score: float
+
+
+def check_vector(vector: Vector, *, of: str) -> None:
+    """Raises UsageError for a vector that cannot be compared."""
+    if not vector:
+        wrong = "is empty"
+    elif vector.typecode != "f":
+        wrong = "does not hold 32-bit floats"
+    elif len(vector) > DIMENSIONS_MAX:
+        wrong = f"has {len(vector)} values, more than {DIMENSIONS_MAX}"
+    elif not math.isfinite(sum(vector)):
+        wrong = "holds a value that is no finite number"
+    elif not any(vector):
+        wrong = "holds only zeros"
+    else:
+        return
+    raise UsageError(f"The vector of {of} {wrong}. Embed the text again, or choose another embedder.")

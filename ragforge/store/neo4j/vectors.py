@@ -4,14 +4,13 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner
+from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner, check_vector
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j import vectors_read
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import EMBEDDING, Rows
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.neo4j.schema import use_embedder
-from ragforge.store.sqlite.vectors import check_vector
 
 
 class Neo4jVectors:

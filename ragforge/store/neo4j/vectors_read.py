@@ -12,13 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector
+from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector, check_vector
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, SUMMARY_VECTORS, TURN_VECTORS, filters_inside
-from ragforge.store.sqlite.vectors import check_vector
 
 LABELS = {OwnerKind.TURN: Label.TURN, OwnerKind.SUMMARY: Label.SUMMARY}
 INDEXES = {OwnerKind.TURN: TURN_VECTORS, OwnerKind.SUMMARY: SUMMARY_VECTORS}

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from ragforge.domain.vectors import Embedding
+from ragforge.domain.vectors import Embedding, check_vector
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.sqlite.calls import COLUMNS as CALL_COLUMNS
 from ragforge.store.sqlite.calls import call_of
@@ -20,7 +20,7 @@ from ragforge.store.sqlite.summaries import summary_of
 from ragforge.store.sqlite.turns import SELECT as SELECT_TURN
 from ragforge.store.sqlite.turns import STEP_COLUMNS, step_of, turn_of
 from ragforge.store.sqlite.vectors import SELECT as SELECT_EMBEDDING
-from ragforge.store.sqlite.vectors import check_vector, embedding_of
+from ragforge.store.sqlite.vectors import embedding_of
 
 PAGE = 200
 """Records that are held at once; a turn may be long."""

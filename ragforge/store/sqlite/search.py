@@ -9,12 +9,12 @@ from typing import assert_never
 import apsw
 
 from ragforge.domain.search import Candidate, Hit, HitKind, Query
-from ragforge.domain.vectors import Nearby
+from ragforge.domain.vectors import Nearby, check_vector
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.matching import matching, wanted_words
 from ragforge.store.sqlite.rows import from_ms, one
-from ragforge.store.sqlite.vectors import SqliteVectors, check_vector
+from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.text import Cut, excerpt, tokenizer
 
 TABLES = {HitKind.TURN: "turn", HitKind.TOOL_CALL: "tool_call", HitKind.SUMMARY: "summary"}

@@ -1,7 +1,6 @@
 """The embeddings in SQLite: found by comparing with all of the scope, exactly."""
 
 import json
-import math
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner, OwnerKind, Vector
+from ragforge.domain.vectors import (
+    DIMENSIONS_MAX,
+    Embedding,
+    Near,
+    Nearby,
+    Owner,
+    OwnerKind,
+    check_vector,
+)
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.owed import has_vector
@@ -173,23 +180,6 @@ def scope_key(connection: Connection, table: str, identifier: str | None) -> int
         return None
     found = one(connection, f"SELECT key FROM {table} WHERE id = ?", (identifier,))
     return NOWHERE if found is None else found[0]
-
-
-def check_vector(vector: Vector, *, of: str) -> None:
-    """Raises UsageError for a vector that cannot be compared."""
-    if not vector:
-        wrong = "is empty"
-    elif vector.typecode != "f":
-        wrong = "does not hold 32-bit floats"
-    elif len(vector) > DIMENSIONS_MAX:
-        wrong = f"has {len(vector)} values, more than {DIMENSIONS_MAX}"
-    elif not math.isfinite(sum(vector)):
-        wrong = "holds a value that is no finite number"
-    elif not any(vector):
-        wrong = "holds only zeros"
-    else:
-        return
-    raise UsageError(f"The vector of {of} {wrong}. Embed the text again, or choose another embedder.")
 
 
 def is_embedded(connection: Connection, embedding: Embedding) -> bool:
