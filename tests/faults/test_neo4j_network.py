@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.turns import TurnStatus
 from tests.contract.builders import new_session
 from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
+from tests.faults.graph_process import writing
 from tests.processes import until
+from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
 from tests.servers.shared import Servers
@@ -148,6 +151,36 @@ async def test_a_server_that_is_away_at_the_start_gets_all_when_it_is_back(
     await assert_exactly_once(server, new.acknowledged, head=new.turn.id)
     old.acknowledged.turns |= again.acknowledged.turns
     await assert_exactly_once(server, old.acknowledged, head=again.turn.id)
+
+
+async def test_a_turn_of_a_dead_writer_ends_without_the_server_too(
+    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    async with opened(url, tmp_path) as store:
+        session = await new_session(store)
+        await arrived(store)
+    with writing(url, tmp_path, session.id) as writer:
+        writer.ask("speak")
+        writer.ask("start")
+        writer.ask("call")
+        writer.kill()
+    proxy.refuse()
+    async with opened(url, tmp_path) as store:
+        await store.sessions.claim(session.id)
+        _, left = writer.acknowledged.turns
+        turn = await store.turns.get(left)
+        assert turn
+        assert turn.status is TurnStatus.INTERRUPTED
+        assert turn.assistant == f"step of {writer.acknowledged.turns[left].calls[0]}"
+        speaker = Speaker(store, session, last=turn)
+        await speaker.speak()
+        await proxy.accept()
+        await arrived(store)
+    status = "MATCH (t:ConversationTurn {id: $id}) RETURN t.status AS status"
+    assert neo4j.query(server, status, id=left) == [{"status": "interrupted"}]
+    writer.acknowledged.turns |= speaker.acknowledged.turns
+    assert speaker.turn
+    await assert_exactly_once(server, writer.acknowledged, head=speaker.turn.id)
 
 
 async def test_what_waits_at_the_end_of_a_process_is_carried_by_the_next(

@@ -84,6 +84,7 @@ async def test_of_two_machines_the_second_is_refused_while_the_first_lives(
     url = url_of(server)
     async with opened(url, tmp_path / "first") as first, opened(url, tmp_path / "second") as second:
         session = await new_session(first)
+        await arrived(first)
         claim = await first.sessions.claim(session.id)
         await said(first, session, "Mine.")
         with pytest.raises(SessionBusy, match=r"process \d+ on "):

@@ -12,7 +12,7 @@ from ragforge.domain.errors import StoreError, StoreUnavailable
 from ragforge.store.base import Link
 from ragforge.store.neo4j.carry import carry, warm_up
 from ragforge.store.neo4j.connection import Graph
-from ragforge.store.neo4j.errors import StatementRefused
+from ragforge.store.neo4j.errors import LoginRefused, ReadsOnly, StatementRefused
 from ragforge.store.neo4j.outbox import EMBEDDING, Outbox, Row, Rows
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,8 @@ PATIENCE_MAX = 8
 WARM_UP_DEADLINE_S = 15.0
 RETRY_FIRST_S = 0.5
 RETRY_MAX_S = 5.0
+LOGIN_RETRY_S = 30.0
+"""A server locks out for some seconds who gives it a wrong password three times, and all of that name."""
 LOCK_POLL_S = 0.02
 
 Reach = Callable[[], Awaitable[None]]
@@ -48,6 +50,8 @@ class Carrier:
         self._reach = reach
         self._fenced = fenced
         self._away = away
+        self._trouble: StoreError | None = None
+        """What the newest try ended with, where it failed."""
         self._lock_path = outbox.path.with_suffix(".carry.lock")
         self._wanted = asyncio.Event()
         self._moved = asyncio.Condition()
@@ -61,8 +65,8 @@ class Carrier:
 
     @property
     def away(self) -> bool:
-        """Whether the server could not be reached when it was tried last."""
-        return bool(self._away)
+        """Whether the server could not be asked when it was tried last."""
+        return bool(self._away) and not isinstance(self._trouble, ReadsOnly)
 
     def start(self) -> None:
         """Begin to carry; what an earlier process left behind first."""
@@ -75,21 +79,21 @@ class Carrier:
 
     def lost(self, reason: str) -> None:
         """A reader found the server away: nobody needs to wait for it until it is back."""
-        if not self._away:
-            self._away = reason
+        if not self.away:
+            self._away, self._trouble = reason, None
             self._wanted.set()
 
     async def reached(self, timeout_s: float) -> bool:
         """Whether the server is there; one that was away is tried again for this long."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                while self._away:
+                while self.away and not isinstance(self._trouble, LoginRefused):
                     self.nudge()
                     async with self._moved:
                         await self._moved.wait()
-                    if self._away:
+                    if self.away:
                         await asyncio.sleep(RETRY_FIRST_S)
-        return not self._away
+        return not self.away
 
     async def settle(self, timeout_s: float) -> bool:
         """Whether all that waits now, but vectors, arrived before the time was over."""
@@ -115,7 +119,7 @@ class Carrier:
         """Carry all that waits, vectors too, for at most this long; a server that is away is tried once."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                while await self._outbox.count():
+                while await self._outbox.count() and not isinstance(self._trouble, LoginRefused):
                     was_away = self._away
                     self.nudge()
                     async with self._moved:
@@ -150,16 +154,18 @@ class Carrier:
                     warm = False
                 if not warm:
                     await warm_up(self._graph, deadline_s=WARM_UP_DEADLINE_S)
-                    warm, self._away = True, ""
+                    warm, self._away, self._trouble = True, "", None
                 while await self._carry_next():
                     await self._tell()
                 pause_s = RETRY_FIRST_S
             except StoreError as error:
                 log.info("The server cannot be reached: %s", error)
-                self._away = str(error)
+                self._away, self._trouble = str(error), error
                 self._patience = min(PATIENCE_MAX, self._patience * 2)
                 await self._tell()
-                await self._pause(pause_s)
+                await (
+                    asyncio.sleep(LOGIN_RETRY_S) if isinstance(error, LoginRefused) else self._pause(pause_s)
+                )
                 pause_s = min(RETRY_MAX_S, pause_s * 2)
             except Exception:
                 # A fault of ours must not end the carrying of what people were promised.

@@ -18,8 +18,9 @@ from pathlib import Path
 from ragforge.domain.errors import Conflict, RagforgeError, SessionBusy, StoreError, StoreUnavailable
 from ragforge.domain.ids import new_id, now, short_id
 from ragforge.store.neo4j.connection import Transaction
+from ragforge.store.neo4j.errors import ReadsOnly
 from ragforge.store.neo4j.nodes import Nodes
-from ragforge.store.neo4j.recovery import interrupt_left_turns
+from ragforge.store.neo4j.recovery import interrupt_here, interrupt_left_turns
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.sqlite.claims import FileClaim
 
@@ -124,7 +125,8 @@ class Claims:
                 epoch = self._nodes.outbox.claims[session_id]
                 await self._nodes.outbox.write(lambda rows: rows.set_epoch(session_id, epoch))
             except StoreUnavailable:
-                await self._take_here(session_id)
+                if not await self._take_here(session_id):
+                    raise
         except BaseException:
             self._nodes.outbox.claims.pop(session_id, None)
             await guard.release()
@@ -183,6 +185,8 @@ class Claims:
 
         try:
             found = await self._nodes.graph.transaction(work, deadline_s=CLAIM_DEADLINE_S)
+        except ReadsOnly:
+            raise
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             raise
@@ -219,13 +223,14 @@ class Claims:
         if turn and turn.props.get("parentId"):
             await self._nodes.bring([turn.props["parentId"]])
 
-    async def _take_here(self, session_id: str) -> None:
-        """Without the server: only a session that is here can go on."""
+    async def _take_here(self, session_id: str) -> bool:
+        """Without the server: whether the session is here, for only such a one can go on."""
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, session_id))
         if row is None:
-            await self._nodes.reach()
-            raise _not_stored(session_id)
+            return False
         self._nodes.outbox.claims.setdefault(session_id, row.epoch)
+        await self._nodes.outbox.write(lambda rows: interrupt_here(rows, session_id))
+        return True
 
     async def _let_go(self, claim: GraphClaim) -> None:
         self._held.pop(claim.session_id, None)

@@ -9,7 +9,8 @@
 | password must be changed first | LoginRefused | the statement that changes it |
 | too many wrong passwords | LoginRefused | wait |
 | no such database, or it is stopped | StoreUnavailable | its name, how to see all |
-| the user may not; the database only reads | StoreUnavailable | which right is missing |
+| the user may not | StoreUnavailable | which right is missing |
+| the database only reads | ReadsOnly | how it is written again |
 | a cluster without a leader | StoreUnavailable | wait, look at its members |
 | no answer before the deadline, cut while writing | OutcomeUnknown | may have been done; it is tried again |
 | memory or disk full | StoreUnavailable | give it more |
@@ -44,6 +45,10 @@ class LoginRefused(StoreUnavailable):
     def __init__(self, message: str, *, expired: bool = False) -> None:
         super().__init__(message)
         self.expired = expired
+
+
+class ReadsOnly(StoreUnavailable):
+    """The server is there and can be asked, but nothing can be written."""
 
 
 class StatementRefused(StoreError):
@@ -143,7 +148,7 @@ def _refusal(code: Code, message: str, address: Address, *, doing: str) -> Store
                 "START DATABASE `NAME`. Or wait until it is up."
             )
         case _, "ForbiddenOnReadOnlyDatabase" | "ReadOnly" | "AccessMode" | "WriteOnReadOnlyAccessDatabase":
-            return StoreUnavailable(
+            return ReadsOnly(
                 f"Cannot {doing} {at}: the database only reads ({said}). Make it writable, or connect with "
                 "neo4j:// so that the right member of the cluster is found."
             )

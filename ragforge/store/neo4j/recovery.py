@@ -7,6 +7,7 @@ from ragforge.domain.turns import TurnStatus
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import reply_props
 from ragforge.store.neo4j.nodes import WHOLE_TURNS
+from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, Props, step_of
 from ragforge.store.neo4j.turns import sum_of_steps
 
@@ -39,6 +40,17 @@ async def interrupt_left_turns(transaction: Transaction, session_id: str, *, tak
     await transaction.run(
         END, turns=[{"id": each["turn"]["id"], "set": _interrupted(each)} for each in found]
     )
+
+
+def interrupt_here(rows: Rows, session_id: str) -> None:
+    """The same without the server, of turns that were written on this machine: their process is dead."""
+    for row in rows.of_session(Label.TURN, session_id):
+        if row.props["status"] != TurnStatus.RUNNING or not (row.waits or row.epoch):
+            continue
+        steps = [each.props for each in rows.of_turn(Label.STEP, row.id)]
+        calls = [each.props for each in rows.of_turn(Label.CALL, row.id)]
+        ended = _interrupted({"turn": row.props, "steps": steps, "calls": calls})
+        rows.put(Label.TURN, row.id, ended, along=("embeddingStale",))
 
 
 def _interrupted(found: dict[str, Any]) -> Props:
