@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from ragforge.domain.errors import SessionBusy
+from ragforge.domain.errors import Conflict, SessionBusy
 from ragforge.domain.search import Query
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.usage import Usage
@@ -107,3 +107,8 @@ async def test_running_turn_of_another_session_is_left_alone(store: Store) -> No
     found = await store.turns.get(turn.id)
     assert found is not None
     assert found.status is TurnStatus.RUNNING
+
+
+async def test_session_that_is_not_stored_cannot_be_claimed(store: Store) -> None:
+    with pytest.raises(Conflict):
+        await store.sessions.claim("nowhere")

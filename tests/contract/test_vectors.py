@@ -362,3 +362,36 @@ async def test_nearest_is_what_comparing_one_by_one_finds(store: Store, data: st
 def score(one: list[float], other: list[float]) -> float:
     dot = sum(a * b for a, b in zip(one, other, strict=True))
     return (1 + dot / (math.hypot(*one) * math.hypot(*other))) / 2
+
+
+async def test_turn_that_its_summary_leaves_out_is_embedded_again(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 2)
+    summary = a_summary(session, "both", *turns)
+    await store.summaries.save(summary)
+    await store.vectors.use(MODEL, 2)
+    await store.vectors.save([an_embedding(each) for each in (*turns, summary)])
+    await store.summaries.save(replace(summary, covers=(turns[1].id,), turn_count=1))
+    assert {*await store.vectors.lacking(MODEL)} == {*owners_of([*turns, summary])}
+
+
+async def test_step_that_comes_with_a_repeated_end_makes_nothing_stale(store: Store) -> None:
+    session = await new_session(store)
+    turn = await said(store, session)
+    await store.vectors.use(MODEL, 2)
+    await store.vectors.save([an_embedding(turn)])
+    await store.turns.end(an_end(turn, last_step=a_step(turn)))
+    assert await store.vectors.lacking(MODEL) == []
+
+
+async def test_newer_turn_that_is_loaded_is_embedded_again(store: Store) -> None:
+    session = await new_session(store)
+    turn = await said(store, session)
+    await store.vectors.use(MODEL, 2)
+    await store.vectors.save([an_embedding(turn)])
+    stored = await store.turns.get(turn.id)
+    assert stored is not None
+    assert stored.ended_at is not None
+    newer = replace(stored, assistant="More of it.", ended_at=stored.ended_at + timedelta(hours=1))
+    assert await store.archive.load([newer]) == 1
+    assert await store.vectors.lacking(MODEL) == [owner_of(turn)]
