@@ -19,7 +19,7 @@ from ragforge.domain.errors import Conflict, RagforgeError, SessionBusy, StoreEr
 from ragforge.domain.ids import new_id, now, short_id
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.errors import ReadsOnly
-from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.nodes import REACH_S, Nodes
 from ragforge.store.neo4j.recovery import interrupt_here, interrupt_left_turns
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.sqlite.claims import FileClaim
@@ -30,6 +30,8 @@ LEASE_S = 30.0
 HEARTBEAT_S = 8.0
 """Three of them may get lost before the lease lapses."""
 CLAIM_DEADLINE_S = 5.0
+CLAIM_REACH_S = 1.0
+"""So long a server that is away is tried for a session that is here, and can go on without it."""
 
 # The write takes the lock: of many who ask at once, one reads what the others find afterwards.
 LOCK = f"""
@@ -157,8 +159,8 @@ class Claims:
 
     async def _confirm(self, claim: GraphClaim) -> None:
         """Decide it on the server, and end what an earlier writer left running."""
-        await self._nodes.reach()
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, claim.session_id))
+        await self._nodes.reach(timeout_s=CLAIM_REACH_S if row else REACH_S)
 
         async def work(transaction: Transaction) -> _Found | None:
             answer = await transaction.run(LOCK, id=claim.session_id)
