@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -196,7 +196,7 @@ def port_of(server: Neo4jServer) -> int:
 
 
 @asynccontextmanager
-async def opened(url: str, machine_dir: Path) -> AsyncIterator[Store]:
+async def opened(url: str, machine_dir: Path) -> AsyncGenerator[Store]:
     store = await open_store(url, machine_dir=machine_dir)
     try:
         yield store

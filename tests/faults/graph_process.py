@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +60,7 @@ class WriterProcess:
 
 
 @contextmanager
-def writing(url: str, machine_dir: Path, session_id: str) -> Iterator[WriterProcess]:
+def writing(url: str, machine_dir: Path, session_id: str) -> Generator[WriterProcess]:
     """A process that has claimed the session."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.faults.graph_writer", url, str(machine_dir), session_id],

@@ -1,6 +1,6 @@
 """Every acknowledged word reaches the graph exactly once, whatever its server refuses meanwhile."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -146,7 +146,7 @@ async def test_what_waits_goes_to_no_other_database_behind_the_same_address(
 
 
 @contextmanager
-def replaced(server: OwnServer, database_id: str) -> Iterator[None]:
+def replaced(server: OwnServer, database_id: str) -> Generator[None]:
     """The server's database is another one, by its id."""
     name = "MATCH (d:RagforgeDatabase) SET d.id = $id"
     neo4j.query(server, name, id=new_id())
@@ -182,6 +182,7 @@ async def test_a_read_only_server_is_read_and_gets_all_when_it_may_be_written(
         turn = await store.turns.get(elsewhere.id)
         assert turn
         assert turn.assistant == "Done."
+        assert speaker.turn
         assert [turn.id for turn in await store.turns.path(speaker.turn.id)] == list(
             speaker.acknowledged.turns
         )
