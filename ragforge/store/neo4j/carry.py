@@ -21,6 +21,7 @@ PROJECTS = """
 CALL () {
   UNWIND $rows.projects AS row
   MERGE (n:Project {id: row.id})
+  ON CREATE SET n += row.first
   SET n += row.set
 }
 """
@@ -32,7 +33,7 @@ SESSIONS = """
 CALL () {
   UNWIND $rows.sessions AS row
   MERGE (n:ConversationSession {sessionId: row.id})
-  ON CREATE SET n += row.whole
+  ON CREATE SET n += row.first
   SET n.carriedAt = datetime.realtime()
   WITH n, row, coalesce(n.writerEpoch, 0) AS epoch
   WITH n, row,
@@ -56,6 +57,7 @@ CALL (late) {
   UNWIND $rows.turns AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ConversationTurn {id: row.id})
+  ON CREATE SET n += row.first
   SET n += row.set
   WITH n, row WHERE row.draw
   MERGE (s:ConversationSession {sessionId: n.sessionId})
@@ -71,6 +73,7 @@ CALL (late) {
   UNWIND $rows.steps AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ConversationStep {id: row.id})
+  ON CREATE SET n += row.first
   SET n += row.set
   WITH n, row WHERE row.draw
   MATCH (t:ConversationTurn {id: n.turnId})
@@ -83,6 +86,7 @@ CALL (late) {
   UNWIND $rows.calls AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ToolCall {id: row.id})
+  ON CREATE SET n += row.first
   SET n += row.set
   WITH n, row WHERE row.draw
   MATCH (t:ConversationTurn {id: n.turnId})
@@ -97,6 +101,7 @@ CALL (late) {
   UNWIND $rows.summaries AS row
   WITH row WHERE NOT row.session IN late
   MERGE (n:ConversationSummary {id: row.id})
+  ON CREATE SET n += row.first
   SET n += row.set
   WITH n, row WHERE row.draw
   MERGE (s:ConversationSession {sessionId: n.sessionId})
@@ -127,7 +132,8 @@ EMBEDDING_PART = """
 CALL () {{
   UNWIND $rows.{name} AS row
   MATCH (n:{label} {{id: row.id}})
-  SET n.embeddingModel = row.model, n.embeddingHash = row.hash, n.embeddingStale = row.stale
+  SET n.embeddingModel = row.model, n.embeddingHash = row.hash, n.embeddingStale = row.stale,
+    n.embeddingDimensions = size(row.vector)
   WITH n, row
   CALL db.create.setNodeVectorProperty(n, 'embedding', row.vector)
 }}
@@ -239,18 +245,22 @@ def whole_rows(pairs: Iterable[tuple[Label, Props]]) -> list[Row]:
 
 def _as_written(row: Row) -> dict[str, Any]:
     changed = {name: row.props.get(name) for name in row.dirty}
-    written = {
+    # A session that was deleted elsewhere while its words waited comes back with them.
+    comes_back = row.fresh or row.label == Label.SESSION
+    first = {name: value for name, value in row.props.items() if name not in changed} if comes_back else {}
+    return {
         "id": row.id,
         "session": row.props.get("sessionId"),
+        "epoch": row.epoch,
+        "first": first,
         "set": changed,
-        "draw": not TIES.isdisjoint(changed),
+        "draw": row.fresh or not TIES.isdisjoint(changed),
     }
-    return written | {"whole": row.props, "epoch": row.epoch} if row.label == Label.SESSION else written
 
 
 def _guard(row: Row) -> dict[str, Any]:
     """The row's session, of which nothing but the guard is written."""
-    return {"id": row.props["sessionId"], "set": {}, "whole": {}, "draw": False, "epoch": row.epoch}
+    return {"id": row.props["sessionId"], "first": {}, "set": {}, "draw": False, "epoch": row.epoch}
 
 
 def _vectors(rows: Sequence[Row], owner: str) -> list[dict[str, Any]]:

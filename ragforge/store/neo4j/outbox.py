@@ -39,6 +39,7 @@ CREATE TABLE row (
     waits_since INTEGER NOT NULL, -- number of the first write that is not carried yet; 0 where none waits
     epoch INTEGER NOT NULL DEFAULT 0, -- of the claim under which it was changed last; 0 without one
     refused TEXT NOT NULL DEFAULT '', -- why the server would not take it
+    fresh INTEGER NOT NULL DEFAULT 0, -- made here: all of it is carried, but over nothing that is there
     complete INTEGER NOT NULL DEFAULT 0, -- of a turn: all its steps and calls are here
     dirty TEXT NOT NULL, -- names of the properties that are not carried yet, as JSON
     props TEXT NOT NULL, -- all properties, as JSON
@@ -53,7 +54,7 @@ CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
 OUTBOX = Schema(application_id=0x7261676F, steps=(FIRST,))  # `rago`
 
-SELECT = "SELECT label, id, change, waits_since, epoch, complete, dirty, props FROM row"
+SELECT = "SELECT label, id, change, waits_since, epoch, fresh, complete, dirty, props FROM row"
 
 WAITS = "waits_since > 0 AND refused = ''"
 
@@ -68,6 +69,8 @@ class Row:
     change: int = 0
     waits: bool = False
     epoch: int = 0
+    fresh: bool = False
+    """Made here. Should the graph have it all the same, only what changed since is written to it."""
     complete: bool = False
     dirty: frozenset[str] = field(default_factory=frozenset[str])
 
@@ -167,7 +170,7 @@ class Rows:
         """Keep a new row, or the changes of one that is here; what really changed waits to be carried.
 
         along: properties that are carried with any other change, because others may have written them there.
-        surely: all are carried, even those that seem to be there already.
+        surely: all are carried, even those that seem to be there already, over what is there.
         """
         before = self.get(label, identifier)
         known = before.props if before else {}
@@ -177,6 +180,8 @@ class Rows:
             return before
         changed |= changes.keys() & set(along) if changed else set[str]()
         props = {**known, **changes}
+        if before is None and not surely:
+            changed = set[str]()
         row = Row(
             label,
             identifier,
@@ -184,6 +189,7 @@ class Rows:
             change=self.next_change(),
             waits=True,
             epoch=self._claims.get(props.get("sessionId", ""), 0),
+            fresh=before.fresh if before else not surely,
             complete=complete or (before is not None and before.complete),
             dirty=frozenset(changed) | (before.dirty if before else frozenset[str]()),
         )
@@ -256,7 +262,8 @@ class Rows:
             sql = (
                 "DELETE FROM row WHERE label = ? AND id = ? AND change = ?"
                 if row.label == EMBEDDING
-                else "UPDATE row SET waits_since = 0, dirty = '[]' WHERE label = ? AND id = ? AND change = ?"
+                else "UPDATE row SET waits_since = 0, fresh = 0, dirty = '[]' "
+                "WHERE label = ? AND id = ? AND change = ?"
             )
             self._connection.execute(sql, (row.label, row.id, row.change))
 
@@ -314,12 +321,13 @@ class Rows:
     def _write(self, row: Row, *, waits_since: int) -> None:
         # A row that waits keeps its place in the line when it changes again.
         self._connection.execute(
-            "INSERT INTO row (label, id, session, turn, change, waits_since, epoch, complete, dirty, props) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (label, id) DO UPDATE SET "
+            "INSERT INTO row "
+            "(label, id, session, turn, change, waits_since, epoch, fresh, complete, dirty, props) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (label, id) DO UPDATE SET "
             "session = excluded.session, turn = excluded.turn, change = excluded.change, "
             "waits_since = iif(row.waits_since > 0, row.waits_since, excluded.waits_since), "
-            "epoch = excluded.epoch, refused = '', complete = excluded.complete, dirty = excluded.dirty, "
-            "props = excluded.props",
+            "epoch = excluded.epoch, fresh = excluded.fresh, refused = '', complete = excluded.complete, "
+            "dirty = excluded.dirty, props = excluded.props",
             (
                 row.label,
                 row.id,
@@ -328,6 +336,7 @@ class Rows:
                 row.change,
                 waits_since,
                 row.epoch,
+                row.fresh,
                 row.complete,
                 msgspec.json.encode(sorted(row.dirty)).decode(),
                 msgspec.json.encode(row.props).decode(),
@@ -336,7 +345,7 @@ class Rows:
 
 
 def _row(found: tuple[Any, ...]) -> Row:
-    label, identifier, change, waits_since, epoch, complete, dirty, props = found
+    label, identifier, change, waits_since, epoch, fresh, complete, dirty, props = found
     values: Props = msgspec.json.decode(props)
     for name in TIMES & values.keys():
         if values[name] is not None:
@@ -348,6 +357,7 @@ def _row(found: tuple[Any, ...]) -> Row:
         change=change,
         waits=waits_since > 0,
         epoch=epoch,
+        fresh=bool(fresh),
         complete=bool(complete),
         dirty=frozenset(msgspec.json.decode(dirty)),
     )

@@ -24,7 +24,7 @@ class Neo4jProjects:
         """Keep a new project; one of the same id is replaced."""
 
         def write(rows: Rows) -> None:
-            rows.put(Label.PROJECT, project.id, project_row(project))
+            rows.put(Label.PROJECT, project.id, project_row(project), surely=True)
 
         await self._nodes.outbox.write(write)
         self._nodes.carrier.nudge()

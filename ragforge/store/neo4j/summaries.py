@@ -80,7 +80,13 @@ class Neo4jSummaries:
 
         def write(rows: Rows) -> None:
             derived = summary_props(props) | {"embeddingStale": True}
-            rows.put(Label.SUMMARY, summary.id, props | derived, along=("embeddingStale", "covers"))
+            rows.put(
+                Label.SUMMARY,
+                summary.id,
+                props | derived,
+                along=("embeddingStale", "covers"),
+                surely=before is not None,
+            )
             outdate_vector(rows, "summary", summary.id)
             # Those that it stood for until now too; of a higher level these are no turns.
             for covered in {*summary.covers, *(before["covers"] if before else ())}:

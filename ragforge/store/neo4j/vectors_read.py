@@ -114,16 +114,22 @@ RETURN '{kind}' AS kind, n.id AS id, vector.similarity.cosine(n.embedding, $vect
 """
 
 # What another model embedded counts as not embedded; a turn that runs is not done yet.
+# A vector of another length than the embedder's is of no use to it.
+OWED = """(n.embeddingStale OR coalesce(n.embeddingModel, '') <> $model
+    OR coalesce(n.embeddingDimensions, dimensions) <> dimensions)"""
+
 LACKING = f"""
-CALL () {{
+WITH head(COLLECT {{
+  MATCH (d:RagforgeDatabase) WHERE d.embedder = $model RETURN d.dimensions }}) AS dimensions
+CALL (dimensions) {{
   MATCH (n:{Label.TURN})
-  WHERE n.endTime IS NOT NULL AND (n.embeddingStale OR coalesce(n.embeddingModel, '') <> $model)
+  WHERE n.endTime IS NOT NULL AND {OWED}
     AND ($project IS NULL OR n.projectId = $project)
   RETURN '{OwnerKind.TURN}' AS kind, n.id AS id, n.timestamp AS at, 0 AS level
   ORDER BY at DESC, id DESC LIMIT $limit
   UNION ALL
   MATCH (n:{Label.SUMMARY})
-  WHERE (n.embeddingStale OR coalesce(n.embeddingModel, '') <> $model)
+  WHERE {OWED}
     AND ($project IS NULL OR n.projectId = $project)
   RETURN '{OwnerKind.SUMMARY}' AS kind, n.id AS id, n.timestamp AS at, n.level AS level
   ORDER BY at DESC, level DESC, id DESC LIMIT $limit
