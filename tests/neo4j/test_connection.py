@@ -32,7 +32,8 @@ async def graph(neo4j_server: Neo4jServer) -> AsyncIterator[Graph]:
     await graph.close()
 
 
-@pytest.fixture(scope="module", params=tuple(neo4j.VERSIONS))
+# One kind is enough: what is tried is the driver.
+@pytest.fixture(scope="module", params=["neo4j-5"])
 def guarded(request: pytest.FixtureRequest, own_neo4j: Callable[..., OwnServer]) -> OwnServer:
     """A server of this file's own that asks for a password."""
     return own_neo4j(request.param, password=PASSWORD)
@@ -246,12 +247,9 @@ async def test_a_server_that_was_killed_is_used_again_when_it_is_back(guarded: O
     neo4j.kill(guarded)
     with pytest.raises(StoreUnavailable):
         await graph.write("RETURN 1")
-    again = neo4j.start_again(guarded)
-    try:
-        assert await graph.write("RETURN 1 AS one", deadline_s=PATIENT_S) == [{"one": 1}]
-    finally:
-        await graph.close()
-        neo4j.kill(again)
+    neo4j.start_again(guarded)
+    assert await graph.write("RETURN 1 AS one", deadline_s=PATIENT_S) == [{"one": 1}]
+    await graph.close()
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ from tests.servers.shared import Servers
 T = TypeVar("T")
 Ask = Callable[[Store], Awaitable[T]]
 
-EXAMPLES = int(os.environ.get("RAGFORGE_TEST_EXAMPLES", "0")) or 4
+EXAMPLES = int(os.environ.get("RAGFORGE_TEST_EXAMPLES", "0")) or 2
 STEPS = 25
 EVERYTHING = 1_000_000
 SCORES_ALIKE = 1e-3

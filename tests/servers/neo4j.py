@@ -252,6 +252,8 @@ def _configuration(port: int, *, with_users: bool, settings: Sequence[str]) -> s
         "db.tx_log.preallocate=false",
         "db.tx_log.rotation.size=16m",
         "dbms.usage_report.enabled=false",
+        # Each test empties the database, and planning all anew for that costs more than the tests themselves.
+        "dbms.cypher.min_replan_interval=1h",
         *settings,
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -14,6 +14,7 @@ import pytest
 from tests.flow.running import MODEL
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
+from tests.servers.shared import Servers
 from tests.standins.gemini import KEY
 from tests.terminal.screen import COMMAND, CTRL_D, DOWN, ENTER, Desk, Screen
 
@@ -65,8 +66,15 @@ class GraphDesk:
         return neo4j.query(self.server, query, name=self.name)
 
 
+@pytest.fixture(params=["neo4j-2026"])
+def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
+    """One that other tests use too; the other kind is walked by the contract tests."""
+    with neo4j_servers.among_others(request.param) as found:
+        yield found
+
+
 @pytest.fixture
-def graph_desk(tmp_path: Path, model_url: str, neo4j_server: Neo4jServer) -> Iterator[GraphDesk]:
+def graph_desk(tmp_path: Path, model_url: str, server: Neo4jServer) -> Iterator[GraphDesk]:
     # A project is called as its folder, and is found by that.
     name = f"walk-{uuid4()}"
     project = tmp_path / name
@@ -76,11 +84,11 @@ def graph_desk(tmp_path: Path, model_url: str, neo4j_server: Neo4jServer) -> Ite
         env={
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": model_url,
-            "RAGFORGE_STORE_PASSWORD": neo4j_server.password,
+            "RAGFORGE_STORE_PASSWORD": server.password,
         },
     )
     desk.project = desk.project.rename(project)
-    yield GraphDesk(desk, neo4j_server, name)
+    yield GraphDesk(desk, server, name)
     desk.close()
 
 

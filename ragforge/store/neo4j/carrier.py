@@ -194,7 +194,7 @@ class Carrier:
         return bool(rows)
 
     async def _send(self, rows: list[Row]) -> None:
-        batch = await self._outbox.write(Rows.next_change)
+        batch = await self._outbox.write(Rows.next_batch)
         try:
             deadline_s = BULK_DEADLINE_S if rows[0].label == EMBEDDING else STEP_DEADLINE_S
             # Nobody waits for a repetition, and a server that is only slow must get done some time.
@@ -213,6 +213,9 @@ class Carrier:
         await self._outbox.write(lambda here: here.mark_carried(there))
         if arrived.fenced:
             await self._fenced(arrived.fenced)
+        if arrived.late:
+            # A clock that was set back: not at once again, and again.
+            await asyncio.sleep(RETRY_FIRST_S)
 
     async def _send_apart(self, rows: list[Row], error: StatementRefused) -> None:
         """Halve the batch until the one row is found that the server will not take; it must stop no other."""

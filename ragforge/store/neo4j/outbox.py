@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from time import time_ns
 from typing import Any, TypeVar
 
 import msgspec
@@ -226,6 +227,12 @@ class Rows:
         """A number for a write, higher than all before."""
         number = self.last_change() + 1
         self.set_fact("change", str(number))
+        return number
+
+    def next_batch(self) -> int:
+        """A number for a batch, higher than all before; by the clock, so that an old copy goes on too."""
+        number = max(int(self.fact("batch") or 0) + 1, time_ns() // 1_000_000)
+        self.set_fact("batch", str(number))
         return number
 
     def count_waiting(self) -> int:
