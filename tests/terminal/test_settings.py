@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.terminal.screen import ALTERNATE, CTRL_D, MOUSE, Desk
+from tests.terminal.screen import ALTERNATE, CTRL_D, DOWN, ENTER, MOUSE, Desk
 
 
 def test_mouse_false_leaves_the_mouse_to_the_terminal(desk: Desk):
@@ -63,7 +63,6 @@ def test_a_damaged_database_is_told_in_the_terminal_that_is_left(desk: Desk):
     [
         (("-r", "ffffffff"), 2, "There is no session"),
         (("-c",), 2, "No session"),
-        (("--store", "x://y"), 2, "x://y"),
     ],
 )
 def test_what_cannot_be_opened_is_told_in_the_terminal_that_is_left(
@@ -72,4 +71,15 @@ def test_what_cannot_be_opened_is_told_in_the_terminal_that_is_left(
     screen = desk.start(*args)
     assert screen.ended() == code
     assert words in " ".join(screen.text.split())
+    screen.assert_restored()
+
+
+def test_an_address_that_is_none_is_told_and_the_embedded_store_offered(desk: Desk):
+    screen = desk.start("--store", "x://y")
+    screen.wait_for("No store answers to 'x://y'")
+    screen.wait_for("Go on with the embedded store")
+    screen.press(DOWN)
+    screen.press(DOWN)
+    screen.press(ENTER)
+    assert screen.ended() == 0  # the person chose to go
     screen.assert_restored()
