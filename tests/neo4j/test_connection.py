@@ -240,18 +240,6 @@ async def test_closing_does_not_wait_for_a_server_that_stands_still(guarded: Own
         neo4j.go_on(guarded)
 
 
-async def test_a_server_that_was_killed_is_used_again_when_it_is_back(guarded: OwnServer) -> None:
-    graph = Graph(address_of(guarded))
-    await graph.connect()
-    await asyncio.gather(*(graph.read("RETURN 1", deadline_s=PATIENT_S) for _ in range(4)))
-    neo4j.kill(guarded)
-    with pytest.raises(StoreUnavailable):
-        await graph.write("RETURN 1")
-    neo4j.start_again(guarded)
-    assert await graph.write("RETURN 1 AS one", deadline_s=PATIENT_S) == [{"one": 1}]
-    await graph.close()
-
-
 @pytest.mark.parametrize(
     ("text", "version"),
     [("5.26.30", (5, 26, 30)), ("2026.08.1", (2026, 8, 1)), ("5.27-aura", (5, 27)), ("odd", ())],
