@@ -83,7 +83,7 @@ async def test_a_value_that_does_not_fit_is_refused_and_the_next_call_works(
 
 
 async def test_a_statement_that_fails_is_told_from_a_server_that_is_away(graph: Graph) -> None:
-    for wrong in ("RETUR 1", "RETURN 1 / 0", "RETURN $missing"):
+    for wrong in ("WRONG 1", "RETURN 1 / 0", "RETURN $missing"):
         with pytest.raises(StatementRefused):
             await graph.read(wrong)
 

@@ -332,7 +332,7 @@ class Rows:
             "(label, id, session, turn, change, waits_since, epoch, fresh, complete, dirty, props) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (label, id) DO UPDATE SET "
             "session = excluded.session, turn = excluded.turn, change = excluded.change, "
-            "waits_since = iif(row.waits_since > 0, row.waits_since, excluded.waits_since), "
+            "waits_since = CASE WHEN row.waits_since > 0 THEN row.waits_since ELSE excluded.waits_since END, "
             "epoch = excluded.epoch, fresh = excluded.fresh, refused = '', complete = excluded.complete, "
             "dirty = excluded.dirty, props = excluded.props",
             (
