@@ -9,10 +9,11 @@ READY := $(VENV)/.ready
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
 
-# Two at a time, a file never split: tests share servers within a file. In their own order: those with servers
-# are few and long, and would else come last and leave one half idle. ARGS="-n 0 -k words" runs some alone.
+# Three at a time, because they often wait for servers; a file never split, because its tests share them. In
+# the order of tests/servers/order.py. ARGS="-n 0 -k words" runs some.
+# All compile the same files, and share what they compile, whatever this shell says of keeping it.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: test check-static
 
@@ -36,9 +37,10 @@ lock: $(READY)
 
 $(READY): requirements/lock.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ragforge needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Run: make PYTHON=python3.12 ...")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lock.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@echo 'Setting up $(VENV) from requirements/lock.txt. This happens once and takes a minute or two.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lock.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $(READY)
 
 clean:

@@ -10,6 +10,14 @@
 // (:ConversationSession)-[:HAS_SUMMARY]->(:ConversationSummary)
 // (:ConversationSummary)-[:SUMMARIZES]->(:ConversationTurn)     level 1
 // (:ConversationSummary)-[:SUMMARIZES]->(:ConversationSummary)  level 2 and up
+// (:Project)-[:HAS_MEMORY]->(:Memory)<-[:HAS_MEMORY]-(:ConversationSession)  where it was made in one
+// (:Memory)-[:EVIDENCE]->(:ConversationTurn)
+// (:Memory)-[:UPDATES|CONTRADICTS|SUPPORTS|RELATES_TO|CAUSED_BY {at, turn}]->(:Memory)  turn: where it was said
+// (:Usage)                                                    a model call that is no step of a turn
+// (:Project)-[:HAS_VERSION]->(:Version)-[:PARENT {ord}]->(:Version)  ord 0 is the first parent
+// (:Version)-[:MADE_IN]->(:ConversationTurn)                  where a turn made it
+// (:Project)-[:HAS_BRANCH]->(:Branch)-[:POINTS_TO]->(:Version)
+// (:Project)-[:HAS_MOVE]->(:CheckoutLog)                      a move of the heads
 
 // Ids. Everything is written by MERGE on them, so that writing it again changes nothing.
 CREATE CONSTRAINT project_id IF NOT EXISTS
@@ -24,19 +32,34 @@ CREATE CONSTRAINT call_id IF NOT EXISTS
 FOR (n:ToolCall) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT summary_id IF NOT EXISTS
 FOR (n:ConversationSummary) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT memory_id IF NOT EXISTS
+FOR (n:Memory) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT usage_id IF NOT EXISTS
+FOR (n:Usage) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT version_id IF NOT EXISTS
+FOR (n:Version) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT branch_id IF NOT EXISTS
+FOR (n:Branch) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT move_id IF NOT EXISTS
+FOR (n:CheckoutLog) REQUIRE n.id IS UNIQUE;
 
 // The database itself: one node with its id, the version of this schema, and the embedder in use; one node
-// a step of the schema that was taken, and one of version 0 that locks against a second process.
+// a step of the schema that was taken, and one of version 0 that locks against a second process; one node
+// a piece of background work that somebody has taken for a while.
 CREATE CONSTRAINT database_id IF NOT EXISTS
 FOR (n:RagforgeDatabase) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT migration_version IF NOT EXISTS
 FOR (n:RagforgeMigration) REQUIRE n.version IS UNIQUE;
+CREATE CONSTRAINT lease_id IF NOT EXISTS
+FOR (n:RagforgeLease) REQUIRE n.id IS UNIQUE;
 
 // What belongs to what, by property: each costs a little with every write, so there are no others.
 CREATE INDEX session_project IF NOT EXISTS
 FOR (n:ConversationSession) ON (n.projectId);
 CREATE INDEX session_activity IF NOT EXISTS
 FOR (n:ConversationSession) ON (n.lastActivity);
+CREATE INDEX session_head IF NOT EXISTS
+FOR (n:ConversationSession) ON (n.headId);
 CREATE INDEX turn_session IF NOT EXISTS
 FOR (n:ConversationTurn) ON (n.sessionId);
 CREATE INDEX turn_project IF NOT EXISTS
@@ -49,19 +72,50 @@ CREATE INDEX summary_session IF NOT EXISTS
 FOR (n:ConversationSummary) ON (n.sessionId);
 CREATE INDEX summary_project IF NOT EXISTS
 FOR (n:ConversationSummary) ON (n.projectId);
+CREATE INDEX memory_project IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId);
+CREATE INDEX memory_session IF NOT EXISTS
+FOR (n:Memory) ON (n.sessionId);
+CREATE INDEX usage_time IF NOT EXISTS
+FOR (n:Usage) ON (n.timestamp);
+CREATE INDEX version_session IF NOT EXISTS
+FOR (n:Version) ON (n.sessionId);
+CREATE INDEX version_turn IF NOT EXISTS
+FOR (n:Version) ON (n.turnId);
+CREATE INDEX branch_project IF NOT EXISTS
+FOR (n:Branch) ON (n.projectId);
+CREATE INDEX move_session IF NOT EXISTS
+FOR (n:CheckoutLog) ON (n.sessionId);
+
+// In the order in which they are listed: the newest of a project come in the same time however many there are.
+CREATE INDEX version_time IF NOT EXISTS
+FOR (n:Version) ON (n.projectId, n.timestamp, n.id);
+CREATE INDEX move_time IF NOT EXISTS
+FOR (n:CheckoutLog) ON (n.projectId, n.timestamp, n.id);
+
+// By what was embedded: the same text is never embedded twice.
+CREATE INDEX turn_text IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.embeddingHash);
+CREATE INDEX summary_text IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.embeddingHash);
+CREATE INDEX memory_text IF NOT EXISTS
+FOR (n:Memory) ON (n.embeddingHash);
 
 // Search by words. The properties hold stems with spaces between them, made by ragforge in the same way for
 // every store; `searchScope` holds what a search is limited to.
 CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS
-FOR (n:ConversationTurn|ToolCall|ConversationSummary)
+FOR (n:ConversationTurn|ToolCall|ConversationSummary|Memory|Version)
 ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate, n.searchScope]
 OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
 
-// Search by meaning. 256 is what the offline embedder makes; ragforge rebuilds both for another embedder,
+// Search by meaning. 256 is what the offline embedder makes; ragforge rebuilds all for another embedder,
 // and on a server that can filter inside the index (2026.x) with the properties it filters by.
 CREATE VECTOR INDEX turn_embedding IF NOT EXISTS
 FOR (n:ConversationTurn) ON (n.embedding)
 OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
 CREATE VECTOR INDEX summary_embedding IF NOT EXISTS
 FOR (n:ConversationSummary) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
+CREATE VECTOR INDEX memory_embedding IF NOT EXISTS
+FOR (n:Memory) ON (n.embedding)
 OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};

@@ -1,4 +1,4 @@
-"""What the five commits of a turn with three tool calls cost, in an empty store and in a full one.
+"""What the commits of a turn with three tool calls, a step each, cost, in an empty store and in a full one.
 
 The measure beside it is the least that durability costs here: the same bytes appended to a file and
 fsynced. Both are taken in turn in the same run, so that a busy machine slows both.
@@ -32,7 +32,7 @@ from ragforge.store.open import open_store
 
 ROUNDS = 60
 TURNS = (0, 100_000)
-KINDS = ("start", "call 1", "call 2", "call 3", "end")
+KINDS = ("start", "step 1", "call 1", "step 2", "call 2", "step 3", "call 3", "end")
 
 
 class Clock:
@@ -105,7 +105,8 @@ async def write_turn(bench: Bench, index: int) -> None:
         call = ToolCall(
             request.id, turn.id, number, 0, "read", request.args, CallStatus.OK, RESULT, now(), duration_ms=3
         )
-        await clock.measure(f"call {number + 1}", store.calls.add(call, step), (call, step))
+        await clock.measure(f"step {number + 1}", store.turns.save_step(step), step)
+        await clock.measure(f"call {number + 1}", store.calls.add(call, step), call)
     last = Step(turn.id, 3, ModelMessage("gemini", "some-model", ANSWER))
     end = TurnEnd(turn.id, TurnStatus.FINISHED, ANSWER, now(), last_step=last)
     await clock.measure("end", store.turns.end(end), end)

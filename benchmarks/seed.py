@@ -1,7 +1,8 @@
 """A store full of history that looks like a coding assistant's: word frequencies follow Zipf's law.
 
 `seed(path, turns=100_000)` from Python, or `python benchmarks/seed.py PATH [TURNS]`. The same number
-seeds the same history. Half of it lies in the first project, whose id is `project_id(0)`.
+seeds the same history. Half of it lies in the first project, whose id is `project_id(0)`, and all of it where
+one project is asked for.
 """
 
 import os
@@ -73,7 +74,7 @@ def words_of(chance: random.Random) -> Words:
     return Words(chance.choices(vocabulary, weights, k=STREAM_WORDS), chance)
 
 
-def seed(path: Path, *, turns: int, calls: int = 1, number: int = 1) -> None:
+def seed(path: Path, *, turns: int, calls: int = 1, number: int = 1, projects: int = PROJECTS) -> None:
     """Fill the store at `path`, which is made, in one transaction."""
     prepare(path, STORE, lock_dir=path.parent / "locks")
     connection = connect(path)
@@ -83,18 +84,19 @@ def seed(path: Path, *, turns: int, calls: int = 1, number: int = 1) -> None:
     _add_projects(connection)
     for session in range(-(-turns // TURNS_A_SESSION)):
         first = session * TURNS_A_SESSION
-        _add_session(connection, session, words, range(first, min(turns, first + TURNS_A_SESSION)), calls)
+        own = range(first, min(turns, first + TURNS_A_SESSION))
+        _add_session(connection, session, words, own, calls, projects)
     connection.execute("COMMIT")
     connection.pragma("wal_checkpoint", "truncate")
     connection.close()
 
 
-def seeded(path: Path, *, turns: int) -> Path:
+def seeded(path: Path, *, turns: int, projects: int = PROJECTS) -> Path:
     """The path, a seeded store being there. It is made once and copied from then on."""
-    kept = Path(tempfile.gettempdir()) / f"ragforge-seed-{len(STORE.steps)}-{FORMAT}-{turns}.db"
+    kept = Path(tempfile.gettempdir()) / f"ragforge-seed-{len(STORE.steps)}-{FORMAT}-{turns}-{projects}.db"
     if not kept.exists():
         growing = kept.with_suffix(f".{os.getpid()}")
-        seed(growing, turns=turns)
+        seed(growing, turns=turns, projects=projects)
         growing.rename(kept)
     shutil.copyfile(kept, path)
     # Else the next fsync would pay for the copy.
@@ -129,9 +131,11 @@ def _add_projects(connection: Connection) -> None:
     )
 
 
-def _add_session(connection: Connection, session: int, words: Words, turns: range, calls: int) -> None:
+def _add_session(
+    connection: Connection, session: int, words: Words, turns: range, calls: int, projects: int
+) -> None:
     # Every other session is the first project's; the rest share the others.
-    project = 0 if session % 2 else session // 2 % PROJECTS
+    project = 0 if session % 2 else session // 2 % projects
     last = to_ms(_moment(turns[-1]))
     connection.execute(
         "INSERT INTO session (id, project, head, cwd, started_at, last_activity_at, title, model, mode, "

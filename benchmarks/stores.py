@@ -1,4 +1,4 @@
-"""What the stores take for the same work, side by side in one run: `--only carry|nearest|copy|open`.
+"""What the stores take for the same work, side by side in one run: `--only carry|nearest|copy|open|search`.
 
     python benchmarks/stores.py [--only PART] [bolt://HOST:PORT ...]
 
@@ -11,9 +11,15 @@ import asyncio
 from collections.abc import Mapping
 from types import ModuleType
 
-from parts import carry, copying, nearest, opening
+from parts import carry, copying, nearest, opening, searching
 
-PARTS: Mapping[str, ModuleType] = {"carry": carry, "nearest": nearest, "copy": copying, "open": opening}
+PARTS: Mapping[str, ModuleType] = {
+    "carry": carry,
+    "nearest": nearest,
+    "copy": copying,
+    "open": opening,
+    "search": searching,
+}
 
 
 async def main() -> None:

@@ -1,7 +1,15 @@
 """The command `ragforge`, also as `python -m ragforge`."""
 
+import atexit
 import gc
+import os
 import sys
+import threading
+from contextlib import suppress
+from typing import NoReturn
+
+ENDING_S_MAX = 0.1
+"""A thread that was told to end has ended by then."""
 
 
 def main() -> None:
@@ -12,7 +20,7 @@ def main() -> None:
     gc.set_threshold(20_000, 20, 20)
     from ragforge.cli.edge import to_exit_code  # after the check: what follows exists on those systems only
 
-    sys.exit(to_exit_code(_run))
+    _end(to_exit_code(_run))
 
 
 def _run() -> int:
@@ -25,6 +33,20 @@ def _run() -> int:
     from ragforge.cli.main import run
 
     return run(sys.argv[1:])
+
+
+def _end(code: int) -> NoReturn:
+    """Exit without taking apart what was loaded: that costs a tenth of a short run, and frees nothing."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(ENDING_S_MAX)
+            if thread.is_alive():
+                sys.exit(code)  # which waits for whoever is still at work
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # the reader has gone
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

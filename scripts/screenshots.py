@@ -14,13 +14,14 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ragforge.domain.events import ToolEnded  # noqa: E402
+from ragforge.domain.events import ContextBuilt, ToolEnded  # noqa: E402
 from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Text, Thought, Tokens  # noqa: E402
 from tests.tui.waiting import send_line, until  # noqa: E402
 
@@ -90,6 +91,10 @@ EARLIER = (
     ),
 )
 
+REMEMBERED = """\
+It opened one transaction a row: `import_rows` committed inside the loop. With one for every 500 rows it takes
+about four minutes instead of two hours.
+"""
 MINUTES_AGO = (8650, 4 * 1440 + 30, 190)
 
 
@@ -124,6 +129,8 @@ def stop_the_clock(chat) -> None:
     def show_evenly(event) -> None:
         if isinstance(event, ToolEnded):
             event = replace(event, call=replace(event.call, duration_ms=120))
+        if isinstance(event, ContextBuilt):
+            event = replace(event, block=replace(event.block, took_ms=18))
         show(event)
 
     chat.transcript.show = show_evenly
@@ -173,11 +180,22 @@ async def pictures(server: GeminiStandIn) -> None:
         await consent(pilot, chat)
         await until(pilot, lambda: not chat.busy)
         await draw(app, pilot, "chat")
+        await send_line(pilot, "/log")
+        await until(pilot, lambda: app.screen is not chat and app.screen.query_one("#version-detail").text)
+        await draw(app, pilot, "log")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is chat)
         await send_line(pilot, "/search total transaction")
-        await until(pilot, lambda: app.screen is not chat and app.screen._hits)
+        await until(pilot, lambda: app.screen is not chat and app.screen._found)
         await draw(app, pilot, "search")
         await pilot.press("escape")
     set_back((*MINUTES_AGO, 21))
+    server.script((Text(REMEMBERED), usage(5_400, 48)))
+    async with open_app(new=True) as (app, pilot, chat):
+        await turn(pilot, chat, "What did we find about the nightly import?")
+        await chat.query_one("RecalledView").action_open_close()
+        await until(pilot, lambda: True)
+        await draw(app, pilot, "recalled")
     async with open_app() as (app, pilot, chat):
         await until(pilot, lambda: chat.start_list.is_open)
         await pilot.press("down")

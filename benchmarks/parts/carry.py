@@ -34,10 +34,12 @@ from ragforge.store.neo4j.calls import Neo4jToolCalls
 from ragforge.store.neo4j.carrier import BYTES_MAX, ROWS_MAX, Carrier
 from ragforge.store.neo4j.carry import carry, warm_up
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.nodes import Nodes
-from ragforge.store.neo4j.outbox import Outbox, Row, Rows, open_outbox
+from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
 from ragforge.store.neo4j.rows import Label, Props, project_row, session_row
 from ragforge.store.neo4j.turns import Neo4jTurns
+from ragforge.store.neo4j.waiting import Cargo, Row
 
 REPEATS = 300
 WARM = 40
@@ -103,7 +105,7 @@ class Writer:
         await self._turns.end(TurnEnd(turn.id, TurnStatus.FINISHED, ANSWER, now(), last_step=last))
         self._head, self._count = turn.id, self._count + 1
         return await self._outbox.read(
-            lambda rows: rows.waiting(rows_max=ROWS_MAX, bytes_max=BYTES_MAX, vectors=False)
+            lambda rows: rows.waiting(Cargo.CONVERSATION, rows_max=ROWS_MAX, bytes_max=BYTES_MAX)
         )
 
     async def arrived(self, rows: Sequence[Row]) -> None:
@@ -126,13 +128,15 @@ async def measure(urls: Sequence[str]) -> None:
 
 async def _beside_hand(graph: Graph) -> None:
     async with _writer(graph) as ours, _writer(graph) as theirs:
-        await warm_up(graph, deadline_s=60)
+        info = await database_info(graph)
+        assert info is not None
+        await warm_up(graph, database=info.id, deadline_s=60)
         carried: list[float] = []
         by_hand: list[float] = []
         for number in range(WARM + REPEATS):
             rows = await ours.rows()
             began = time.perf_counter()
-            await carry(graph, rows, batch=number + 1, deadline_s=PATIENCE_S)
+            await carry(graph, rows, batch=number + 1, deadline_s=PATIENCE_S, database=info.id)
             carried.append((time.perf_counter() - began) * 1000)
             await ours.arrived(rows)
             other = await theirs.rows()

@@ -10,17 +10,19 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
 
 from parts.carry import ANSWER, call_of, next_turn
 from parts.places import empty_graph, ratios
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import ModelMessage
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnStatus
+from ragforge.memory.window import WindowLimits
 from ragforge.session.conversation import SESSIONS_LISTED_MAX
-from ragforge.session.history import newest_turns, read_messages
+from ragforge.session.history import newest_turns, read_window
 from ragforge.store.base import Record, Store
 from ragforge.store.open import open_store
 
@@ -124,7 +126,7 @@ def _steps(
         "claim it": lambda: store.sessions.claim(session.id),
         f"the newest {NEWEST}, claimed": lambda: newest_turns(store, session.head, NEWEST),
         "what it cost": lambda: store.usage.by_model(session_id=session.id),
-        "for the model (10 or 400 turns)": lambda: read_messages(store, session.head),
+        "for the model (10 or some 200 turns)": lambda: read_window(store, session.head, WindowLimits()),
     }
 
 

@@ -13,7 +13,10 @@ from ragforge.store.neo4j.rows import Label
 from ragforge.store.open import open_store
 
 OURS = "|".join(
-    (Label.PROJECT, Label.SESSION, Label.TURN, Label.STEP, Label.CALL, Label.SUMMARY),
+    (
+        *(Label.PROJECT, Label.SESSION, Label.TURN, Label.STEP, Label.CALL, Label.SUMMARY),
+        *(Label.MEMORY, Label.USAGE, Label.LEASE),
+    )
 )
 
 

@@ -4,36 +4,36 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import AsyncExitStack
 from datetime import datetime
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragforge.agent.parts import AgentParts, Progress
-from ragforge.agent.permissions import Allow, Ask, Refuse
+from ragforge.agent.permissions import Allow, Ask, Refuse, only_reads
 from ragforge.agent.undisturbed import undisturbed
-from ragforge.domain.approvals import Answer, ToolApproval
-from ragforge.domain.errors import StoreError
+from ragforge.domain.approvals import Answer, Rule, ToolApproval
+from ragforge.domain.errors import NotKept, StoreError, UsageError
 from ragforge.domain.events import ToolEnded, ToolOutput, ToolStarted
 from ragforge.domain.ids import now
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.turns import CallStatus, Step, ToolCall
-from ragforge.tools.base import AnyTool, Effect, Preview, ToolResult
+from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext, ToolResult
 from ragforge.tools.limits import cut_result, result_chars_max
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
+class _Refused(Struct, frozen=True):
     """Why a call does not run, as the model hears it."""
 
     text: str
     status: CallStatus = CallStatus.FAILED
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
+class _Ready(Struct, frozen=True):
     """A call whose arguments were read and whose effect is known."""
 
     tool: AnyTool
@@ -41,8 +41,7 @@ class _Ready:
     preview: Preview
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenCall:
+class _OpenCall(Struct, frozen=True):
     """A call under way."""
 
     parts: AgentParts
@@ -84,7 +83,6 @@ class _OpenCall:
         self.progress.unkept.append((ended, self.step))
         await self.parts.record.add_call(ended, self.step)
         self.progress.unkept.remove((ended, self.step))
-        self.progress.stored.add(self.step.index)
         await self.parts.events.send(ToolEnded(ended))
         return ended
 
@@ -177,20 +175,9 @@ async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
             return _Refused(decision.reason, CallStatus.DENIED)
         case Ask():
             pass
-    # The step waits for a person now, perhaps for days: store it before asking.
-    await parts.record.save_step(call.step)
-    call.progress.stored.add(call.step.index)
-    answer = await parts.approve(
-        ToolApproval(
-            call_id=call.request.id,
-            tool=ready.tool.name,
-            args=parts.redact.fields(call.request.args),
-            summary=parts.redact.text(ready.tool.summarise(ready.args)),
-            detail=parts.redact.text(ready.preview.detail),
-            reason=decision.reason,
-            rules=decision.rules,
-        )
-    )
+    # It waits for a person now, perhaps for days: whoever opens the session meanwhile is to ask again.
+    await parts.record.save_step(call.step, waits=True)
+    answer = await parts.approve(_approval(call, ready, decision.reason, decision.rules))
     # Should the program die while the call runs, it must not be taken for one that never began.
     await parts.record.run_on(call.progress.turn_id)
     match answer.answer:
@@ -220,7 +207,8 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
                 "The path leads elsewhere than when consent was given. Nothing was done.", True
             )
             return await call.end(moved, CallStatus.FAILED)
-        result = await ready.tool.run(ready.args, replace(parts.context, emit=emit))
+        ready = replace(ready, preview=now_meant)
+        result = await _run_guarded(call, ready, replace(parts.context, emit=emit))
     except asyncio.CancelledError:
         stopped = ToolResult(
             "Interrupted by the person while it ran; it may have done part of its work.", failed=True
@@ -236,3 +224,51 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
     if instructions := parts.instructions_for(ready.preview.paths):
         result = replace(result, text=f"{result.text}\n\n{instructions}")
     return await call.end(result, CallStatus.FAILED if result.failed else CallStatus.OK)
+
+
+async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> ToolResult:
+    """What the tool answers, with what it changes kept; or why it must not run now."""
+    tool = ready.tool
+    if tool.effect is Effect.READ:
+        return await tool.run(ready.args, context)
+    command = str(call.request.args.get("command", ""))
+    may_write = tool.effect is not Effect.SHELL or not only_reads(command)
+    unkept = False
+    while True:
+        async with AsyncExitStack() as guarded:
+            try:
+                await guarded.enter_async_context(
+                    call.parts.guard(
+                        tool,
+                        ready.preview.paths,
+                        may_write=may_write,
+                        unkept=unkept,
+                        after=ready.preview.after,
+                    )
+                )
+            except NotKept as error:
+                why = str(error)
+            except UsageError as error:
+                return ToolResult(f"{error} Nothing was done.", failed=True)
+            else:
+                return await tool.run(ready.args, context)
+        answer = await call.parts.approve(_approval(call, ready, why))
+        if answer.answer is Answer.NO:
+            said = f" They said: {answer.reason}" if answer.reason else ""
+            return ToolResult(
+                f"{why} The person was asked and declined; nothing was done.{said}", failed=True
+            )
+        unkept = True
+
+
+def _approval(call: _OpenCall, ready: _Ready, why: str, rules: tuple[Rule, ...] = ()) -> ToolApproval:
+    parts = call.parts
+    return ToolApproval(
+        call_id=call.request.id,
+        tool=ready.tool.name,
+        args=parts.redact.fields(call.request.args),
+        summary=parts.redact.text(ready.tool.summarise(ready.args)),
+        detail=parts.redact.text(ready.preview.detail),
+        reason=why,
+        rules=rules,
+    )

@@ -1,8 +1,9 @@
 """Project instructions: AGENTS.md, CLAUDE.md and GEMINI.md, from the project's root down."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.tools.files import open_file
@@ -13,8 +14,7 @@ FILE_BYTES_MAX = 40_000
 """More than this of one file is cut: instructions that long crowd out the work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """One instruction file. `text` is cut where the file is too long."""
 
     path: Path

@@ -40,6 +40,10 @@ async def run_turn(
             return Outcome(TurnStatus.FINISHED)
         if stop := streak.stop_for(step.message.calls):
             return stop
+        if step.index not in progress.stored:
+            # Before its calls run: whatever moment the process dies at, it is known what may have run.
+            await parts.record.save_step(step)
+            progress.stored.add(step.index)
         results = await execute_calls(parts, progress, step, finished_calls)
         progress.messages.append(streak.remind(results))
         if parts.has_queued():

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from ragforge.agent.permissions import Decision
 from ragforge.domain.approvals import Approve, Rule
@@ -56,8 +58,8 @@ class Events:
 class Recorder(Protocol):
     """Where a turn is stored while it runs."""
 
-    async def save_step(self, step: Step) -> None:
-        """Keep a step whose calls have not run yet."""
+    async def save_step(self, step: Step, *, waits: bool = False) -> None:
+        """Keep a step whose calls have not run yet. waits: one of them is asked about."""
         ...
 
     async def run_on(self, turn_id: str) -> None:
@@ -69,8 +71,7 @@ class Recorder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """A request that fits the model's window, and what had to go for it."""
 
     request: ModelRequest
@@ -80,10 +81,11 @@ class Fitted:
     stubbed_results: int = 0
     dropped_turns: int = 0
     dropped_steps: int = 0
+    compacted: str = ""
+    """What went since the last request because the conversation had grown too long, for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLimits:
+class TurnLimits(Struct, frozen=True):
     """Where a turn pauses or stops."""
 
     steps_max: int = 50
@@ -93,14 +95,49 @@ class TurnLimits:
     price_usd_max: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentParts:
+class Guard(Protocol):
+    """What is done around a tool that may change something."""
+
+    def __call__(
+        self,
+        tool: AnyTool,
+        paths: Sequence[Path],
+        *,
+        may_write: bool,
+        unkept: bool = False,
+        after: bytes | None = None,
+    ) -> AbstractAsyncContextManager[None]:
+        """Entered right before the tool runs, left right after, also where it was cancelled.
+
+        paths: those that the tool's preview named. may_write: False for a command that certainly only
+        reads. unkept: the person wants it even where what it changes cannot be kept before.
+        after: what the one file that it writes will hold.
+        Entering raises UsageError where the tool must not run now, in words for the model: NotKept where
+        the person may want it nonetheless.
+        """
+        ...
+
+
+def unguarded(
+    tool: AnyTool,
+    paths: Sequence[Path],
+    *,
+    may_write: bool,
+    unkept: bool = False,
+    after: bytes | None = None,
+) -> AbstractAsyncContextManager[None]:
+    """A guard that does nothing."""
+    return nullcontext()
+
+
+class AgentParts(Struct, frozen=True):
     """What the loop works with.
 
     consent: what may happen without asking, by the mode and rules of this very moment.
     fit: makes a request of the messages that uses at most this share of the window.
     has_queued: whether the person has typed something that should go in at the next boundary.
     instructions_for: project instructions that apply to these paths and were not given yet.
+    guard: what is done around a tool whose effect is not READ: keeping what it changes.
     """
 
     provider: Provider
@@ -117,14 +154,15 @@ class AgentParts:
     has_queued: Callable[[], bool]
     instructions_for: Callable[[Sequence[Path]], str]
     limits: TurnLimits
+    guard: Guard = unguarded
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """What a turn has come to so far. It outlives a cancelled turn, so that nothing of it is lost."""
 
     turn_id: str
     messages: list[Message]
+    """The turn's own: the person's, then each answer and its results."""
     next_index: int = 0
     steps: list[Step] = field(default_factory=list[Step])
     """Steps of this run that ended, stored or not; the last may be partial."""
@@ -147,8 +185,7 @@ class Progress:
         return sum_costs(step.cost_usd for step in self.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How the loop ended."""
 
     status: TurnStatus

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
 
 from ragforge.agent.shell_patterns import stays_harmless
 from ragforge.agent.shell_rules import matches, propose
@@ -21,21 +22,18 @@ RULES_MAX = 4
 """More rules than this at once are not read by anybody, so they are not offered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(Struct, frozen=True):
     """It happens without asking."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """The person decides. `rules` is what "always" would add; empty where there is no "always"."""
 
     reason: str
     rules: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(Struct, frozen=True):
     """It does not happen, and the model hears why."""
 
     reason: str
@@ -130,8 +128,7 @@ def _propose_path(name: str) -> str:
     return f"{escaped}/**" if folder else escaped
 
 
-@dataclass(frozen=True, slots=True)
-class _Doubt:
+class _Doubt(Struct, frozen=True):
     """Why a simple command is asked about, and the rule that would end the asking."""
 
     reason: str
@@ -228,10 +225,10 @@ def _decide_shell_in_plan_mode(tool: str, command: str, *, root: Path, cwd: Path
     if not isinstance(decision, Ask):
         return decision
     # It may read elsewhere when asked for. No "always": rules do not count in this mode.
-    return Ask(decision.reason) if _only_reads(command) else Refuse(_in_plan_mode(tool))
+    return Ask(decision.reason) if only_reads(command) else Refuse(_in_plan_mode(tool))
 
 
-def _only_reads(command: str) -> bool:
+def only_reads(command: str) -> bool:
     """Whether the command changes nothing, wherever it reads."""
     parsed = parse_command(command)
     if parsed is None or parsed.strange or not parsed.commands:

@@ -1,8 +1,9 @@
 """One answer of the model: asked for, shown as it comes, kept however it ends."""
 
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from ragforge.agent.parts import AgentParts, Fitted, Progress
 from ragforge.domain.errors import AnswerUnusable, ContextTooLong
@@ -29,8 +30,7 @@ REFITS_MAX = 3
 """How often a request that the provider found too long is made shorter and sent again."""
 
 
-@dataclass(slots=True)
-class _Arriving:
+class _Arriving(Struct):
     """What has arrived of an answer."""
 
     text: str = ""
@@ -135,7 +135,9 @@ def _estimate(arriving: _Arriving, fitted: Fitted) -> Usage:
 
 
 async def _tell_what_went(parts: AgentParts, progress: Progress, fitted: Fitted) -> None:
-    """Say once a turn that not all of the conversation fits."""
+    """Say when older messages went, and once a turn that not all of the conversation fits."""
+    if fitted.compacted:
+        await parts.events.send(Notice(fitted.compacted))
     gone = {
         "older tool results shortened": fitted.stubbed_results,
         "oldest turns left out": fitted.dropped_turns,

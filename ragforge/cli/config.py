@@ -2,12 +2,16 @@
 
 import json
 import os
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.domain.errors import UsageError
+
+if TYPE_CHECKING:  # a call that shows nothing of it does not load it
+    from ragforge.config.schema import Endpoint
 
 app = typer.Typer(help="Show or change settings.", invoke_without_command=True, epilog=EXIT_CODES)
 
@@ -45,21 +49,33 @@ def config(
 
 @app.command("set", epilog=EXIT_CODES)
 def set_(
+    context: typer.Context,
     key: Annotated[str, typer.Argument(metavar="KEY")],
     value: Annotated[str, typer.Argument(metavar="VALUE")],
 ) -> None:
     """Set a value in your own file."""
 
     async def work() -> int:
-        from ragforge.config.edit import set_value
         from ragforge.config.paths import user_file
+        from ragforge.session.setting import set_setting
 
         file = user_file(os.environ)
-        set_value(file, key, value)
+        set_setting(file, key, value, endpoints=_endpoints(context.obj))
         typer.echo(f"{key} = {value} in {file}")
         return 0
 
     raise typer.Exit(run_async(work))
+
+
+def _endpoints(options: Options) -> "Mapping[str, Endpoint]":
+    """The services that there are; where the settings are wrong and are mended now, those built in."""
+    from ragforge.config.schema import BUILT_IN_ENDPOINTS
+    from ragforge.config.settings import load_settings
+
+    try:
+        return load_settings(cwd=options.cwd, flags=options.flags, environ=os.environ).settings.endpoints
+    except UsageError:
+        return BUILT_IN_ENDPOINTS
 
 
 @app.command(epilog=EXIT_CODES)

@@ -9,6 +9,7 @@ import typer
 from ragforge.cli.db_connect import connect
 from ragforge.cli.db_moving import RESUMES, copy_between, number, print_backup, print_moved, stoppable
 from ragforge.cli.db_progress import shown
+from ragforge.cli.db_waiting import waiting
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.printing import json_line, printable
@@ -31,6 +32,8 @@ app.command(
     epilog=_epilog("ragforge db connect neo4j+s://ada@graph.example.org", "ragforge db connect (it asks)")
 )(connect)
 
+app.command(epilog=_epilog("ragforge db waiting", "ragforge db waiting --carry"))(waiting)
+
 StoreOption = Annotated[
     str, typer.Option("--store", metavar="URL", help="This store instead of the one in use.")
 ]
@@ -45,8 +48,8 @@ def status(
     """Tell which store is used, what it holds and how it is: schema, indexes, latency, what waits."""
 
     async def work() -> int:
-        from ragforge.session.connecting import facts_of
         from ragforge.session.databases import DRAIN_S_MAX, opened
+        from ragforge.session.servers import facts_of
 
         machine = _machine(context, store)
         async with opened(machine, machine.url, tell=tell) as database:
@@ -63,6 +66,8 @@ def status(
                 "details": dict(found.details),
                 "waiting": link.waiting,
                 "away": link.away,
+                "held": link.held,
+                "stranded": link.stranded,
             }
             typer.echo(json_line(told))
             return 0
@@ -133,7 +138,7 @@ def backup(
     ] = False,
     store: StoreOption = "",
 ) -> None:
-    """Write all conversations, with long results and images, to one compressed file that every store reads.
+    """Write all conversations and versions, with their contents, to one file that every store reads.
 
     Keep it private: it holds all that was said. Nobody but you can read the file.
     """

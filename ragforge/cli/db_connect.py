@@ -3,24 +3,22 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from ragforge.cli.db_moving import copy_between
 from ragforge.cli.edge import tell
+from ragforge.cli.login import TRIES_MAX, ask_password
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import printable
-from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, UsageError
+from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, StoreLoginRefused, UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.connecting import Server
     from ragforge.session.databases import Found, Machine
+    from ragforge.session.servers import Server
     from ragforge.store.base import RecordKind
-
-TRIES_MAX = 10
-"""Wrong answers after which nobody is asking any more."""
 
 
 def connect(
@@ -56,8 +54,7 @@ def connect(
         _offer_copy(asking, server, counts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
+class _Asking(Struct, frozen=True):
     """Questions to the person, or errors where nobody is there to answer."""
 
     machine: "Machine"
@@ -66,7 +63,7 @@ class _Asking:
 
     def connected(self, url: str, user: str) -> "tuple[Server, Found]":
         """A server that answered, and what is there. Raises RagforgeError where nothing helps."""
-        from ragforge.session.connecting import logged_in
+        from ragforge.session.servers import logged_in
 
         server = self._named(url, user)
         for _ in range(TRIES_MAX):
@@ -80,14 +77,15 @@ class _Asking:
                 tell(str(error))
                 if _is_login(error):
                     name = _ask("User", default=server.user or "neo4j")
-                    server = logged_in(server, name, _ask_password())
+                    server = logged_in(server, name, ask_password())
                 else:
                     server = self._named("", user, default=server.url)
         raise UsageError("That did not work ten times. See docs/stores.md, and try again.")
 
     def history(self, server: "Server") -> "Mapping[RecordKind, int]":
         """What is kept in the store in use, if that is another one."""
-        from ragforge.session.databases import history_at, is_same
+        from ragforge.session.databases import history_at
+        from ragforge.session.servers import is_same
 
         if is_same(self.machine.url, server.url):
             return {}
@@ -108,7 +106,7 @@ class _Asking:
 
     def _named(self, url: str, user: str, *, default: str = "") -> "Server":
         """The server of the URL; asked for where there is none or it cannot be read."""
-        from ragforge.session.connecting import applications_server, logged_in, server_of
+        from ragforge.session.servers import applications_server, logged_in, server_of
 
         if not url and not self.is_terminal:
             raise UsageError(
@@ -136,7 +134,7 @@ class _Asking:
             # The first time the schema is built, which takes a cold server a while.
             tell(f"Connecting to {server.url} ...")
         try:
-            return run_async(lambda: look_at(self.machine, server))
+            return run_async(lambda: look_at(self.machine, server), asks=False)
         except StoreForeign as error:
             if self.is_terminal and not self.yes:
                 tell(str(error))
@@ -144,26 +142,16 @@ class _Asking:
                 if not self.is_terminal:
                     raise StoreForeign(f"{error} To use it all the same, add --yes.") from error
                 raise typer.Exit(1) from None
-            return run_async(lambda: look_at(self.machine, server, adopt=True))
+            return run_async(lambda: look_at(self.machine, server, adopt=True), asks=False)
 
 
 def _is_login(error: RagforgeError) -> bool:
-    # Here, because it is part of the store that was just tried.
-    from ragforge.store.neo4j.errors import LoginRefused
-
-    return isinstance(error, LoginRefused) and not error.expired
+    return isinstance(error, StoreLoginRefused) and not error.expired
 
 
 def _ask(question: str, *, default: str) -> str:
     try:
         return str(typer.prompt(question, default=default)).strip()
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-
-
-def _ask_password() -> str:
-    try:
-        return str(typer.prompt("Password (not shown)", default="", hide_input=True, show_default=False))
     except typer.Abort:
         raise KeyboardInterrupt from None
 
@@ -175,7 +163,7 @@ async def _keep(machine: "Machine", server: "Server") -> list[str]:
 
 
 def _print_found(found: "Found") -> None:
-    from ragforge.session.connecting import facts_of
+    from ragforge.session.servers import facts_of
 
     for fact in facts_of(found.status, found.link):
         typer.echo(printable(f"{fact.name:<14} {fact.words}"))
@@ -183,7 +171,7 @@ def _print_found(found: "Found") -> None:
 
 def _offer_copy(asking: _Asking, server: "Server", counts: "Mapping[RecordKind, int]") -> None:
     from ragforge.domain.redact import hide_url_passwords
-    from ragforge.session.connecting import counts_words
+    from ragforge.session.servers import counts_words
 
     origin = hide_url_passwords(asking.machine.url)
     if asking.agrees(f"Copy what is kept so far ({counts_words(counts)}) there?"):

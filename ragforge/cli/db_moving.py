@@ -82,8 +82,14 @@ _NOUNS = {
     "step": "step",
     "tool_call": "tool call",
     "summary": "summary",
+    "memory": "memory",
+    "association": "link between memories",
     "embedding": "vector",
-    "blob": "image or long result",
+    "spent": "background model call",
+    "version": "version",
+    "branch": "branch",
+    "move": "undo, redo or checkout",
+    "blob": "content",
 }
 
 
@@ -92,8 +98,9 @@ def _tell_missing(digests: tuple[str, ...]) -> None:
         named = ", ".join(digest[:12] for digest in digests[:NAMED_MAX])
         more = f" and {len(digests) - NAMED_MAX} more" if len(digests) > NAMED_MAX else ""
         tell(
-            f"{number(len(digests), 'image or long result')} of other machines are not here: {named}{more}. "
-            "The conversations are whole without them; run the same command there to have them too."
+            f"Not here: {number(len(digests), 'content')} (images, long results, files): {named}{more}. "
+            "The conversations are whole without them; run the same command on the machine that made them to "
+            "have them too. What a clean-up removed is gone."
         )
 
 
@@ -101,5 +108,11 @@ def number(count: int, noun: str) -> str:
     """`1 turn`, `2 turns`."""
     if count == 1:
         return f"1 {noun}"
-    plural = {"summary": "summaries", "image or long result": "images and long results"}
+    plural = {
+        "summary": "summaries",
+        "memory": "memories",
+        "link between memories": "links between memories",
+        "branch": "branches",
+        "undo, redo or checkout": "undos, redos and checkouts",
+    }
     return f"{count:,} {plural.get(noun, f'{noun}s')}"

@@ -1,5 +1,6 @@
 """How far a backup or a copy is: a bar on a terminal, else a line now and then."""
 
+import math
 import sys
 import time
 from collections.abc import Generator
@@ -30,12 +31,25 @@ class _Lines:
 
     def __init__(self) -> None:
         self._next_at = time.monotonic() + LINE_EVERY_S
+        self._stage: Stage | None = None
+        self._began_at = self._began_with = 0.0
 
     def show(self, now: "Progress") -> None:
         """Write a line if it is time."""
-        if time.monotonic() >= self._next_at:
-            self._next_at = time.monotonic() + LINE_EVERY_S
-            tell(f"{now.stage}: {_amount(now.done, now)} of {_amount(now.total, now)}")
+        moment = time.monotonic()
+        if now.stage is not self._stage:
+            self._stage, self._began_at, self._began_with = now.stage, moment, now.done
+        if moment >= self._next_at:
+            self._next_at = moment + LINE_EVERY_S
+            done = f"{_amount(now.done, now)} of {_amount(now.total, now)}"
+            tell(f"{now.stage}: {done}{self._left(now, moment)}")
+
+    def _left(self, now: "Progress", moment: float) -> str:
+        """How long the rest of the stage takes at the pace until now, in words."""
+        done, took_s = now.done - self._began_with, moment - self._began_at
+        if done <= 0 or took_s < LINE_EVERY_S:
+            return ""
+        return f", about {duration((now.total - now.done) * took_s / done)} left"
 
 
 class _Bars:
@@ -48,9 +62,12 @@ class _Bars:
 
         self._progress = progress.Progress(
             progress.TextColumn("{task.description:<17}"),
-            progress.BarColumn(),
+            # However long the server takes for one chunk, this moves: the work has not stopped.
+            progress.SpinnerColumn(finished_text=" "),
+            progress.BarColumn(bar_width=16),
             progress.TextColumn("{task.fields[amount]}"),
-            progress.TimeRemainingColumn(),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("{task.fields[left]}"),
             console=Console(stderr=True),
             redirect_stdout=False,
         )
@@ -66,16 +83,29 @@ class _Bars:
     def show(self, now: "Progress") -> None:
         """Move the stage's bar. May be called from any thread."""
         if now.stage not in self._tasks:
-            self._tasks[now.stage] = self._progress.add_task(str(now.stage), amount="")
+            for task in self._tasks.values():
+                self._progress.stop_task(task)
+            self._tasks[now.stage] = self._progress.add_task(str(now.stage), amount="", left="")
+        task = self._tasks[now.stage]
         amount = f"{_amount(now.done, now)} of {_amount(now.total, now)}"
-        self._progress.update(
-            self._tasks[now.stage], completed=now.done, total=max(1, now.total), amount=amount
-        )
+        self._progress.update(task, completed=now.done, total=max(1, now.total), amount=amount)
+        left_s = self._progress.tasks[self._progress.task_ids.index(task)].time_remaining
+        self._progress.update(task, left=f"about {duration(left_s)} left" if left_s else "")
 
 
 def _amount(count: int, now: "Progress") -> str:
     """Records by their number, what is read of a file by its size."""
     return size(count) if now.in_bytes else f"{count:,}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people, rounded up."""
+    seconds = math.ceil(seconds)
+    if seconds <= 90:
+        return f"{seconds} s"
+    if seconds < 90 * 60:
+        return f"{math.ceil(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def size(count: int) -> str:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from ragforge.domain.errors import RagforgeError
 
@@ -22,13 +23,13 @@ def to_exit_code(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _drop_output()  # the reader has what it wanted, as `head` does
+        drop_output()  # the reader has what it wanted, as `head` does
         return FAILED
     except UnicodeEncodeError as error:
         tell(f"The output cannot be written as {error.encoding}. Set PYTHONIOENCODING=utf-8.")
         return FAILED
     except OSError as error:
-        _drop_output()
+        drop_output()
         _log(error)
         tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         return FAILED
@@ -47,10 +48,11 @@ def tell(text: str) -> None:
     """A line for the person, where it does not mix with the answer."""
     from ragforge.cli.printing import printable  # imported here: most runs have nothing to tell
 
-    sys.stderr.write(f"ragforge: {printable(text)}\n")
+    with suppress(OSError):  # the terminal has gone
+        sys.stderr.write(f"ragforge: {printable(text)}\n")
 
 
-def _drop_output() -> None:
+def drop_output() -> None:
     """Let what could not be written go, or Python complains again at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

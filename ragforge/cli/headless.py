@@ -6,11 +6,11 @@ import re
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from ragforge.agent.parts import TurnLimits
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
@@ -18,9 +18,11 @@ from ragforge.cli.opening import open_for_run, open_session
 from ragforge.cli.options import Options, OutputFormat
 from ragforge.cli.printing import answer_text, json_line
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, ToolApproval
-from ragforge.domain.errors import RagforgeError, UsageError
+from ragforge.domain.context import ContextBlock
+from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.events import (
     AgentEvent,
+    ContextBuilt,
     Notice,
     RetryWaiting,
     StepStarted,
@@ -32,29 +34,41 @@ from ragforge.domain.events import (
 from ragforge.domain.messages import Parts, TextPart
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
+from ragforge.domain.versions import Version
+from ragforge.session.costs import memory_cost
 from ragforge.session.logs import start_log
 from ragforge.session.open import close_session, close_workspace
 from ragforge.session.state import Session, Workspace
 from ragforge.session.turn import interrupt, submit
+from ragforge.session.versions.log import files_json
+from ragforge.session.versions.recorder import END_S_MAX
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PIPED_BYTES_MAX = 10_000_000
+BACKGROUND_S_MAX = 5.0
+"""How long a run waits for what is made of its own turn; the rest is done when the project is next opened."""
 
 
-@dataclass(slots=True)
-class _Answered:
+class _Answered(Struct):
     """What a run has come to."""
 
     session_id: str | None = None
     model: str = ""
     text: str = ""
     turn: Turn | None = None
+    version: Version | None = None
+    """What the turn did to the files."""
     failure: RagforgeError | None = None
     interrupted: bool = False
     """Before a turn began; one that runs says so itself."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
+    memory_cost_usd: float | None = 0.0
+    """What memory has cost in the session until the answer was there."""
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    recalled: ContextBlock = field(default_factory=ContextBlock)
+    """What was put in front of the message."""
+    printed: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--output-format json` prints."""
@@ -67,6 +81,7 @@ class _Answered:
             "model": self.model,
             "usage": msgspec.to_builtins(self.usage),
             "cost_usd": self.cost_usd,
+            "memory_cost_usd": self.memory_cost_usd,
             "tools": [
                 {
                     "name": call.name,
@@ -76,6 +91,8 @@ class _Answered:
                 }
                 for call in self.calls
             ],
+            "recalled": _recalled(self.recalled),
+            **_changed(self.version),
             "error": error or None,
         }
 
@@ -111,6 +128,17 @@ def run_headless(options: Options) -> int:
         answered.failure = error
     except KeyboardInterrupt:
         answered.interrupted = True
+    _print_result(options, answered)
+    if error := answered.as_json()["error"]:
+        tell(error)
+    return answered.exit_code()
+
+
+def _print_result(options: Options, answered: _Answered) -> None:
+    """Print what the run has come to, once."""
+    if answered.printed:
+        return
+    answered.printed = True
     if options.output_format is OutputFormat.TEXT:
         if answered.text:
             _print(answer_text(answered.text.strip()))
@@ -118,15 +146,14 @@ def run_headless(options: Options) -> int:
         _print(_encoded(answered.as_json()))
     else:
         _print(_encoded({"type": "result", **answered.as_json()}))
-    if error := answered.as_json()["error"]:
-        tell(error)
-    return answered.exit_code()
 
 
 async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
     async with AsyncExitStack() as opened:
         workspace = await open_for_run(options)
         opened.push_async_callback(_close, workspace)
+        if options.output_format is not OutputFormat.TEXT:
+            workspace.recorders.end_wait_s = END_S_MAX  # a script hears of the version of every turn
         session = await open_session(workspace, options, tell=tell)
         opened.push_async_callback(close_session, session)
         answered.session_id = session.id
@@ -139,6 +166,11 @@ async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
         with _Signals(session):
             async with aclosing(submit(session, parts, _approve, limits=limits)) as events:
                 await _follow(events, answered, stream=options.output_format is OutputFormat.STREAM_JSON)
+        with suppress(StoreError):  # the answer is worth more than what it cost
+            answered.memory_cost_usd = await memory_cost(workspace.store, session.id)
+        # Nobody waits for the answer longer than the model took.
+        _print_result(options, answered)
+        await workspace.background.finish(timeout_s=BACKGROUND_S_MAX)
 
 
 async def _close(workspace: Workspace) -> None:
@@ -155,6 +187,8 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered,
                 answered.text = ""
             case TextDelta(text):
                 answered.text += text
+            case ContextBuilt(_, block):
+                answered.recalled = block
             case ToolEnded(call):
                 answered.calls.append(call)
             case UsageUpdated(usage, cost_usd):
@@ -164,8 +198,8 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered,
                 tell(f"{reason}, again in {delay_s:.0f} s, {attempt} of {attempts_max}")
             case Notice(text):
                 tell(text)
-            case TurnEnded(turn, failure):
-                answered.turn, answered.failure = turn, failure
+            case TurnEnded(turn, failure, version=version):
+                answered.turn, answered.failure, answered.version = turn, failure, version
             case _:
                 pass
 
@@ -229,9 +263,41 @@ def _type_name(event: AgentEvent) -> str:
 
 
 def _fields(event: AgentEvent) -> dict[str, Any]:
-    if isinstance(event, TurnEnded):
-        return {"turn": msgspec.to_builtins(event.turn)}
+    match event:
+        case TurnEnded(turn, version=version):
+            return {"turn": msgspec.to_builtins(turn), **_changed(version)}
+        case ContextBuilt(turn_id, block):
+            # What was recalled may come from anywhere; `ragforge context` prints its words.
+            items = [
+                {
+                    "section": item.section,
+                    "kind": item.kind,
+                    "id": item.id,
+                    "turn": item.turn_id or None,
+                    "tokens": item.tokens,
+                    "reason": item.reason,
+                }
+                for item in block.items
+            ]
+            return {"turn_id": turn_id, **_recalled(block), "items": items}
+        case _:
+            pass
     return msgspec.to_builtins(event)
+
+
+def _recalled(block: ContextBlock) -> dict[str, Any]:
+    """How much was recalled, and why not all could be searched."""
+    return {
+        "count": len(block.items),
+        "tokens": block.tokens,
+        "took_ms": round(block.took_ms, 1),
+        "limited": block.limited or None,
+    }
+
+
+def _changed(version: Version | None) -> dict[str, Any]:
+    """The version of the turn, and the files that it changed."""
+    return {"version": version.id if version else None, "files": files_json(version)}
 
 
 def _encoded(value: Any) -> str:

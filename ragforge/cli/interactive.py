@@ -7,10 +7,12 @@ import shutil
 import signal
 import sys
 import threading
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from ragforge.cli.edge import FAILED, tell
+from msgspec import Struct
+
+from ragforge.cli.edge import FAILED, drop_output, tell
 from ragforge.cli.options import Options
 from ragforge.cli.printing import answer_text
 from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
@@ -18,6 +20,9 @@ from ragforge.config.project import find_project
 from ragforge.domain.errors import UsageError
 from ragforge.session.logs import start_log
 from ragforge.tui.background import Background, ask_background
+
+if TYPE_CHECKING:  # it is imported while the terminal answers
+    from ragforge.tui.opening import Leaving
 
 
 def run_interface(options: Options) -> int:
@@ -54,7 +59,15 @@ def run_interface(options: Options) -> int:
         typed_before=background.typed.decode("utf-8", "ignore"),
     )
     left = app.run(mouse=look.mouse) or Leaving(exit_code=app.return_code or 0)
-    return _leave(left)
+    code = left.exit_code or (FAILED if left.failure else 0)
+    try:
+        _say_goodbye(left)
+        sys.stdout.flush()
+    except OSError:
+        drop_output()  # the terminal has gone; what was said is kept
+    if left.incognito_next:
+        _begin_incognito(options)
+    return code
 
 
 def _go(number: int, _: object) -> None:
@@ -62,11 +75,8 @@ def _go(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
-def _leave(left: object) -> int:
-    from ragforge.tui.opening import Leaving
-
-    if not isinstance(left, Leaving):
-        return 1
+def _say_goodbye(left: "Leaving") -> None:
+    """What stays on the terminal once the interface has gone."""
     if left.last_answer:
         print(answer_text(left.last_answer))  # noqa: T201 - the command line's own output
     if left.draft:
@@ -78,8 +88,20 @@ def _leave(left: object) -> int:
         tell(left.waits)
     if left.failure:
         tell(left.failure)
-        return left.exit_code or FAILED
-    return left.exit_code
+
+
+def _begin_incognito(options: Options) -> NoReturn:
+    """Become a run that leaves nothing behind. Nothing of this one is in its memory."""
+    given = [f"--model={options.model}"] if options.model else []
+    given += [
+        name for name, is_set in (("--no-memory", options.no_memory), ("--yolo", options.yolo)) if is_set
+    ]
+    given += [f"--allow={rule}" for rule in options.allow]
+    price = options.flags.get("turn.price_usd_max")
+    given += [f"--max-price={price}"] if price is not None else []
+    sys.stdout.flush()
+    # -P: else Python would take modules of the project's folder for its own.
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "ragforge", "--incognito", *given])
 
 
 def _as_called(command: str) -> str:
@@ -87,12 +109,11 @@ def _as_called(command: str) -> str:
     called = Path(sys.argv[0])
     if shutil.which("ragforge"):
         return command
-    how = str(called) if called.name == "ragforge" else f"{sys.executable} -m ragforge"
+    how = str(called) if called.name == "ragforge" else f"{sys.executable} -P -m ragforge"
     return how + command.removeprefix("ragforge")
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """The settings that must be known before the first frame."""
 
     theme: str = "auto"

@@ -3,19 +3,57 @@
 Only what every call needs is imported at the top: `ragforge --version` is asked by scripts and prompts.
 """
 
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from ragforge import __version__
-from ragforge.cli import config, db, search, sessions
+from ragforge.cli import flags
+from ragforge.cli.edge import to_exit_code
 from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_folder
 from ragforge.domain.errors import UsageError
 
+COMMANDS = (
+    *("search", "context", "undo", "redo", "log", "diff"),
+    *("checkout", "branch", "merge", "alternatives"),
+)
+GROUPS = ("history", "sessions", "memory", "config", "db")
+
+
+class _Commands(TyperGroup):
+    """The subcommands. Each is loaded when it is asked for: to load them all takes longer than a search."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = self.list_commands(ctx)
+        # One that is none is answered with those that are like it.
+        for name in [cmd_name] if cmd_name in known else known:
+            if name not in self.commands:
+                self.commands[name] = _load(name)
+        return self.commands.get(cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS, *GROUPS]
+
+
+def _load(name: str) -> Any:
+    """The subcommand's parser."""
+    module = import_module(f"ragforge.cli.{name}")
+    parser = typer.Typer()
+    if name in GROUPS:
+        parser.add_typer(module.app, name=name)
+    else:
+        parser.command(name, epilog=EXIT_CODES)(getattr(module, name))
+    return get_group(parser).commands[name]
+
+
 app = typer.Typer(
     name="ragforge",
+    cls=_Commands,
     help="A coding assistant for the terminal that remembers.",
     epilog=EXIT_CODES,
     add_completion=False,
@@ -23,10 +61,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("search", epilog=EXIT_CODES)(search.search)
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(config.app, name="config")
-app.add_typer(db.app, name="db")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -56,63 +90,25 @@ def _checked(arguments: Sequence[str]) -> list[str]:
     return checked
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"ragforge {__version__}")
-        raise typer.Exit
-
-
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
-    prompt: Annotated[
-        str | None,
-        typer.Option("-p", "--prompt", help="Run one turn without the interface; text piped in is added."),
-    ] = None,
-    output_format: Annotated[
-        OutputFormat, typer.Option("--output-format", help="With -p: what goes to standard output.")
-    ] = OutputFormat.TEXT,
-    model: Annotated[
-        str | None, typer.Option("-m", "--model", metavar="PROVIDER:NAME", help="The model to talk to.")
-    ] = None,
-    continue_: Annotated[
-        bool, typer.Option("-c", "--continue", help="Continue the newest session of this folder.")
-    ] = False,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            "-r",
-            "--resume",
-            metavar="[ID]",
-            help="Resume a session, by its id or a part of it; without ID, choose from a list.",
-        ),
-    ] = None,
-    at: Annotated[
-        int | None, typer.Option("--at", metavar="N", min=1, help="With -r: show the session at this turn.")
-    ] = None,
-    fork: Annotated[
-        bool, typer.Option("--fork", help="With -r or -c: a new session from there (or from --at).")
-    ] = False,
-    new: Annotated[bool, typer.Option("--new", help="Start a new session without showing the list.")] = False,
-    max_turns: Annotated[
-        int | None, typer.Option("--max-turns", min=1, help="With -p: at most this many model calls.")
-    ] = None,
-    max_price: Annotated[
-        float | None, typer.Option("--max-price", metavar="USD", min=0, help="Stop a turn at this cost.")
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option("--allow", metavar="RULE", help="Consent for this run, such as 'shell(git status)'."),
-    ] = None,
-    yolo: Annotated[
-        bool, typer.Option("--yolo", help="Ask nothing: files are written and commands run at will.")
-    ] = False,
-    store: Annotated[
-        str | None, typer.Option("--store", metavar="URL", help="Where conversations are kept.")
-    ] = None,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    prompt: flags.Prompt = None,
+    output_format: flags.Format = OutputFormat.TEXT,
+    model: flags.Model = None,
+    continue_: flags.Continue = False,
+    resume: flags.Resume = None,
+    at: flags.At = None,
+    fork: flags.Fork = False,
+    new: flags.New = False,
+    max_turns: flags.MaxTurns = None,
+    max_price: flags.MaxPrice = None,
+    allow: flags.Allow = None,
+    yolo: flags.Yolo = False,
+    no_memory: flags.NoMemory = False,
+    incognito: flags.Incognito = False,
+    store: flags.StoreUrl = None,
+    version: flags.Version = False,
 ) -> None:
     """A coding assistant for the terminal that remembers."""
     options = Options(
@@ -128,15 +124,39 @@ def main(
         allow=tuple(allow or ()),
         yolo=yolo,
         model=model,
+        no_memory=no_memory,
+        incognito=incognito,
         flags={"model": model, "store": store, "turn.price_usd_max": max_price},
     )
     if context.invoked_subcommand:
+        if incognito:
+            raise UsageError("--incognito goes with a conversation, not with a command.")
         context.obj = options
         return
-    if prompt is not None or not sys.stdin.isatty():
+    raise typer.Exit(_run(options))
+
+
+def _run(options: Options) -> int:
+    """Run a conversation to its exit code."""
+    from ragforge.session.incognito import incognito, remove_left_behind
+
+    remove_left_behind()
+    if not options.incognito:
+        return _converse(options)
+    with incognito(os.environ):
+        # Inside: what fails unexpectedly is logged, and that log goes too.
+        return to_exit_code(lambda: _converse(options))
+
+
+def _is_headless(options: Options) -> bool:
+    return options.prompt is not None or not sys.stdin.isatty()
+
+
+def _converse(options: Options) -> int:
+    if _is_headless(options):
         from ragforge.cli.headless import run_headless
 
-        raise typer.Exit(run_headless(options))
+        return run_headless(options)
     from ragforge.cli.interactive import run_interface
 
-    raise typer.Exit(run_interface(options))
+    return run_interface(options)

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ragforge.cli.options import Options
 from ragforge.config.settings import embedded_store
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
 
 async def open_for_run(options: Options) -> Workspace:
     """The workspace of the current folder. Raises RagforgeError."""
-    return await open_workspace(cwd=options.cwd, flags=options.flags, environ=os.environ)
+    flags = options.flags
+    if options.incognito:
+        flags = {**flags, "store": embedded_store(os.environ)}
+    return await open_workspace(
+        cwd=options.cwd,
+        flags=flags,
+        environ=os.environ,
+        recalls=not options.no_memory,
+        incognito=options.incognito,
+    )
 
 
 async def open_session(workspace: Workspace, options: Options, *, tell: Callable[[str], None]) -> Session:
@@ -48,6 +58,7 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
     embedded: use the store on this machine, whatever is set.
     """
     from ragforge.session.conversation import Conversation
+    from ragforge.session.versions.recorder import recorder_of
     from ragforge.tui.opening import NotOpened, Opened
 
     if embedded:
@@ -66,6 +77,7 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
         if resume and resume in (shown.id, shown.live.record.forked_from):
             await _apply_model(shown, options)
 
+    recorder_of(session).look_ahead(workspace)
     conversation = Conversation(workspace, session, prepare=prepare)
     if options.resume:
         resume = (await find_session(workspace.store, options.resume)).id

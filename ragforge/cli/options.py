@@ -1,12 +1,13 @@
 """What was asked for on the command line."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragforge.domain.errors import UsageError
+from msgspec import Struct, field
+
+from ragforge.domain.errors import StoreLoginRefused, UsageError
 
 T = TypeVar("T")
 
@@ -23,8 +24,7 @@ class OutputFormat(StrEnum):
     STREAM_JSON = "stream-json"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The flags of `ragforge`. `flags` are those that are settings, by their dotted names.
 
     resume: an id or a part of one; empty for `-r` alone, which shows the list of sessions.
@@ -42,6 +42,8 @@ class Options:
     allow: tuple[str, ...] = ()
     yolo: bool = False
     model: str | None = None
+    no_memory: bool = False
+    incognito: bool = False
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def check(self, *, headless: bool) -> None:
@@ -50,6 +52,10 @@ class Options:
             raise UsageError("-c continues the newest session and -r a chosen one: give only one of them.")
         if self.new and (self.continue_newest or self.resume is not None):
             raise UsageError("--new starts a session, -c and -r open one that exists: give only one of them.")
+        if self.incognito and (self.continue_newest or self.resume is not None):
+            raise UsageError("--incognito starts with nothing, so there is no session to open with -c or -r.")
+        if self.incognito and self.flags.get("store"):
+            raise UsageError("--incognito keeps everything in a place of its own: leave --store out.")
         if (self.at or self.fork) and not (self.resume or self.continue_newest):
             raise UsageError("--at and --fork go with -r ID or -c.")
         if headless and self.resume == "":
@@ -73,8 +79,20 @@ def current_folder() -> Path:
         raise UsageError("The current folder is gone. Change to one that exists, and start again.") from error
 
 
-def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """What the work comes to: an exit code, or what a further question depends on."""
+def run_async(work: Callable[[], Coroutine[Any, Any, T]], *, asks: bool = True) -> T:
+    """What the work comes to: an exit code, or what a further question depends on.
+
+    asks: in a terminal, the password is asked for that the store's server wants, and the work begun anew.
+    """
     import asyncio  # costs 40 ms that --version need not pay
 
+    from ragforge.cli import login
+
+    for _ in range(login.TRIES_MAX if asks else 0):
+        try:
+            return asyncio.run(work())
+        except StoreLoginRefused as refused:
+            # Not in the loop: it would keep Ctrl+C from ending the question.
+            if not (refused.ask_for and login.can_ask() and login.take_password(refused)):
+                raise
     return asyncio.run(work())

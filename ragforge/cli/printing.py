@@ -5,7 +5,7 @@ import re
 import sys
 from typing import Any
 
-from ragforge.tui.widgets.printable import one_line, printable
+from ragforge.domain.printable import one_line, printable
 
 __all__ = ["answer_text", "json_line", "one_line", "printable"]
 

@@ -2,11 +2,11 @@
 
 import os
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 
 from ragforge.cli.edge import tell
 from ragforge.cli.options import Options, run_async
@@ -14,7 +14,8 @@ from ragforge.cli.printing import json_line, one_line, printable
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.domain.search import Hit
+    from ragforge.domain.search import Hit, HitKind, Query
+    from ragforge.memory.recall import Answer, Found
 
 _AGO = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -27,57 +28,100 @@ def search(
     since: Annotated[
         str | None, typer.Option("--since", metavar="WHEN", help="A date such as 2026-11-21, or 12h, 3d, 2w.")
     ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="WHEN", help="Only what was before: as with --since.")
+    ] = None,
     session: Annotated[
         str | None, typer.Option("--session", metavar="ID", help="Search only this session.")
     ] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="Only turn, tool_call, summary, memory or version; may be given again.",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each source says of each hit.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Search every turn and tool call of this project."""
+    """Search what was said, done, remembered and changed in this project, by words and by meaning."""
     options: Options = context.obj
+    wanted = Wanted(" ".join(words), all_projects, limit, since, until, session, tuple(kinds or ()))
 
     async def work() -> int:
-        return await _search(options, " ".join(words), all_projects, limit, since, session, as_json=as_json)
+        answer = await _search(options, wanted)
+        if as_json:
+            _print_json(wanted.text, answer)
+        else:
+            _print_hits(wanted, answer, explain=explain)
+        return 0
 
     raise typer.Exit(run_async(work))
 
 
-async def _search(
-    options: Options,
-    text: str,
-    all_projects: bool,
-    limit: int,
-    since: str | None,
-    session: str | None,
-    *,
-    as_json: bool,
-) -> int:
+class Wanted(Struct, frozen=True):
+    """What was asked for, as it was typed."""
+
+    text: str
+    all_projects: bool
+    limit: int
+    since: str | None
+    until: str | None
+    session: str | None
+    kinds: tuple[str, ...]
+
+    def query(self, *, project_id: str, session_id: str | None) -> "Query":
+        """The question. Raises UsageError for a date or a kind that is none."""
+        from ragforge.domain.search import HitKind, Query
+
+        moment = datetime.now(UTC)
+        return Query(
+            text=self.text,
+            project_id=None if self.all_projects or session_id else project_id,
+            session_id=session_id,
+            since=parse_when(self.since, moment, flag="--since") if self.since else None,
+            until=parse_when(self.until, moment, flag="--until") if self.until else None,
+            kinds=tuple(parse_kind(kind) for kind in dict.fromkeys(self.kinds)) or tuple(HitKind),
+            limit=self.limit,
+        )
+
+
+async def _search(options: Options, wanted: Wanted) -> "Answer":
     from ragforge.cli.library import opened_library
-    from ragforge.domain.search import Query
     from ragforge.memory import recall
     from ragforge.session.library import find_session
     from ragforge.session.link import limited_words
+    from ragforge.session.remembering import close_recall, open_recall
 
     async with opened_library(options) as library:
-        query = Query(
-            text=text,
-            project_id=None if all_projects or session else library.project_id,
-            session_id=(await find_session(library.store, session)).id if session else None,
-            since=parse_since(since, datetime.now(UTC)) if since else None,
-            limit=limit,
-        )
-        started = time.perf_counter()
-        hits = await recall.search(library.store, query)
-        took_ms = (time.perf_counter() - started) * 1000
-        if limited := limited_words(library.store.link):
-            tell(limited)
-    if as_json:
-        _print_json(text, took_ms, hits)
-    else:
-        _print_hits(text, hits, everywhere=all_projects)
-    return 0
+        session = (await find_session(library.store, wanted.session)).id if wanted.session else None
+        query = wanted.query(project_id=library.project_id, session_id=session)
+        searching = open_recall(library.store, library.loaded.settings, library.environ)
+        try:
+            answer = await recall.search(searching, query)
+        finally:
+            await close_recall(searching)
+        for limited in (limited_words(library.store.link), answer.limited):
+            if limited:
+                tell(limited)
+    return answer
 
 
-def parse_since(text: str, moment: datetime) -> datetime:
+def parse_kind(text: str) -> "HitKind":
+    """The kind of that name. Raises UsageError."""
+    from ragforge.domain.search import HitKind
+
+    try:
+        return HitKind(text)
+    except ValueError:
+        known = ", ".join(HitKind)
+        raise UsageError(f"--kind {text!r} is none. Choose from: {known}.") from None
+
+
+def parse_when(text: str, moment: datetime, *, flag: str) -> datetime:
     """The moment that the text means: a date or time in ISO 8601, or an age. Raises UsageError."""
     number, unit = text[:-1], text[-1:]
     if number.isdigit() and unit in _AGO and len(number) < 6:
@@ -87,51 +131,75 @@ def parse_since(text: str, moment: datetime) -> datetime:
         return when if when.tzinfo else when.astimezone()
     except (ValueError, OverflowError):
         raise UsageError(
-            f"--since {text!r} is no date. Write it like 2026-11-21, 2026-11-21T14:30, 12h, 3d or 2w."
+            f"{flag} {text!r} is no date. Write it like 2026-11-21, 2026-11-21T14:30, 12h, 3d or 2w."
         ) from None
 
 
 def resume_command(hit: "Hit") -> str:
-    """The command that opens the hit's session at its turn."""
-    return f"ragforge -r {hit.session_id} --at {hit.turn_index + 1}"
+    """The command that opens what was found: the hit's session at its turn, else the memory or the version.
+
+    What was undone is not on the path that `--at` counts along.
+    """
+    from ragforge.domain.ids import short_id
+
+    if not hit.session_id or not hit.turn_id:
+        version = hit.version_id and short_id(hit.version_id)
+        return f"ragforge diff {version}~ {version}" if version else f"ragforge memory show {hit.id}"
+    at = "" if hit.left else f" --at {hit.turn_index + 1}"
+    return f"ragforge -r {hit.session_id}{at}"
 
 
-def _print_json(text: str, took_ms: float, hits: "list[Hit]") -> None:
+def _print_json(text: str, answer: "Answer") -> None:
     found: list[dict[str, Any]] = [
         {
             "kind": hit.kind,
             "id": hit.id,
             "session": hit.session_id,
-            "turn": hit.turn_index + 1,
+            "turn": hit.turn_index + 1 or None,
             "at": hit.at.isoformat(),
             "score": hit.score,
             "text": hit.text,
+            "tool": hit.tool,
+            "level": hit.level,
+            "type": hit.memory_type,
+            "version": hit.version_id,
+            "undone": hit.left,
+            "replaced": hit.replaced,
+            "why": [
+                {"source": why.source, "rank": why.rank, "score": why.score, "share": why.share}
+                for why in each.why
+            ],
             "resume": resume_command(hit),
         }
-        for hit in hits
+        for each in answer.found
+        for hit in [each.hit]
     ]
-    typer.echo(json_line({"query": text, "took_ms": round(took_ms, 1), "hits": found}))
+    values = {"query": text, "took_ms": round(answer.took_ms, 1), "limited": answer.limited, "hits": found}
+    typer.echo(json_line(values))
 
 
-def _print_hits(text: str, hits: "list[Hit]", *, everywhere: bool) -> None:
-    if not hits:
-        where = "any project" if everywhere else "this project (--all searches every project)"
-        typer.echo(f"Nothing found for {text!r} in {where}.", err=True)
-        return
-    for hit in hits:
-        head = f"{hit.at.astimezone():%Y-%m-%d %H:%M}  {one_line(hit.session_title) or hit.session_id}"
-        typer.echo(typer.style(f"{head}  ({_what(hit)})", bold=_styled()))
-        typer.echo(f"  {_marked(hit)}")
-        typer.echo(typer.style(f"  {resume_command(hit)}", dim=_styled()))
-        typer.echo()
+def _print_hits(wanted: Wanted, answer: "Answer", *, explain: bool) -> None:
+    if not answer.found:
+        where = "any project" if wanted.all_projects else "this project (--all searches every project)"
+        typer.echo(f"Nothing found for {wanted.text!r} in {where}.", err=True)
+    for each in answer.found:
+        _print_hit(each, explain=explain)
 
 
-def _what(hit: "Hit") -> str:
-    """What was found, and where in its session."""
-    turn = f"turn {hit.turn_index + 1}"
-    if hit.tool:
-        return f"{hit.tool} call of {turn}"
-    return f"summary up to {turn}" if hit.level else turn
+def _print_hit(found: "Found", *, explain: bool) -> None:
+    from ragforge.domain.search import what
+    from ragforge.memory.explain import explained, reason
+
+    hit = found.hit
+    title = one_line(hit.session_title) or hit.session_id
+    head = "  ".join(part for part in (f"{hit.at.astimezone():%Y-%m-%d %H:%M}", title) if part)
+    typer.echo(typer.style(f"{head}  ({one_line(what(hit))})", bold=_styled()))
+    typer.echo(f"  {_marked(hit)}")
+    typer.echo(typer.style(f"  {hit.score:.3f}  {one_line(reason(found))}", dim=_styled()))
+    for line in explained(found) if explain else ():
+        typer.echo(typer.style(f"    {line}", dim=_styled()))
+    typer.echo(typer.style(f"  {resume_command(hit)}", dim=_styled()))
+    typer.echo()
 
 
 def _marked(hit: "Hit") -> str:

@@ -11,7 +11,7 @@ from ragforge.cli.printing import json_line, one_line
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.store.base import SessionRow
+    from ragforge.store.base_conversations import SessionRow
 
 app = typer.Typer(help="List, rename or delete sessions.", invoke_without_command=True, epilog=EXIT_CODES)
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 
-from ragforge.config.schema import ANY_NAME, KEYS, SECTIONS, EndpointName, Key, KeyPath
+from ragforge.config.keys import ANY_NAME, KEYS, SECTIONS, Key, KeyPath
+from ragforge.config.kinds import EndpointName
 from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import hide_url_passwords
@@ -44,6 +45,8 @@ def check_value(key: Key, path: KeyPath, raw: Any, *, where: str, from_text: boo
 
     Raises UsageError that names place, key, value and what is allowed.
     """
+    if from_text and isinstance(raw, str) and get_origin(get_args(key.type)[0]) is list:
+        raw = [each.strip() for each in raw.split(",") if each.strip()]
     try:
         return msgspec.convert(raw, key.type, strict=not from_text)
     except (msgspec.ValidationError, UnicodeError) as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ragforge.config.check import check_value, find_key
-from ragforge.config.schema import KeyPath
+from ragforge.config.keys import KeyPath
 from ragforge.config.settings import check_user_settings
 from ragforge.config.tomlfile import read_text, read_toml, write_text
 from ragforge.domain.errors import UsageError

@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 GIT_LIMIT_S = 2.0
 _HEAD_BYTES_MAX = 4096
@@ -16,8 +17,7 @@ _GIT_NEEDS = frozenset(("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR"))
 _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "--no-optional-locks", "--no-replace-objects")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A folder and the project that it belongs to. Paths have their links resolved.
 
     git_remote: the same for all ways of writing one repository's address, without credentials.

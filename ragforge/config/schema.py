@@ -1,48 +1,29 @@
-"""Every setting: its type, its default, what it does, who may set it.
+"""The settings as a tree: each one's type, its default, what it does, who may set it."""
 
-The tree of structs is what the program reads; `KEYS` is the same tree as a flat table, which feeds
-loading, editing, `ragforge config` and the documentation.
-"""
-
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
-
-class ProjectMay(StrEnum):
-    """What a project's file may do with a key. A cloned repository must not gain power over the user."""
-
-    NOT = "no"
-    SET = "yes"
-    LOWER = "only lower it"
-    SAME_PROVIDER = "only another model of the provider that the user chose"
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What people are told of a key. `allowed` completes the sentence "allowed is ..."."""
-
-    text: str
-    allowed: str
-    project: ProjectMay = ProjectMay.NOT
-
-
-_YES_NO = "true or false"
-_TOKENS = "a whole number from 1000 to 100000000"
-
-ModelName = Annotated[str, Meta(pattern=r"^(local|[a-z][a-z0-9_-]*:[!-~]+)?\Z", max_length=200)]
-StoreUrl = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9+]*://[^\s].*\Z", max_length=4096)]
-# Credentials in the URL would be shown and sent about with it; keys have a place of their own.
-BaseUrl = Annotated[str, Meta(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?\Z", max_length=2000)]
-VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", max_length=200)]
-EndpointName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]*\Z", max_length=40)]
-ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
-Tokens = Annotated[int, Meta(ge=1000, le=100_000_000)]
-Seconds = Annotated[float, Meta(ge=1, le=86_400)]
+from ragforge.config.kinds import (
+    COUNT,
+    TOKENS,
+    YES_NO,
+    About,
+    ActionName,
+    BaseUrl,
+    Count,
+    EmbedderName,
+    EndpointName,
+    InnerPath,
+    ModelName,
+    ProjectMay,
+    Seconds,
+    StoreUrl,
+    Tokens,
+    VariableName,
+)
 
 
 class TurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,9 +53,107 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     tokens_max: Annotated[
         Tokens | None,
         About(
-            "Use at most this much of the model's window; unset means all of it.", _TOKENS, ProjectMay.LOWER
+            "Use at most this much of the model's window; unset means all of it.", TOKENS, ProjectMay.LOWER
         ),
     ] = None
+    profile: Annotated[
+        Literal["caching", "lean"],
+        About(
+            "How much of the conversation is sent word for word: caching lets it grow to raw_tokens_high and "
+            "then drops it to raw_tokens_low, so that the providers' prompt caches work; lean sends the last "
+            "three turns and as many more as stay within memory.raw_chars_max.",
+            "caching or lean",
+            ProjectMay.SET,
+        ),
+    ] = "caching"
+    raw_tokens_high: Annotated[
+        Tokens,
+        About("What is sent word for word grows up to this many tokens.", TOKENS, ProjectMay.LOWER),
+    ] = 40_000
+    raw_tokens_low: Annotated[
+        Tokens,
+        About("What is left of it then; never less than the last three turns.", TOKENS, ProjectMay.LOWER),
+    ] = 15_000
+    block_tokens_max: Annotated[
+        Annotated[int, Meta(ge=0, le=100_000)],
+        About(
+            "How many tokens what was recalled may take in front of a message.",
+            "a whole number from 0 to 100000",
+            ProjectMay.LOWER,
+        ),
+    ] = 1_500
+
+
+class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is remembered, and how it is found."""
+
+    enabled: Annotated[
+        bool,
+        About(
+            "Recall what matters before each message, and summarise each turn after it; --no-memory switches "
+            "recalling off for one run.",
+            YES_NO,
+        ),
+    ] = True
+    model: Annotated[
+        ModelName,
+        About(
+            "The model that summarises in the background; empty means a cheap one of the provider that the "
+            "session talks to.",
+            "provider:name, such as gemini:gemini-3.5-flash-lite, or local for no model",
+        ),
+    ] = ""
+    embedder: Annotated[
+        EmbedderName,
+        About(
+            "What compares texts by meaning: static comes with the program and needs no network.",
+            "static, gemini:gemini-embedding-2, gemini:gemini-embedding-001, model2vec:FOLDER, "
+            "or ENDPOINT:MODEL of an OpenAI-compatible service",
+        ),
+    ] = "static"
+    cost_usd_per_day_max: Annotated[
+        Annotated[float, Meta(ge=0, le=1_000_000)],
+        About(
+            "What background work may cost a day; beyond it, summaries are put together without a model.",
+            "a number from 0 to 1000000",
+            ProjectMay.LOWER,
+        ),
+    ] = 1.0
+    raw_chars_max: Annotated[
+        Count,
+        About("Characters of turns without a level 2 summary that make one due.", COUNT),
+    ] = 5_000
+    rollup_min: Annotated[
+        Annotated[int, Meta(ge=2, le=12)],
+        About("At least this many turns become one level 2 summary.", "a whole number from 2 to 12"),
+    ] = 4
+    level_chars_max: Annotated[
+        Count,
+        About("Characters of summaries of a level that make one of the next level due.", COUNT),
+    ] = 10_000
+    fusion: Annotated[
+        Literal["convex", "rrf"],
+        About("How finds by words and by meaning become one order.", "convex or rrf"),
+    ] = "convex"
+    recent_hours: Annotated[
+        Annotated[float, Meta(ge=0, le=8_760)],
+        About("Memories of so many hours count as recent.", "a number from 0 to 8760"),
+    ] = 6.0
+    session_scope: Annotated[
+        bool, About("Put only this session's memories in front of the model.", YES_NO)
+    ] = False
+    semantic_threshold: Annotated[
+        Annotated[float, Meta(ge=0, le=1)],
+        About("Of memories closer than this cosine only the newer is recalled.", "a number from 0 to 1"),
+    ] = 0.85
+    semantic_buffer_max: Annotated[
+        Annotated[int, Meta(ge=0, le=10_000)],
+        About("With how many that were chosen a memory is compared.", "a whole number from 0 to 10000"),
+    ] = 100
+    injected_max: Annotated[
+        Annotated[int, Meta(ge=0, le=1_000)],
+        About("How many memories are put in front of a message at most.", "a whole number from 0 to 1000"),
+    ] = 20
 
 
 class ShellSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,7 +180,7 @@ class GeminiSettings(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
     show_thoughts: Annotated[
-        bool, About("Ask for summaries of the model's thoughts and show them folded.", _YES_NO)
+        bool, About("Ask for summaries of the model's thoughts and show them folded.", YES_NO)
     ] = True
 
 
@@ -128,12 +207,61 @@ class StreamSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The history of the prompt."""
+    """The history of the prompt, and that of the files."""
 
     entries_max: Annotated[
         Annotated[int, Meta(ge=0, le=1_000_000)],
         About("Messages that the prompt remembers across sessions.", "a whole number from 0 to 1000000"),
     ] = 10_000
+    file_mb_max: Annotated[
+        Annotated[float, Meta(gt=0, le=10_000)],
+        About(
+            "Contents of larger files are not kept, so they cannot be undone; each is named.",
+            "a number above 0, 10000 at most (megabytes)",
+            ProjectMay.LOWER,
+        ),
+    ] = 10.0
+    keep_days: Annotated[
+        Annotated[int, Meta(ge=0, le=100_000)],
+        About(
+            "After so many days a clean-up drops the contents of versions that no branch, label or head "
+            "needs; 0 keeps them for ever.",
+            "a whole number from 0 to 100000",
+        ),
+    ] = 0
+    size_gb_max: Annotated[
+        Annotated[float, Meta(gt=0, le=1_000_000)],
+        About(
+            "Kept contents that take more than this bring a warning that says what a clean-up would free.",
+            "a number above 0, 1000000 at most (gigabytes)",
+        ),
+    ] = 5.0
+    check_command: Annotated[
+        Annotated[str, Meta(max_length=10_000)],
+        About(
+            "A shell command that ends with 0 where the project is sound: it chooses between merged files "
+            "and between alternatives. One that a project's file names runs only after its text was "
+            "confirmed.",
+            "a command such as make test",
+            ProjectMay.CONFIRMED,
+        ),
+    ] = ""
+    validation_model: Annotated[
+        ModelName,
+        About(
+            "A second model that compares merged files with what both sides did and says what is wrong, "
+            "before you decide; empty means none.",
+            "provider:name, such as gemini:gemini-3.8-flash",
+        ),
+    ] = ""
+    alternatives_carry: Annotated[
+        list[InnerPath],
+        About(
+            "Ignored files and folders of the project that copies of it need, for /alternatives.",
+            'paths within the project: [".venv", "node_modules"] in a file, .venv,node_modules elsewhere',
+            ProjectMay.SET,
+        ),
+    ] = msgspec.field(default_factory=list[InnerPath])
 
 
 class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,7 +280,7 @@ class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     context_tokens_max: Annotated[
         Tokens | None,
-        About("The window of its models, where it does not tell.", _TOKENS),
+        About("The window of its models, where it does not tell.", TOKENS),
     ] = None
 
 
@@ -194,16 +322,17 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["list", "new", "continue"],
         About("What opens in a folder that has sessions.", "list, new or continue"),
     ] = "list"
-    mouse: Annotated[bool, About("Use the mouse; false leaves selecting to the terminal.", _YES_NO)] = True
+    mouse: Annotated[bool, About("Use the mouse; false leaves selecting to the terminal.", YES_NO)] = True
     theme: Annotated[
         Literal["auto", "dark", "light"],
         About("Colours; auto follows the terminal's background.", "auto, dark or light"),
     ] = "auto"
     notify: Annotated[
-        bool, About("Ring the bell and set the title when an approval waits or a long turn ends.", _YES_NO)
+        bool, About("Ring the bell and set the title when an approval waits or a long turn ends.", YES_NO)
     ] = True
     turn: TurnSettings = TurnSettings()
     context: ContextSettings = ContextSettings()
+    memory: MemorySettings = MemorySettings()
     shell: ShellSettings = ShellSettings()
     gemini: GeminiSettings = GeminiSettings()
     retry: RetrySettings = RetrySettings()
@@ -221,45 +350,3 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
             ),
         ],
     ] = msgspec.field(default_factory=dict[str, str])
-
-
-KeyPath = tuple[str, ...]
-ANY_NAME = "<name>"
-"""Stands in a key for a name that the user chooses: an endpoint's, or that of a key's action."""
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One setting. `type` is what msgspec checks a value against; `default` is absent for `store`."""
-
-    path: KeyPath
-    type: Any
-    about: About
-    default: Any
-
-    def __str__(self) -> str:
-        return ".".join(self.path)
-
-    @property
-    def env(self) -> str | None:
-        """The variable that sets it, like RAGFORGE_TURN_STEPS_MAX; None for endpoints and keys."""
-        return None if ANY_NAME in self.path else "RAGFORGE_" + "_".join(self.path).upper()
-
-
-def _keys(struct: type[Struct], prefix: KeyPath = ()) -> Iterator[Key]:
-    """The keys of a struct and of those in it, in the order in which they are written above."""
-    hints = get_type_hints(struct, include_extras=True)
-    for field in msgspec.structs.fields(struct):
-        hint = hints[field.name]
-        path = (*prefix, field.name)
-        if get_origin(hint) is dict:
-            path, hint = (*path, ANY_NAME), get_args(hint)[1]
-        if isinstance(hint, type) and issubclass(hint, Struct):
-            yield from _keys(hint, path)
-        else:
-            about = next(item for item in get_args(hint) if isinstance(item, About))
-            yield Key(path, hint, about, None if field.default is msgspec.NODEFAULT else field.default)
-
-
-KEYS: Mapping[KeyPath, Key] = {key.path: key for key in _keys(Settings)}
-SECTIONS = frozenset(path[:size] for path in KEYS for size in range(1, len(path)))

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from ragforge.config import keychain
+from ragforge.config.asked import all_asked, asked_for, keep_for_run
 from ragforge.config.paths import config_dir
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
 from ragforge.config.store_address import DEFAULT_USER, StoreAddress, parse_store_url
@@ -122,17 +123,26 @@ def delete_key(provider: str, environ: Mapping[str, str]) -> str:
 def store_password(url: str, environ: Mapping[str, str]) -> Key | None:
     """The password of the server behind a store; None for a file, and for a server that needs none.
 
-    It is the URL's own, else that of RAGFORGE_STORE_PASSWORD, else what was kept. The keyring can take
-    seconds: call it in a thread. Raises UsageError for what is no address, and as `find_key`.
+    It is the URL's own, else what was typed in this run, else that of RAGFORGE_STORE_PASSWORD, else what was
+    kept. The keyring can take seconds: call it in a thread. Raises UsageError for what is no address, and as
+    `find_key`.
     """
     address = parse_store_url(url)
     if address is None:
         return None
     if address.password:
         return Key(address.password, "the store's address")
+    if typed := asked_for(_store_name(address)):
+        return Key(typed, "typed in this run")
     if value := environ.get(STORE_PASSWORD_VARIABLE, ""):
         return Key(value, STORE_PASSWORD_VARIABLE)
     return _find_kept(_store_name(address), environ)
+
+
+def use_store_password(url: str, password: str) -> None:
+    """Let this password count for the store's server and user until the program ends. Raises UsageError."""
+    if address := parse_store_url(url):
+        keep_for_run(_store_name(address), password)
 
 
 def save_store_password(url: str, password: str, environ: Mapping[str, str]) -> str:
@@ -168,6 +178,7 @@ def all_secrets(
         *_named_secrets(environ, endpoints),
         *_passwords(store_url),
         *kept.values(),
+        *all_asked(),
         *in_keyring.values(),
     }
     return sorted(_real(found, endpoints))

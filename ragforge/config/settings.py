@@ -4,24 +4,19 @@ Flags win over the environment, that over the project's file, that over the user
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct, field
 
 from ragforge.config import paths
 from ragforge.config.check import check_store, check_value, find_key, misspelt_variables
+from ragforge.config.keys import KEYS, Key, KeyPath
+from ragforge.config.kinds import ProjectMay
 from ragforge.config.project import find_project
-from ragforge.config.schema import (
-    BUILT_IN_ENDPOINTS,
-    KEYS,
-    Key,
-    KeyPath,
-    ProjectMay,
-    Settings,
-)
+from ragforge.config.schema import BUILT_IN_ENDPOINTS, Settings
 from ragforge.config.tomlfile import read_toml
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonValue
@@ -40,8 +35,7 @@ class SourceKind(StrEnum):
     FLAG = "flag"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where a value comes from: the kind, and the file or variable where there is one."""
 
     kind: SourceKind
@@ -51,8 +45,7 @@ class Source:
         return self.where or self.kind
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One setting as it is shown to a person: passwords in URLs are hidden."""
 
     key: str
@@ -61,13 +54,17 @@ class Row:
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """The settings, where each comes from, and what the person should hear about them."""
+class Loaded(Struct, frozen=True):
+    """The settings, where each comes from, and what the person should hear about them.
+
+    unconfirmed: what the project's file asks for by dotted key and is not in the settings, because it counts
+    only once the person has seen it and said yes. Empty where the person's own settings say something else.
+    """
 
     settings: Settings
     sources: Mapping[str, Source]
     notices: tuple[str, ...] = ()
+    unconfirmed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def rows(self) -> list[Row]:
         """Every setting with its value and source, in the order of the documentation."""
@@ -131,13 +128,14 @@ class _Merge:
         self.values: dict[KeyPath, Any] = {}
         self.sources: dict[str, Source] = {}
         self.notices: list[str] = []
+        self.unconfirmed: dict[str, str] = {}
 
     def add_defaults(self, environ: Mapping[str, str]) -> None:
         """Put what holds when nobody says anything; it depends on where the data folder is."""
         self.values["store",] = embedded_store(environ)
         for name, endpoint in BUILT_IN_ENDPOINTS.items():
-            for field, value in msgspec.to_builtins(endpoint).items():
-                self.values["endpoints", name, field] = value
+            for part, value in msgspec.to_builtins(endpoint).items():
+                self.values["endpoints", name, part] = value
 
     def add(self, layer: Iterator[tuple[KeyPath, Any]] | list[tuple[KeyPath, Any]], source: Source) -> None:
         """Check the values of one layer and put them on top."""
@@ -168,6 +166,9 @@ class _Merge:
                 f"are sent to; to use it, run: ragforge config set model {value}"
             )
             return False
+        if key.about.project is ProjectMay.CONFIRMED:
+            self.unconfirmed[str(key)] = str(value)
+            return False
         return True
 
     def loaded(self) -> Loaded:
@@ -186,7 +187,8 @@ class _Merge:
                     f"{where}: the endpoint {name} has no base_url, such as http://localhost:8080/v1."
                 )
         names = {".".join(path): _DEFAULT for path in (*self.values, *KEYS) if "<name>" not in path}
-        return Loaded(msgspec.convert(tree, Settings), names | self.sources, tuple(self.notices))
+        asked = {key: value for key, value in self.unconfirmed.items() if value and key not in self.sources}
+        return Loaded(msgspec.convert(tree, Settings), names | self.sources, tuple(self.notices), asked)
 
 
 def _add_environment(merged: _Merge, environ: Mapping[str, str]) -> None:
@@ -230,6 +232,8 @@ def _shown(value: Any) -> str:
             return "true" if value else "false"
         case float():
             return f"{value:g}"
+        case list():
+            return ", ".join(map(str, cast("list[Any]", value)))
         case _:
             return str(value)
 

@@ -1,7 +1,8 @@
 """The address of a store: its parts, and which of it may stand in a file."""
 
-from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 
@@ -10,8 +11,7 @@ DEFAULT_PORT, DEFAULT_USER = 7687, "neo4j"
 SERVER_SCHEMES = ("bolt", "neo4j")
 
 
-@dataclass(frozen=True, slots=True)
-class StoreAddress:
+class StoreAddress(Struct, frozen=True):
     """A server that keeps a store. The user is the default one where the URL names none."""
 
     host: str
@@ -48,6 +48,12 @@ def parse_store_url(url: str) -> StoreAddress | None:
     user, colon, password = before.partition(":")
     bare = url.replace(parts.netloc, f"{user}@{place}" if user else place, 1) if at else url
     return StoreAddress(host, port, unquote(user) or DEFAULT_USER, unquote(password) if colon else "", bare)
+
+
+def bare_url(url: str) -> str:
+    """The URL without a password; one that names no server stays as it is. Raises as `parse_store_url`."""
+    address = parse_store_url(url)
+    return address.bare_url if address else url
 
 
 def with_user(url: str, user: str) -> str:

@@ -1,9 +1,10 @@
 """Consent: what is asked before something is changed, what is answered, and the rules that remember it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonObject
@@ -20,8 +21,7 @@ class Mode(StrEnum):
     """Nothing is asked. Never restored on resume."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What needs no asking in this project. Written `tool(pattern)`, e.g. `shell(git status)`.
 
     shell: the pattern's words are the first words of a simple command. A final `*` is not needed.
@@ -45,8 +45,7 @@ def parse_rule(text: str) -> Rule:
     return Rule(name, pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolApproval:
+class ToolApproval(Struct, frozen=True):
     """A tool call that waits for consent."""
 
     call_id: str
@@ -62,8 +61,7 @@ class ToolApproval:
     """What "always" would add; empty where there is no "always"."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoOnApproval:
+class GoOnApproval(Struct, frozen=True):
     """The turn has used as many steps as it may; shall it go on?"""
 
     steps: int
@@ -80,8 +78,7 @@ class Answer(StrEnum):
     NO = "no"
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalAnswer:
+class ApprovalAnswer(Struct, frozen=True):
     """The answer, with the reason that the model hears when it is no."""
 
     answer: Answer

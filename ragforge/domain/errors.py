@@ -12,6 +12,7 @@ RagforgeError
 │   └── AnswerUnusable          blocked, cut, empty or malformed
 └── StoreError                  the store cannot be used                exit 4
     ├── StoreUnavailable        cannot be opened, read or written
+    │   └── StoreLoginRefused   its server does not take user and password
     ├── StoreDamaged            integrity check failed
     ├── StoreNewer              written by a newer version
     ├── StoreOlder              must be migrated first
@@ -30,6 +31,10 @@ class UsageError(RagforgeError):
     """What was asked for does not exist or does not fit: a flag, a setting, a name."""
 
     exit_code = 2
+
+
+class NotKept(UsageError):
+    """What a tool would change could not be kept before: it must not run, unless the person says so anew."""
 
 
 class StoreAddressWrong(UsageError):
@@ -74,6 +79,18 @@ class StoreError(RagforgeError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be opened, read or written: missing folder, full disk, no permission."""
+
+
+class StoreLoginRefused(StoreUnavailable):
+    """The store's server does not take this user and password; `expired` when it must be changed first.
+
+    ask_for: the address whose password can be asked for and tried; empty where that is of no use.
+    """
+
+    def __init__(self, message: str, *, expired: bool = False) -> None:
+        super().__init__(message)
+        self.expired = expired
+        self.ask_for = ""
 
 
 class StoreDamaged(StoreError):

@@ -1,14 +1,17 @@
 """What happens during a turn, as it happens. Two closed unions: a provider's and the turn's."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from msgspec import Struct
+
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Usage
+from ragforge.domain.versions import Version
 
 
 class FinishReason(StrEnum):
@@ -26,29 +29,25 @@ class FinishReason(StrEnum):
     """The stream ended without saying why."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """More of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtDelta:
+class ThoughtDelta(Struct, frozen=True):
     """More of what the model thinks, where it tells."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallSeen:
+class CallSeen(Struct, frozen=True):
     """A tool call arrived whole."""
 
     call: CallRequest
 
 
-@dataclass(frozen=True, slots=True)
-class UsageSeen:
+class UsageSeen(Struct, frozen=True):
     """The usage of this model call so far; the last one counts."""
 
     usage: Usage
@@ -56,8 +55,7 @@ class UsageSeen:
     """Counted by us because the stream brought none."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryWaiting:
+class RetryWaiting(Struct, frozen=True):
     """The provider waits before it tries again; cancelling the stream ends the wait."""
 
     reason: str
@@ -66,8 +64,7 @@ class RetryWaiting:
     attempts_max: int
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEnded:
+class AnswerEnded(Struct, frozen=True):
     """The last event of a provider's stream."""
 
     message: ModelMessage
@@ -79,23 +76,27 @@ class AnswerEnded:
 ModelEvent: TypeAlias = TextDelta | ThoughtDelta | CallSeen | UsageSeen | RetryWaiting | AnswerEnded
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     """The person's words are stored."""
 
     turn: Turn
 
 
-@dataclass(frozen=True, slots=True)
-class StepStarted:
+class ContextBuilt(Struct, frozen=True):
+    """What was recalled for the message, before the model is asked."""
+
+    turn_id: str
+    block: ContextBlock
+
+
+class StepStarted(Struct, frozen=True):
     """The model is asked."""
 
     index: int
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(Struct, frozen=True):
     """A tool call begins, or waits for consent."""
 
     call_id: str
@@ -104,23 +105,20 @@ class ToolStarted:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """More output of a tool that runs."""
 
     call_id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnded:
+class ToolEnded(Struct, frozen=True):
     """A tool call ended and is stored."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class UsageUpdated:
+class UsageUpdated(Struct, frozen=True):
     """A step's tokens and cost, and how full the window is."""
 
     usage: Usage
@@ -130,15 +128,13 @@ class UsageUpdated:
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """A line for the person that is no part of the conversation."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The turn's end is stored; `turn.status` and `turn.error` say how it ended."""
 
     turn: Turn
@@ -146,10 +142,13 @@ class TurnEnded:
     """What made it fail, where something did."""
     came_to_nothing: bool = False
     """The model had not said or done anything yet: the words go back to the prompt."""
+    version: Version | None = None
+    """What the turn did to the files; None where it is not written yet, or could not be."""
 
 
 AgentEvent: TypeAlias = (
     TurnStarted
+    | ContextBuilt
     | StepStarted
     | TextDelta
     | ThoughtDelta

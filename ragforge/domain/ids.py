@@ -15,6 +15,11 @@ def short_id(full: str) -> str:
     return full[-8:]
 
 
+def id_fits(full: str, part: str) -> bool:
+    """Whether a typed part means this: an end of the whole, or the beginning of its short form."""
+    return full.startswith(part) or full.endswith(part) or short_id(full).startswith(part)
+
+
 def now() -> datetime:
     """The present in UTC, to the millisecond, which is what the stores keep."""
     moment = datetime.now(UTC)

@@ -1,26 +1,24 @@
 """What a person typed: a message, a slash command, or a shell command of their own."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Say:
+
+class Say(Struct, frozen=True):
     """A message for the model."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Slash:
+class Slash(Struct, frozen=True):
     """`/name args`."""
 
     name: str
     args: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+class Shell(Struct, frozen=True):
     """`!command`: run by the person, not by the model."""
 
     command: str

@@ -1,21 +1,20 @@
 """Messages: what goes to a model and comes back, in a form that no provider owns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from ragforge.domain.json import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(Struct, frozen=True):
     """A piece of text, whole, as typed or pasted."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ImagePart:
+class ImagePart(Struct, frozen=True):
     """An image by its content's hash; the bytes lie in the blob store."""
 
     blob: str
@@ -27,8 +26,7 @@ Part: TypeAlias = TextPart | ImagePart
 Parts: TypeAlias = tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CallRequest:
+class CallRequest(Struct, frozen=True):
     """A tool call that a model asks for. `id` is ours; `provider_id` is what the provider called it."""
 
     id: str
@@ -39,15 +37,13 @@ class CallRequest:
     """Why the arguments could not be read, where they could not; `args` is empty then."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True):
     """What the person said."""
 
     parts: Parts
 
 
-@dataclass(frozen=True, slots=True)
-class ModelMessage:
+class ModelMessage(Struct, frozen=True):
     """What a model said in one step.
 
     native: the message exactly as the provider wants it back (thought signatures included), or None
@@ -63,8 +59,7 @@ class ModelMessage:
     thoughts: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(Struct, frozen=True):
     """What a tool answered, as the model hears it."""
 
     call_id: str
@@ -75,8 +70,7 @@ class CallResult:
     images: tuple[ImagePart, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolMessage:
+class ToolMessage(Struct, frozen=True):
     """The results of all calls of one step, in the order in which they were asked for."""
 
     results: tuple[CallResult, ...]
@@ -85,8 +79,7 @@ class ToolMessage:
 Message: TypeAlias = UserMessage | ModelMessage | ToolMessage
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as the model is told of it. `parameters` is a JSON schema of type object."""
 
     name: str

@@ -9,8 +9,9 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from urllib.parse import quote, quote_plus
+
+from msgspec.structs import replace
 
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import ImagePart, ModelMessage, Parts, TextPart

@@ -1,8 +1,12 @@
 """Questions to the history and what is found."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import assert_never
+
+from msgspec import Struct
+
+from ragforge.domain.ids import short_id
 
 
 class HitKind(StrEnum):
@@ -11,22 +15,33 @@ class HitKind(StrEnum):
     TURN = "turn"
     TOOL_CALL = "tool_call"
     SUMMARY = "summary"
+    MEMORY = "memory"
+    VERSION = "version"
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What to look for, and where. Empty project_id means every project."""
+class Query(Struct, frozen=True):
+    """What to look for, and where. Empty project_id means every project.
+
+    A project's memories are those made in it and the global ones; a session's are those made in it.
+    Forgotten memories are never found.
+    """
 
     text: str
     project_id: str | None = None
     session_id: str | None = None
     since: datetime | None = None
+    until: datetime | None = None
+    """Before this moment."""
+    kinds: tuple[HitKind, ...] = tuple(HitKind)
     limit: int = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A turn, tool call or summary that matches. Of a summary, the turn is the newest that it stands for.
+class Hit(Struct, frozen=True):
+    """A turn, tool call, summary, memory or version that matches.
+
+    Of a summary, the turn is the newest that it stands for; of a memory, the newest that it rests on, and
+    empty (index -1) where it rests on none: so are its session's values where it was made in none. A version
+    that no turn made has none either.
 
     text: an excerpt; marks: the (start, end) spans of matched words in it.
     score: higher is better; comparable within one answer only.
@@ -46,10 +61,16 @@ class Hit:
     tool: str = ""
     level: int = 0
     """Of a summary, from 1."""
+    left: bool = False
+    """It lies on a branch that was left: shown as undone, and never put in front of the model."""
+    memory_type: str = ""
+    replaced: bool = False
+    """A memory that another one updates."""
+    version_id: str = ""
+    """Of a version, its id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """What may answer a question, with what each source says of it; `recall` makes one order of them.
 
     words: the score by words, higher is better, None where no word matches; comparable within one answer.
@@ -63,3 +84,60 @@ class Candidate:
     at: datetime
     words: float | None = None
     meaning: float | None = None
+    left: bool = False
+    """A turn, or the call or version of one, that is left; a summary of which any turn is; a memory that
+    rests on left turns only."""
+    importance: float = 0.0
+    """Of a memory."""
+    level: int = 0
+    replaced: bool = False
+    """A memory that another one updates."""
+
+
+class Relation(StrEnum):
+    """How a turn stands to what was found."""
+
+    NEIGHBOUR = "neighbour"
+    """The turn before or after it."""
+    CITED = "cited"
+    """A summary of level 1 stands for it, a memory rests on it, or the call or version was made in it."""
+
+
+class Related(Struct, frozen=True):
+    """A turn one step away from a candidate; the same turn may be related to several."""
+
+    of: str
+    """The candidate's id."""
+    relation: Relation
+    turn: Candidate
+    """With neither `words` nor `meaning`."""
+
+
+def what(hit: Hit) -> str:
+    """What was found: `turn 3`, `shell call of turn 3`, `summary (level 2) up to turn 9`, `fact, undone`,
+    `version 3f2a91bc of turn 3`."""
+    return ", ".join((_kind_words(hit), *states(hit)))
+
+
+def _kind_words(hit: Hit) -> str:
+    turn = f"turn {hit.turn_index + 1}"
+    match hit.kind:
+        case HitKind.TURN:
+            return turn
+        case HitKind.TOOL_CALL:
+            return f"{hit.tool} call of {turn}"
+        case HitKind.SUMMARY:
+            return f"summary (level {hit.level}) up to {turn}"
+        case HitKind.MEMORY:
+            kind = hit.memory_type or "memory"
+            return f"{kind} from {turn}" if hit.turn_id else kind
+        case HitKind.VERSION:
+            version = f"version {short_id(hit.version_id)}"
+            return f"{version} of {turn}" if hit.turn_id else version
+        case _:
+            assert_never(hit.kind)
+
+
+def states(hit: Hit) -> tuple[str, ...]:
+    """What a person must know of it: that it was undone, or replaced by something newer."""
+    return (*(("undone",) if hit.left else ()), *(("replaced",) if hit.replaced else ()))

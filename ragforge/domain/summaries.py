@@ -1,8 +1,9 @@
 """Summaries of turns, in levels: what happened, in fewer words."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class SummaryMethod(StrEnum):
@@ -13,8 +14,7 @@ class SummaryMethod(StrEnum):
     """Sentences of the text itself; a model's takes its place, under the same id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What turns (level 1) or summaries of the level below (level 2 and up) come to."""
 
     id: str

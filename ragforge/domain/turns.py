@@ -1,16 +1,17 @@
 """The nouns that are stored: projects, sessions, turns, steps, tool calls."""
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import ImagePart, ModelMessage, Parts
 from ragforge.domain.usage import Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A git root, else a directory. The id is random; a local map of paths finds it again."""
 
     id: str
@@ -20,8 +21,7 @@ class Project:
     first_commit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationSession:
+class ConversationSession(Struct, frozen=True):
     """A conversation bound to the directory it works in; `head` is the newest turn on its path."""
 
     id: str
@@ -56,8 +56,7 @@ class TurnStatus(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A message of the person and all that followed it, level 0 of memory."""
 
     id: str
@@ -78,8 +77,7 @@ class Turn:
     """None where a price was unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnd:
+class TurnEnd(Struct, frozen=True):
     """What is written when a turn ends, however it ended."""
 
     turn_id: str
@@ -91,8 +89,7 @@ class TurnEnd:
     """The step that no tool call has stored yet, usually the final answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One answer of the model within a turn: text, and the calls it asked for."""
 
     turn_id: str
@@ -113,8 +110,7 @@ class CallStatus(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool call that ended."""
 
     id: str
@@ -138,3 +134,34 @@ class ToolCall:
     """What an edit changed, as a unified diff, for the person."""
     images: tuple[ImagePart, ...] = ()
     provider_id: str = ""
+
+
+NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."
+"""The answer to a call that has none: whether it had begun is not known after a crash."""
+
+
+def cut_off_calls(step: Step, *, ended: Collection[str], at: datetime) -> list[ToolCall]:
+    """The calls that a step of a dead process asked for and that are not among those that ended.
+
+    at: stands for when they began, which nobody knows.
+    """
+    if step.interrupted:
+        return []  # it did not arrive whole, so nothing of it ran
+    return [
+        ToolCall(
+            id=request.id,
+            turn_id=step.turn_id,
+            step_index=step.index,
+            position=position,
+            name=request.name,
+            args=request.args,
+            status=CallStatus.INTERRUPTED,
+            result=NOT_ENDED,
+            started_at=at,
+            duration_ms=0,
+            result_chars=len(NOT_ENDED),
+            provider_id=request.provider_id,
+        )
+        for position, request in enumerate(step.message.calls)
+        if request.id not in ended
+    ]

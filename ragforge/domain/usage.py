@@ -1,11 +1,13 @@
 """Tokens and money."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens of one or more model calls.
 
     input_tokens holds the cached ones too; output_tokens holds no thoughts (`thought_tokens` are
@@ -31,8 +33,34 @@ class Usage:
         return self.input_tokens + self.output_tokens + self.thought_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Purpose(StrEnum):
+    """What a model was asked for. All but CHAT is background work, shown and limited apart."""
+
+    CHAT = "chat"
+    SUMMARY = "summary"
+    """Of one turn or of several summaries, memories included."""
+    EMBEDDING = "embedding"
+    RECALL = "recall"
+    """The sub-conversation of `memory_recall`."""
+
+
+class Spent(Struct, frozen=True):
+    """A model call that is no step of a turn."""
+
+    id: str
+    project_id: str
+    session_id: str
+    """Empty where it was for none in particular."""
+    at: datetime
+    model: str
+    """As `provider:name`."""
+    purpose: Purpose
+    usage: Usage
+    cost_usd: float | None
+    """None where the price is unknown."""
+
+
+class Price(Struct, frozen=True):
     """USD per million tokens."""
 
     input_usd: float

@@ -2,14 +2,18 @@
 
 import math
 from array import array
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 
-Vector: TypeAlias = "array[float]"
+if TYPE_CHECKING:  # before Python 3.12 an array takes no type at run time
+    Vector: TypeAlias = array[float]
+else:
+    Vector = array
 """32-bit floats (`array("f", ...)`), as every store keeps them: bit for bit."""
 
 DIMENSIONS_MAX = 4096
@@ -20,18 +24,17 @@ class OwnerKind(StrEnum):
 
     TURN = "turn"
     SUMMARY = "summary"
+    MEMORY = "memory"
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """The thing whose text was embedded."""
 
     kind: OwnerKind
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Embedding:
+class Embedding(Struct, frozen=True):
     """An owner's vector; a newer one of the same owner takes its place."""
 
     owner: Owner
@@ -41,8 +44,7 @@ class Embedding:
     vector: Vector
 
 
-@dataclass(frozen=True, slots=True)
-class Nearby:
+class Nearby(Struct, frozen=True):
     """What to look for by meaning, and where. Empty means everywhere."""
 
     vector: Vector
@@ -52,11 +54,12 @@ class Nearby:
     session_id: str | None = None
     kinds: tuple[OwnerKind, ...] = tuple(OwnerKind)
     since: datetime | None = None
+    until: datetime | None = None
+    """Before this moment."""
     limit: int = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     """An owner near the vector. score: (1 + cosine) / 2, from 0 to 1."""
 
     owner: Owner

@@ -1,11 +1,12 @@
 """What the model is given of the conversation: the path to the head as messages, made to fit its window."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import assert_never
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.messages import (
     CallResult,
@@ -18,7 +19,7 @@ from ragforge.domain.messages import (
     ToolSpec,
     UserMessage,
 )
-from ragforge.domain.turns import CallStatus, Step, ToolCall, Turn
+from ragforge.domain.turns import NOT_ENDED, CallStatus, Step, ToolCall, Turn
 
 BYTES_PER_TOKEN = 3
 """Careful for code and prose in any script: UTF-8 spends three bytes on most that is one token elsewhere."""
@@ -27,15 +28,12 @@ IMAGE_TOKENS = 1_600
 MESSAGE_TOKENS = 8
 """What roles and separators cost."""
 
-NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."
-"""The answer to a call that has none: whether it had begun is not known after a crash."""
-
 CUT_SHARE = 0.2
 """What is too long is cut by whole multiples of this share of the limit. So the next steps cut at the same
 place, and the providers' prompt caches know the beginning."""
 
-STUB_FROM_BYTES = 400
-"""Shorter results are not worth a stub."""
+REFERENCE_FROM_BYTES = 400
+"""Shorter results are not worth a reference."""
 
 
 def history_messages(
@@ -85,8 +83,7 @@ def _result(call: ToolCall) -> CallResult:
     return CallResult(call.id, call.name, call.result, failed, call.provider_id, call.images)
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(Struct, frozen=True):
     """Messages that fit, with what had to go."""
 
     messages: tuple[Message, ...]
@@ -100,7 +97,7 @@ class Shortened:
 def shorten(messages: Sequence[Message], *, tokens_max: int) -> Shortened:
     """The messages within the limit, as they are where they fit.
 
-    Where not, there go: the oldest tool results, of which one-line stubs stay; the oldest turns; the
+    Where not, there go: the oldest tool results, of which one-line references stay; the oldest turns; the
     oldest steps of the newest turn; the ends of the newest results. The newest message of the person
     stays whole, so the result is still too long when that alone is.
     """
@@ -125,7 +122,7 @@ def shorten(messages: Sequence[Message], *, tokens_max: int) -> Shortened:
 
 
 def _stub_results(kept: list[Message], total: int, goal: int) -> tuple[int, int]:
-    """Put stubs for the oldest results; the new total, and how many there are."""
+    """Put references for the oldest results; the new total, and how many there are."""
     stubbed = 0
     newest = max((at for at, m in enumerate(kept) if isinstance(m, ToolMessage)), default=-1)
     for at, message in enumerate(kept):
@@ -133,7 +130,7 @@ def _stub_results(kept: list[Message], total: int, goal: int) -> tuple[int, int]
             break
         # The results that the model has just asked for are what it needs next.
         if isinstance(message, ToolMessage) and at != newest:
-            stub, count = _stubbed(message)
+            stub, count = with_references(message)
             total += message_tokens(stub) - message_tokens(message)
             kept[at], stubbed = stub, stubbed + count
     return total, stubbed
@@ -168,10 +165,11 @@ def _cut(result: CallResult, tokens_max: int) -> CallResult:
     return replace(result, text=data[:room].decode("utf-8", "ignore") + note)
 
 
-def _stubbed(message: ToolMessage) -> tuple[ToolMessage, int]:
+def with_references(message: ToolMessage) -> tuple[ToolMessage, int]:
+    """The message with one line in place of each long result, and how many those are."""
     results = [
-        replace(result, text=_stub(result), images=())
-        if len(result.text.encode()) > STUB_FROM_BYTES or result.images
+        replace(result, text=_reference(result), images=())
+        if len(result.text.encode("utf-8", "replace")) > REFERENCE_FROM_BYTES or result.images
         else result
         for result in message.results
     ]
@@ -179,9 +177,12 @@ def _stubbed(message: ToolMessage) -> tuple[ToolMessage, int]:
     return ToolMessage(tuple(results)), changed
 
 
-def _stub(result: CallResult) -> str:
+def _reference(result: CallResult) -> str:
     first_line = result.text.split("\n", 1)[0][:80]
-    return f"[{result.name}: {len(result.text):,} characters, left out to save room; began: {first_line}]"
+    return (
+        f"[{result.name}: {len(result.text):,} characters, left out to save room; began: {first_line}; "
+        f"read_result opens it: reference={result.call_id}]"
+    )
 
 
 def text_tokens(text: str) -> int:

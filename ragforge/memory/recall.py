@@ -1,9 +1,183 @@
-"""The one place that ranks what is found; every front end and the model search through it."""
+"""The one place that ranks what is found; every front end, the model and the context search through it."""
 
-from ragforge.domain.search import Hit, Query
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ragforge.domain.search import Candidate, HitKind, Query, Related
+from ragforge.domain.vectors import Nearby, OwnerKind, Vector
+from ragforge.embedders.base import Embedder
+from ragforge.memory.found import Answer, Found, Key, Source, Why, key_of
+from ragforge.memory.fusion import Shares, convex, reciprocal, totals
+from ragforge.memory.graph import spread
+from ragforge.memory.metadata import weigh
+from ragforge.memory.questions import QUERY_DEADLINE_S, Questions
 from ragforge.store.base import Store
 
+__all__ = ["QUERY_DEADLINE_S", "Answer", "Found", "Recall", "Source", "Why", "search"]
 
-async def search(store: Store, query: Query) -> list[Hit]:
-    """What answers the query, best first."""
-    return await store.search.words(query)
+DEPTH_MIN = 100
+"""So many are looked at by words and by meaning, however few are wanted: a shorter answer is the beginning of
+a longer one, and what both sources know is seldom at the top of either."""
+DEPTH_FACTOR = 2
+RELATING_MAX = 50
+"""So many of the best lead on to what is beside them."""
+RELATED_MAX = 200
+CACHED_MAX = 64
+WHEN_MADE = "The background work makes them."
+
+OWNERS = {HitKind(kind): kind for kind in OwnerKind}
+"""What has a vector."""
+
+
+class Kept(Struct, frozen=True):
+    """An answer, and the state of the data that it holds for."""
+
+    state: object
+    answer: Answer
+
+
+class Recall(Struct, frozen=True):
+    """What a search works with. One for as long as the store is open: it holds the cache of queries."""
+
+    store: Store
+    embedder: Embedder | None = None
+    """None where meaning is not compared."""
+    fusion: Literal["convex", "rrf"] = "convex"
+    cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
+    questions: Questions = field(default_factory=Questions)
+
+
+async def search(recall: Recall, query: Query) -> Answer:
+    """What answers the query, best first.
+
+    It is found by words and by meaning, and what is one step away from it. Where meaning cannot be compared
+    (an embedder that is too slow or fails, no vectors yet), words alone answer and `limited` says so.
+    Raises StoreError.
+    """
+    began = time.perf_counter()
+    if not query.text.strip() or query.limit <= 0:
+        return Answer(())
+    state = await recall.store.changes()
+    kept = recall.cache.pop(query, None)
+    if kept is None or state is None or kept.state != state:
+        answer, whole = await _asked(recall, query)
+        kept = Kept(state, answer) if whole and state is not None else None
+    else:
+        answer = kept.answer
+    if kept is not None:
+        recall.cache[query] = kept
+        while len(recall.cache) > CACHED_MAX:
+            del recall.cache[next(iter(recall.cache))]
+    return replace(answer, took_ms=(time.perf_counter() - began) * 1000)
+
+
+async def _asked(recall: Recall, query: Query) -> tuple[Answer, bool]:
+    """The answer, and whether it would be the same as long as the data is."""
+    nearby, limited = await _nearby(recall, query)
+    candidates = await recall.store.search.candidates(replace(query, limit=_depth(query)), nearby)
+    if nearby is not None:
+        limited = _missing_vectors(candidates)
+    found = await _ranked(recall, query, candidates)
+    return Answer(tuple(found), limited), not limited or nearby is not None
+
+
+async def _nearby(recall: Recall, query: Query) -> tuple[Nearby | None, str]:
+    """What to look for by meaning, or None with the reason."""
+    kinds = tuple(OWNERS[kind] for kind in query.kinds if kind in OWNERS)
+    if recall.embedder is None or not kinds:
+        return None, ""
+    vector, limited = await recall.questions.vector(recall.embedder, query.text)
+    return (None, limited) if vector is None else (_around(vector, recall.embedder, query, kinds), "")
+
+
+def _around(vector: Vector, embedder: Embedder, query: Query, kinds: tuple[OwnerKind, ...]) -> Nearby:
+    return Nearby(
+        vector,
+        embedder.name,
+        project_id=query.project_id,
+        session_id=query.session_id,
+        kinds=kinds,
+        since=query.since,
+        until=query.until,
+        limit=_depth(query),
+    )
+
+
+def _depth(query: Query) -> int:
+    """How many are looked at by each source."""
+    return max(DEPTH_MIN, DEPTH_FACTOR * query.limit)
+
+
+def _missing_vectors(candidates: Sequence[Candidate]) -> str:
+    """That meaning could not be compared yet, for a person; empty where it could."""
+    comparable = [each for each in candidates if each.kind in OWNERS]
+    without = sum(each.meaning is None for each in comparable)
+    if without == 0 or 2 * without < len(comparable):
+        return ""
+    if without == len(comparable):
+        return f"Found by words alone, not by meaning: there are no vectors here yet. {WHEN_MADE}"
+    return f"Found mostly by words: many vectors are still missing. {WHEN_MADE}"
+
+
+async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate]) -> list[Found]:
+    """The best of the candidates and of what is one step away from them."""
+    by_key = {key_of(each): each for each in candidates}
+    words = {key: each.words for key, each in by_key.items() if each.words is not None}
+    meanings = {key: each.meaning for key, each in by_key.items() if each.meaning is not None}
+    if recall.fusion == "convex":
+        # A list that was not cut off leaves out only what holds none of the words.
+        unlisted = min(words.values()) if len(words) >= _depth(query) else 0.0
+        shares = convex(words, meanings, unlisted=unlisted)
+    else:
+        shares = reciprocal(words, meanings)
+    scores = totals(shares)
+    leading = [by_key[key] for key in _best(scores, RELATING_MAX)]
+    related = await recall.store.search.related(leading, limit=RELATED_MAX)
+    related = await _in_scope(recall.store, query, related, candidates)
+    by_key |= {key_of(each.turn): each.turn for each in related if key_of(each.turn) not in by_key}
+    for more in (spread(scores, related), weigh(scores, candidates)):
+        _add(shares, more)
+    best = _best(totals(shares), query.limit)
+    hits = await recall.store.search.hits([by_key[key] for key in best], query.text)
+    return [
+        Found(replace(hit, score=sum(why.share for why in whys)), tuple(whys))
+        for hit in hits
+        for whys in [shares[key_of(hit)]]
+    ]
+
+
+def _best(scores: dict[Key, float], limit: int) -> list[Key]:
+    """The keys of the best, ties by id."""
+    return sorted(scores, key=lambda key: (-scores[key], key))[:limit]
+
+
+def _add(shares: Shares, more: Shares) -> None:
+    for key, whys in more.items():
+        shares.setdefault(key, []).extend(whys)
+
+
+async def _in_scope(
+    store: Store, query: Query, related: Sequence[Related], candidates: Sequence[Candidate]
+) -> list[Related]:
+    """Those whose turns the query asks for: a memory that holds everywhere may rest on another project's."""
+    if HitKind.TURN not in query.kinds:
+        return []
+    fitting = [
+        each
+        for each in related
+        if (not query.session_id or each.turn.session_id == query.session_id)
+        and (query.since is None or each.turn.at >= query.since)
+        and (query.until is None or each.turn.at < query.until)
+    ]
+    if not query.project_id:
+        return fitting
+    here = {each.session_id for each in candidates if each.kind is not HitKind.MEMORY}
+    for session_id in {each.turn.session_id for each in fitting} - here:
+        session = await store.sessions.get(session_id)
+        if session is not None and session.project_id == query.project_id:
+            here.add(session_id)
+    return [each for each in fitting if each.turn.session_id in here]

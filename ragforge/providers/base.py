@@ -1,24 +1,26 @@
 """The contract of a provider."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
+
 from ragforge.domain.events import ModelEvent
+from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import Message, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """All that a model is given. Nothing of it is kept by the provider."""
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    json_schema: JsonObject | None = None
+    """The answer is to be one JSON object of this schema, as its text; goes without tools."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
+class ModelLimits(Struct, frozen=True):
     """What the model takes and gives, in tokens."""
 
     context_tokens_max: int

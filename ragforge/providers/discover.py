@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from ragforge.domain.json import JsonObject, JsonValue
 
@@ -25,8 +25,7 @@ _OWNERS: Mapping[str, str] = {
 BODY_BYTES_MAX = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEndpoint:
+class FoundEndpoint(Struct, frozen=True):
     """A server that answered. Its name is a built-in endpoint's, or `port-N` for a kind unknown to us."""
 
     name: str

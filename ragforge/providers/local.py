@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
+from ragforge.domain.errors import AnswerUnusable
 from ragforge.domain.events import AnswerEnded, FinishReason, ModelEvent, TextDelta, UsageSeen
+from ragforge.domain.ids import short_id
 from ragforge.domain.messages import ModelMessage, TextPart, UserMessage
-from ragforge.domain.search import Hit, HitKind
+from ragforge.domain.search import Hit, what
 from ragforge.domain.usage import Usage
 from ragforge.providers.base import ModelLimits, ModelRequest
 
@@ -18,7 +20,7 @@ QUOTE_CHARS_MAX = 600
 MODEL = "search"
 
 Search = Callable[[str, int], Awaitable[list[Hit]]]
-"""The stored turns and tool calls that match a text, best first, at most so many."""
+"""What is stored that matches a text, best first, at most so many."""
 
 
 class LocalProvider:
@@ -30,7 +32,12 @@ class LocalProvider:
         self._search = search
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """What is stored about the newest message, quoted. Raises StoreUnavailable when it cannot look."""
+        """What is stored about the newest message, quoted.
+
+        Raises StoreUnavailable when it cannot look, AnswerUnusable when a schema is to be filled.
+        """
+        if request.json_schema is not None:
+            raise AnswerUnusable("Without a model nothing can be put into a form. Choose one with /model.")
         question = _question(request)
         found = await self._search(question, HITS_ASKED) if question else []
         text = _answer(question, [hit for hit in found if not _is_echo(hit, question)][:HITS_MAX])
@@ -81,13 +88,20 @@ def _answer(question: str, hits: list[Hit]) -> str:
 
 def _quote(number: int, hit: Hit) -> str:
     """The hit as Markdown: where it is from, its words, and the command that opens it."""
-    what = f"turn {hit.turn_index + 1}"
-    if hit.kind is HitKind.TOOL_CALL:
-        what += f", tool {hit.tool}"
     text = hit.text.strip()
     cut = text[:QUOTE_CHARS_MAX].rstrip() + (" …" if len(text) > QUOTE_CHARS_MAX else "")
     # Four spaces make code of it: what is quoted must not become headings, links or open fences.
     lines = "\n".join(f"    {line}" for line in cut.splitlines())
-    title = " ".join(hit.session_title.split()) or "Untitled session"
+    nameless = "Untitled session" if hit.session_id else "Changed" if hit.version_id else "Remembered"
+    title = " ".join(hit.session_title.split()) or nameless
+    command = _command(hit)
     when = hit.at.astimezone().strftime("%Y-%m-%d %H:%M")
-    return f"{number}. {title} · {what} · {when} · `ragforge -r {hit.session_id}`\n\n{lines}"
+    return f"{number}. {title} · {what(hit)} · {when} · `ragforge {command}`\n\n{lines}"
+
+
+def _command(hit: Hit) -> str:
+    """What opens it: its session, else the memory or the version by itself."""
+    if hit.session_id and hit.turn_id:
+        return f"-r {hit.session_id}"
+    version = hit.version_id and short_id(hit.version_id)
+    return f"diff {version}~ {version}" if version else f"memory show {hit.id}"

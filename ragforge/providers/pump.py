@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 Item = TypeVar("Item")
 
@@ -23,13 +24,11 @@ class StreamSilent(Exception):
         self.idle_timeout_s = idle_timeout_s
 
 
-@dataclass(frozen=True, slots=True)
-class _Next(Generic[Item]):
+class _Next(Struct, Generic[Item], frozen=True):
     item: Item
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(Struct, frozen=True):
     error: BaseException | None
 
 

@@ -5,7 +5,8 @@ endpoint of the settings is a provider too, by its own name, through the chat co
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
 from ragforge.domain.errors import ModelRefusedKey, UsageError
@@ -18,8 +19,7 @@ FindKey = Callable[[str], tuple[str, str] | None]
 """A provider's key and where it was found, or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelName:
+class ModelName(Struct, frozen=True):
     """A model as the person names it; `local` has none."""
 
     provider: str
@@ -29,8 +29,7 @@ class ModelName:
         return f"{self.provider}:{self.model}" if self.model else self.provider
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderParts:
+class ProviderParts(Struct, frozen=True):
     """What providers are made of; each takes what it needs."""
 
     find_key: FindKey

@@ -4,14 +4,14 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragforge.domain.errors import ModelError
 from ragforge.domain.events import ModelEvent, RetryWaiting
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """How often and how long. Without a word from the server the wait doubles from `delay_s_first`."""
 
     attempts_max: int = 5

@@ -1,20 +1,25 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragforge.domain.approvals import Approve, Mode
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent
 from ragforge.domain.messages import Parts
-from ragforge.domain.search import Hit, Query
+from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, ToolCall, TurnStatus
 from ragforge.memory import recall
+from ragforge.memory.recall import Answer
 from ragforge.session import history, modes, queue, setup, turn
 from ragforge.session.commands.base import Command, Outcome, find_commands, run_command
+from ragforge.session.costs import memory_cost
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
+from ragforge.session.memory_book import MemoryBook
 from ragforge.session.model import choose_model
 from ragforge.session.open import (
     close_session,
@@ -25,15 +30,15 @@ from ragforge.session.open import (
     resume_session,
 )
 from ragforge.session.state import Session, Workspace
-from ragforge.store.base import Deleted, Link, SessionRow
+from ragforge.store.base import Link
+from ragforge.store.base_conversations import Deleted, SessionRow
 
 SESSIONS_LISTED_MAX = 500
 LOOKED_BACK = 10
 """Turns among which the last answer is looked for: the newest may have come to nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A session that came to the front: what to tell the person, and their draft."""
 
     session: Session
@@ -43,8 +48,7 @@ class Shown:
     """A call waits for consent: `retry` asks again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """What is left to say when the session in front was closed."""
 
     last_answer: str
@@ -134,10 +138,10 @@ class Conversation:
         here = str(self.workspace.place.cwd)
         return sorted(rows, key=lambda row: row.session.cwd != here)
 
-    async def search(self, text: str, *, limit: int = 50) -> list[Hit]:
-        """What was said and done in this project."""
+    async def search(self, text: str, *, limit: int = 50) -> Answer:
+        """What was said, done, summarised and remembered in this project."""
         query = Query(text, project_id=self.workspace.project.id, limit=limit)
-        return await recall.search(self.workspace.store, query)
+        return await recall.search(self.workspace.recall, query)
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session a title."""
@@ -155,6 +159,19 @@ class Conversation:
         if session_id == self.session.id:
             raise UsageError("This session is open here. Start another one with /new, then delete it.")
         return await delete_session(self.workspace.store, self.workspace.local, session_id)
+
+    @property
+    def memory_book(self) -> MemoryBook:
+        """What is remembered, to look through and change."""
+        return MemoryBook(self.workspace)
+
+    async def recalled(self, turn_id: str) -> ContextBlock | None:
+        """What was put in front of the turn's message, or None where that is not known any more."""
+        return await self.workspace.local.recalled(turn_id)
+
+    async def background_cost(self) -> float | None:
+        """What was spent for this session beside its turns, in USD; None where a price is unknown."""
+        return await memory_cost(self.workspace.store, self.session.id)
 
     # Drafts and the history of the prompt
 
@@ -293,7 +310,8 @@ class Conversation:
     @property
     def resume_command(self) -> str:
         """The exact command that comes back here; empty for a session in which nothing was said."""
-        return f"ragforge -r {self.session.id}" if self.session.live.stored else ""
+        kept = self.session.live.stored and not self.workspace.incognito
+        return f"ragforge -r {self.session.id}" if kept else ""
 
     # The server, where there is one
 

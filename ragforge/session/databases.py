@@ -3,30 +3,36 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ragforge.config.edit import set_value
+from msgspec import Struct
+
+from ragforge.config.edit import set_value, unset
 from ragforge.config.paths import data_dir, make_private, user_file
-from ragforge.config.secrets import STORE_PASSWORD_VARIABLE, save_store_password, store_password
-from ragforge.config.settings import Loaded, SourceKind, load_settings
-from ragforge.config.store_address import parse_store_url, with_user
+from ragforge.config.secrets import STORE_PASSWORD_VARIABLE, save_store_password
+from ragforge.config.settings import Loaded, SourceKind, embedded_store, load_settings
+from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.redact import hide_url_passwords
-from ragforge.session.connecting import Server
 from ragforge.session.link import leave_store
+from ragforge.session.named_store import known_password, open_named, telling_who_named
+from ragforge.session.servers import Server
 from ragforge.store.base import Link, RecordKind, Store, StoreStatus
 from ragforge.store.blobs import SqliteBlobs
-from ragforge.store.open import migrate_store, open_store
+from ragforge.store.open import migrate_store
+
+if TYPE_CHECKING:  # most have no server
+    from ragforge.store.neo4j import Neo4jStore
+    from ragforge.store.neo4j.stranded import Stranded
 
 FILE_SCHEME = "sqlite://"
 DRAIN_S_MAX = 5.0
 """So long it is waited for rows on their way to a server before it is asked what it holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What databases are reached from: this machine's settings and its folder."""
 
     loaded: Loaded
@@ -60,12 +66,14 @@ async def open_database(
     Raises UsageError or StoreError.
     """
     if not make and url.startswith(FILE_SCHEME) and not Path(url.removeprefix(FILE_SCHEME)).exists():
-        raise StoreUnavailable(
-            f"There is no store {url.removeprefix(FILE_SCHEME)}. Check the address; a new store is made when "
-            "ragforge is started with it."
-        )
-    known = password or await _password(machine, url)
-    return await open_store(url, machine_dir=machine.folder, password=known, adopt=adopt)
+        with telling_who_named(url, machine.loaded, machine.environ):
+            raise StoreUnavailable(
+                f"There is no store {url.removeprefix(FILE_SCHEME)}. Check the address; a new store is made "
+                "when ragforge is started with it."
+            )
+    return await open_named(
+        machine.loaded, machine.environ, url, machine_dir=machine.folder, password=password, adopt=adopt
+    )
 
 
 @asynccontextmanager
@@ -81,10 +89,36 @@ async def opened(
             tell(f"{waits}.")
 
 
+def stranded_in(store: Store) -> "tuple[Stranded, ...]":
+    """What waits on this machine for other databases that were at the store's address before."""
+    server = _server_store(store)
+    return server.stranded if server else ()
+
+
+async def take_stranded(store: Store) -> int:
+    """Let it be carried into the database that is there now; how many rows these are. Raises StoreError."""
+    server = _server_store(store)
+    return await server.take_stranded() if server else 0
+
+
+async def discard_stranded(store: Store) -> None:
+    """Remove it for good. Raises StoreError."""
+    if server := _server_store(store):
+        await server.discard_stranded()
+
+
+def _server_store(store: Store) -> "Neo4jStore | None":
+    if parse_store_url(store.url) is None:
+        return None
+    from ragforge.store.neo4j import Neo4jStore  # most have no server
+
+    return store if isinstance(store, Neo4jStore) else None
+
+
 @asynccontextmanager
 async def contents(machine: Machine) -> AsyncGenerator[SqliteBlobs, None]:
     """The contents of files and tool results that this machine keeps."""
-    blobs = SqliteBlobs(machine.folder / "blobs.db")
+    blobs = SqliteBlobs(machine.folder / "blobs.db", store_url=machine.url)
     try:
         yield blobs
     finally:
@@ -93,12 +127,12 @@ async def contents(machine: Machine) -> AsyncGenerator[SqliteBlobs, None]:
 
 async def migrate_database(machine: Machine, url: str, *, tell: Callable[[str], None]) -> None:
     """Bring the database up to date; `tell` hears of each step. Raises UsageError or StoreError."""
-    password = await _password(machine, url)
-    await migrate_store(url, machine_dir=machine.folder, password=password, tell=tell)
+    password = await known_password(url, machine.environ)
+    with telling_who_named(url, machine.loaded, machine.environ):
+        await migrate_store(url, machine_dir=machine.folder, password=password, tell=tell)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What is at an address, and what waits for it."""
 
     status: StoreStatus
@@ -131,18 +165,17 @@ async def keep_server(machine: Machine, server: Server) -> list[str]:
         # In a thread: the keyring may take seconds.
         said.append(await asyncio.to_thread(save_store_password, server.url, password, environ))
     await asyncio.to_thread(set_value, user_file(environ), "store", server.url)
-    said.append(f"Conversations are kept at {server.url} from now on (store in {user_file(environ)}).")
-    source = machine.loaded.sources["store"]
-    if source.kind in (SourceKind.ENVIRONMENT, SourceKind.FLAG):
-        said.append(
-            f"While {source} names {hide_url_passwords(machine.url)}, that is used instead: take it away."
-        )
-    return said
+    said.append(
+        f"From the next start on conversations are kept at {server.url} (store in {user_file(environ)})."
+    )
+    return [*said, *_what_wins(machine)]
 
 
-def is_same(url: str, other: str) -> bool:
-    """Whether both name one database; two users see the same."""
-    return _place(url) == _place(other)
+async def keep_embedded(machine: Machine) -> list[str]:
+    """Keep conversations on this machine again; the sentences say where. Raises UsageError."""
+    await asyncio.to_thread(unset, user_file(machine.environ), "store")
+    place = embedded_store(machine.environ).removeprefix(FILE_SCHEME)
+    return [f"From the next start on conversations are kept in {place} again.", *_what_wins(machine)]
 
 
 async def history_at(machine: Machine, url: str) -> Mapping[RecordKind, int]:
@@ -157,11 +190,9 @@ async def history_at(machine: Machine, url: str) -> Mapping[RecordKind, int]:
     return counts if counts.get(RecordKind.SESSION) else {}
 
 
-async def _password(machine: Machine, url: str) -> str:
-    # In a thread: the keyring may take seconds.
-    key = await asyncio.to_thread(store_password, url, machine.environ)
-    return key.value if key else ""
-
-
-def _place(url: str) -> str:
-    return with_user(url, "") if parse_store_url(url) else url
+def _what_wins(machine: Machine) -> list[str]:
+    """What stands in the way of the user's file, where something does."""
+    source = machine.loaded.sources["store"]
+    if source.kind not in (SourceKind.ENVIRONMENT, SourceKind.FLAG):
+        return []
+    return [f"While {source} names {hide_url_passwords(machine.url)}, that is used instead: take it away."]

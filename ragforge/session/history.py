@@ -1,20 +1,20 @@
 """The conversation as it is stored: as messages for the model, as turns for a person."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ragforge.domain.messages import Message
+from msgspec import Struct
+
+from ragforge.config.settings import Settings
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnStatus
 from ragforge.memory.context import history_messages
+from ragforge.memory.window import TURNS_BETWEEN_FRESH_STARTS, TURNS_KEPT_MIN, Window, WindowLimits
 from ragforge.session.state import Session
+from ragforge.session.versions.missing import was_in_command
 from ragforge.store.base import Store
 
-HISTORY_TURNS_MAX = 400
-"""The rest of a longer session is found by search. Reading 5,000 turns would make resuming slow."""
 
-
-@dataclass(frozen=True, slots=True)
-class StoredTurns:
+class StoredTurns(Struct, frozen=True):
     """Turns with their steps and calls, oldest first."""
 
     turns: tuple[Turn, ...]
@@ -42,18 +42,55 @@ async def turns_before(session: Session, turn_id: str, count: int) -> StoredTurn
     return await read_turns(store, await store.turns.path(turn.parent if turn else None, limit=count))
 
 
-async def read_messages(store: Store, head: str | None) -> list[Message]:
-    """The path to the head as the model is given it."""
-    stored = await read_turns(store, await store.turns.path(head, limit=HISTORY_TURNS_MAX))
-    return history_messages(stored.turns, stored.steps, stored.calls)
+async def read_window(
+    store: Store, head: str | None, limits: WindowLimits, *, compacted_after: str = ""
+) -> Window:
+    """What the model is given of the path to the head, word for word; no more turns are read than that takes.
+
+    compacted_after: the turn after which the person had it compacted.
+    """
+    window = Window(limits)
+    newest = await store.turns.get(head) if head else None
+    if newest is None:
+        return window
+    count = newest.index % TURNS_BETWEEN_FRESH_STARTS + 1 + TURNS_KEPT_MIN
+    stored = await read_turns(store, await store.turns.path(head, limit=count))
+    # In a thread: measuring some megabytes of results would hold the event loop.
+    return await asyncio.to_thread(_filled, window, stored, compacted_after)
+
+
+def _filled(window: Window, stored: StoredTurns, compacted_after: str) -> Window:
+    """The window with these turns added."""
+    steps: dict[str, list[Step]] = {turn.id: [] for turn in stored.turns}
+    calls: dict[str, list[ToolCall]] = {turn.id: [] for turn in stored.turns}
+    for step in stored.steps:
+        steps[step.turn_id].append(step)
+    for call in stored.calls:
+        calls[call.turn_id].append(call)
+    for turn in stored.turns:
+        window.extend(turn.id, turn.index, history_messages([turn], steps[turn.id], calls[turn.id]))
+        window.compact_next = turn.id == compacted_after
+    return window.copy()
+
+
+def window_limits(settings: Settings) -> WindowLimits:
+    """How much of the conversation goes word for word, as the settings say."""
+    context = settings.context
+    lean = settings.memory.raw_chars_max if context.profile == "lean" else None
+    return WindowLimits(context.raw_tokens_high, context.raw_tokens_low, lean)
 
 
 async def came_to_nothing(session: Session, turn: Turn) -> bool:
     """Whether it ended before the model said or did anything, so that its words belong in the prompt.
 
     An answer that was blocked or empty cost something, so its step is stored; it said nothing all the same.
+    A turn whose version says that something ran did something, also where none of its steps is stored.
     """
     if turn.status not in (TurnStatus.INTERRUPTED, TurnStatus.FAILED):
         return False
-    steps = await session.workspace.store.turns.steps([turn.id])
-    return all(step.interrupted and not step.message.text.strip() for step in steps)
+    store = session.workspace.store
+    steps = await store.turns.steps([turn.id])
+    if any(not step.interrupted or step.message.text.strip() for step in steps):
+        return False
+    versions = await store.versions.of_turns([turn.id])
+    return not any(version.changes or was_in_command(version) for version in versions)

@@ -1,29 +1,28 @@
 """What is kept, opened without what it takes to run a turn: for lists, search and clean-up."""
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragforge.config.paths import data_dir, make_private
 from ragforge.config.project import Place, find_project
-from ragforge.config.secrets import store_password
 from ragforge.config.settings import Loaded, load_settings
-from ragforge.domain.errors import StoreAddressWrong, StoreUnavailable, UsageError
+from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.link import leave_store
+from ragforge.session.named_store import open_named
 from ragforge.session.project import Identified, identify_project
-from ragforge.store.base import Deleted, Store
+from ragforge.store.base import Store
+from ragforge.store.base_conversations import Deleted
 from ragforge.store.local import LocalState, open_local_state
-from ragforge.store.open import open_store
 
 ID_PART_CHARS_MIN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """The store and this machine's state, and the project of the folder."""
 
     loaded: Loaded
@@ -53,7 +52,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
     except UsageError as error:
         raise StoreUnavailable(str(error)) from error
     async with AsyncExitStack() as opened:
-        store = await _open_store(loaded.settings.store, folder, environ)
+        store = await open_named(loaded, environ, loaded.settings.store, machine_dir=folder)
         opened.push_async_callback(store.close)
         local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
         opened.push_async_callback(local.close)
@@ -63,15 +62,6 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         identified = await identify_project(store, local, place)
         opened.pop_all()  # all went well: `close_library` closes them
     return Library(loaded, environ, folder, place, identified, store, local)
-
-
-async def _open_store(url: str, folder: Path, environ: Mapping[str, str]) -> Store:
-    # In a thread: a password may lie in the keyring, which may take seconds.
-    key = await asyncio.to_thread(store_password, url, environ)
-    try:
-        return await open_store(url, machine_dir=folder, password=key.value if key else "")
-    except UsageError as error:
-        raise StoreAddressWrong(str(error)) from error
 
 
 async def close_library(library: Library) -> str:
@@ -120,4 +110,5 @@ async def delete_session(store: Store, local: LocalState, session_id: str) -> De
         await claim.release()
     await local.set_draft(session_id, "")
     await local.set_queue(session_id, [])
+    await local.forget_recalled(session_id)
     return deleted

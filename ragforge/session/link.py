@@ -1,7 +1,12 @@
 """How a session stands with a server that several machines share: what waits, and who may write."""
 
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING
+
+from ragforge.domain.words import counted
 from ragforge.store.base import Link, Store
+
+if TYPE_CHECKING:  # all that a turn needs, which lists and searches do without
+    from ragforge.session.state import Session
 
 
 async def leave_store(store: Store) -> str:
@@ -12,6 +17,8 @@ async def leave_store(store: Store) -> str:
 
 def left_words(link: Link) -> str:
     """The sentence on rows that have not been carried; empty when all are."""
+    if held := held_words(link):
+        return held
     match link.waiting:
         case 0:
             return ""
@@ -21,6 +28,24 @@ def left_words(link: Link) -> str:
             return f"{number} rows wait for the server and go there at the next start"
 
 
+def held_words(link: Link) -> str:
+    """The sentence on the process that keeps rows from being carried; empty where none does."""
+    if not (link.held and link.waiting):
+        return ""
+    return f"{counted(link.waiting, 'row')} cannot go to the server: {link.held}"
+
+
+def stranded_words(link: Link) -> str:
+    """The sentence on rows for a database that answers no more; empty where there are none."""
+    if not link.stranded:
+        return ""
+    return (
+        f"{counted(link.stranded, 'row')} on this machine were for another database, which answered at this "
+        "address before: it was emptied or replaced. `ragforge db waiting` shows them, and carries them into "
+        "the one that is there now or discards them."
+    )
+
+
 def limited_words(link: Link) -> str:
     """What search cannot do at the moment; empty when it can do all."""
     if not link.away:
@@ -28,7 +53,7 @@ def limited_words(link: Link) -> str:
     return f"Only what is kept on this machine is searched, because the server is away. {link.away}"
 
 
-def notice_loss(session: Session) -> str:
+def notice_loss(session: "Session") -> str:
     """Make the session read-only if another machine has taken it over; the sentence to show, once."""
     live = session.live
     if live.claim is None or live.read_only or not live.claim.lost:

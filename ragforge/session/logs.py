@@ -30,6 +30,14 @@ def start_log(environ: Mapping[str, str], redactor: "Redactor | None" = None) ->
     ours.redactor = redactor or ours.redactor
 
 
+def stop_log() -> None:
+    """Let nothing more go to the log file of this process."""
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, LogFile)]:
+        root.removeHandler(handler)
+        handler.close()
+
+
 class LogFile(logging.Handler):
     """Writes redacted lines to a file that is rotated. One that cannot be written is done without."""
 

@@ -1,8 +1,9 @@
 """The model of a session: opened when it is first needed, changed at will, and what it costs."""
 
 import asyncio
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from ragforge.config.paths import config_dir
 from ragforge.config.secrets import find_key, key_variables
@@ -68,7 +69,8 @@ async def connect(workspace: Workspace, name: ModelName, *, key: str | None = No
         return (found.value, found.source) if found else None
 
     async def search(text: str, limit: int) -> list[Hit]:
-        return await recall.search(workspace.store, Query(text, project_id=workspace.project.id, limit=limit))
+        query = Query(text, project_id=workspace.project.id, limit=limit)
+        return (await recall.search(workspace.recall, query)).hits
 
     # In a thread: finding a key may mean waiting for the keyring.
     return await asyncio.to_thread(
@@ -110,8 +112,7 @@ async def leave_model(session: Session) -> None:
         await provider.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Pricing:
+class Pricing(Struct, frozen=True):
     """What a model costs at a moment."""
 
     workspace: Workspace

@@ -5,8 +5,10 @@ import getpass
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.config.project import find_project
 from ragforge.config.secrets import all_secrets, child_env
@@ -18,15 +20,23 @@ from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Turn
-from ragforge.domain.usage import Usage, sum_costs
-from ragforge.session.history import HISTORY_TURNS_MAX, came_to_nothing, read_messages
-from ragforge.session.library import open_library
-from ragforge.session.link import leave_store
+from ragforge.domain.usage import Purpose, Usage, sum_costs
+from ragforge.history.state import HistoryState, open_history_state
+from ragforge.memory.window import Window
+from ragforge.session.background import Background
+from ragforge.session.context import session_window
+from ragforge.session.history import came_to_nothing, read_window, window_limits
+from ragforge.session.library import Library, close_library, open_library
+from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import keep_project
+from ragforge.session.remembering import close_recall, open_recall
 from ragforge.session.state import Live, Session, Unkept, Workspace
-from ragforge.store.base import Claim, Store
+from ragforge.session.versions.opening import recover_folder
+from ragforge.session.versions.recorder import END_S_MAX, Recorders, recorder_of
+from ragforge.store.base import Store
+from ragforge.store.base_conversations import Claim
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.tools.jobs import Jobs
 from ragforge.tools.registry import find_tools
@@ -35,14 +45,22 @@ TITLE_CHARS_MAX = 60
 
 
 async def open_workspace(
-    *, cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]
+    *,
+    cwd: Path,
+    flags: Mapping[str, JsonValue],
+    environ: Mapping[str, str],
+    recalls: bool = True,
+    incognito: bool = False,
 ) -> Workspace:
-    """All that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError."""
+    """All that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError.
+
+    recalls: whether anything is put in front of messages. incognito: what is kept goes away with the run.
+    """
     library = await open_library(cwd=cwd, flags=flags, environ=environ)
     secrets = await _secrets(library.loaded.settings, environ)
     redactor = Redactor(secrets)
     start_log(environ, redactor)
-    return Workspace(
+    workspace = Workspace(
         loaded=library.loaded,
         flags=flags,
         environ=environ,
@@ -51,12 +69,33 @@ async def open_workspace(
         project=library.identified.project,
         alike=library.identified.alike,
         store=library.store,
-        blobs=SqliteBlobs(library.folder / "blobs.db"),
+        blobs=SqliteBlobs(library.folder / "blobs.db", store_url=library.store.url),
         local=library.local,
+        data_dir=library.folder,
+        history=await _history(library),
+        recorders=Recorders(),
         redactor=redactor,
         tools=find_tools(),
         jobs=Jobs(),
+        recall=open_recall(library.store, library.loaded.settings, environ),
+        background=Background(),
+        recalls=recalls,
+        incognito=incognito,
     )
+    stranded = stranded_words(library.store.link)
+    if said := [*await recover_folder(workspace), *([stranded] if stranded else [])]:
+        workspace = replace(
+            workspace, loaded=replace(workspace.loaded, notices=(*workspace.loaded.notices, *said))
+        )
+    return workspace
+
+
+async def _history(library: Library) -> HistoryState:
+    try:
+        return await open_history_state(library.folder)
+    except BaseException:
+        await close_library(library)
+        raise
 
 
 async def reload_settings(workspace: Workspace) -> Workspace:
@@ -89,7 +128,11 @@ async def join_project(workspace: Workspace, project: Project) -> Workspace:
 
 async def close_workspace(workspace: Workspace) -> str:
     """End the background jobs and release everything; what the person should hear of rows that wait."""
+    await workspace.background.close()
     await workspace.jobs.stop_all()
+    await workspace.recorders.close()
+    await close_recall(workspace.recall)
+    await workspace.history.close()
     await workspace.blobs.close()
     await workspace.local.close()
     return await leave_store(workspace.store)
@@ -111,7 +154,11 @@ async def new_session(workspace: Workspace) -> Session:
         host=socket.gethostname(),
     )
     rules = tuple(await workspace.local.rules(workspace.project.id))
-    return Session(workspace, Live(record, stored=False, mode=Mode(settings.mode), rules=rules))
+    window = Window(window_limits(settings))
+    live = Live(record, stored=False, mode=Mode(settings.mode), rules=rules, window=window)
+    session = Session(workspace, live)
+    workspace.background.start(session)
+    return session
 
 
 async def store_session(session: Session, *, first_words: Parts) -> None:
@@ -129,8 +176,7 @@ async def store_session(session: Session, *, first_words: Parts) -> None:
     live.stored = True
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Struct, frozen=True):
     """A session that is open again, and what the person should hear of it."""
 
     session: Session
@@ -165,7 +211,9 @@ async def _resumed(
     elif not Path(record.cwd).resolve().is_relative_to(workspace.place.root):
         notices.append(f"This session belongs to {record.cwd} and goes on there.")
         workspace = await _workspace_of(workspace, record)
-    usage = await workspace.store.usage.by_model(session_id=record.id)
+        notices += await recover_folder(workspace)
+    rows = await workspace.store.usage.by_model(session_id=record.id)
+    usage = [row for row in rows if row.purpose is Purpose.CHAT]
     live = Live(
         record=record,
         stored=True,
@@ -174,17 +222,20 @@ async def _resumed(
         read_only=read_only,
         rules=tuple(await workspace.local.rules(workspace.project.id)),
         queue=[] if read_only else await workspace.local.queue(record.id),
-        messages=await read_messages(workspace.store, record.head),
+        window=await read_window(
+            workspace.store,
+            record.head,
+            window_limits(workspace.settings),
+            compacted_after=await workspace.local.compacted(record.id),
+        ),
         usage=sum((row.usage for row in usage), Usage()),
         cost_usd=sum_costs(row.cost_usd for row in usage),
     )
     session = Session(workspace, live)
     head = await workspace.store.turns.get(record.head) if record.head else None
-    if head and head.index >= HISTORY_TURNS_MAX:
-        notices.append(
-            f"The model is given the newest {HISTORY_TURNS_MAX} of {head.index + 1} turns; search finds all."
-        )
-    return Resumed(session, tuple(notices), await _draft(session, head))
+    resumed = Resumed(session, tuple(notices), await _draft(session, head))
+    workspace.background.start(session)
+    return resumed
 
 
 async def _workspace_of(workspace: Workspace, record: ConversationSession) -> Workspace:
@@ -233,15 +284,19 @@ async def keep_end(session: Session) -> None:
     if live.unkept is None:
         return
     await store_end(store, live.unkept)
-    live.messages = await read_messages(store, live.unkept.end.turn_id)
+    live.window = await session_window(session, live.unkept.end.turn_id)
     live.unkept = None
 
 
 async def close_session(session: Session) -> None:
-    """Give up the session: its provider's connections and the right to write it."""
+    """Give up the session: what works for it in copies, its provider, and the right to write it."""
+    if session.live.alternatives:
+        await session.live.alternatives.close()
     with suppress(StoreError):  # said when the turn ended
         await keep_end(session)
     await leave_model(session)
+    with suppress(TimeoutError):
+        await recorder_of(session).settle(timeout_s=END_S_MAX)
     if session.live.claim:
         await session.live.claim.release()
         session.live.claim = None

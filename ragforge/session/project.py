@@ -1,6 +1,6 @@
 """Which project a folder is: known by its path, or by what its repository has in common with a known one."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ragforge.config.project import Place
 from ragforge.domain.ids import new_id, now
@@ -9,8 +9,7 @@ from ragforge.store.base import Store
 from ragforge.store.local import LocalState
 
 
-@dataclass(frozen=True, slots=True)
-class Identified:
+class Identified(Struct, frozen=True):
     """The folder's project. `alike`: known projects that an unknown folder may be a copy of."""
 
     project: Project

@@ -2,27 +2,39 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragforge.config.project import Place
 from ragforge.config.settings import Loaded, Settings
 from ragforge.domain.approvals import Mode, Rule
 from ragforge.domain.json import JsonValue
-from ragforge.domain.messages import Message, Parts
+from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
 from ragforge.domain.usage import Usage
+from ragforge.history.state import HistoryState
+from ragforge.memory.inject import Injecting
+from ragforge.memory.recall import Recall
+from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
-from ragforge.store.base import Blobs, Claim, Store
+from ragforge.session.background import Background
+from ragforge.session.versions.recorder import Recorders
+from ragforge.store.base import Blobs, Store
+from ragforge.store.base_conversations import Claim
 from ragforge.store.local import LocalState
 from ragforge.tools.base import AnyTool, ReadFiles
 from ragforge.tools.jobs import Jobs
 
+if TYPE_CHECKING:  # they run in sessions
+    from ragforge.session.alternatives.group import Group
+    from ragforge.session.versions.candidates import Candidates
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+
+class Workspace(Struct, frozen=True):
     """What is open while ragforge runs in a folder, whichever session is in front."""
 
     loaded: Loaded
@@ -35,11 +47,22 @@ class Workspace:
     store: Store
     blobs: Blobs
     local: LocalState
+    data_dir: Path
+    """Where this machine keeps its data."""
+    history: HistoryState
+    """Where the folders of this machine stand in the version tree."""
+    recorders: Recorders
     alike: tuple[Project, ...]
     """Known projects that this unknown folder may be a copy of."""
     redactor: Redactor
     tools: Mapping[str, AnyTool]
     jobs: Jobs
+    recall: Recall
+    background: Background
+    recalls: bool = True
+    """Whether anything is put in front of a message; --no-memory switches it off for the run."""
+    incognito: bool = False
+    """All that is kept goes away with the program."""
 
     @property
     def settings(self) -> Settings:
@@ -47,16 +70,14 @@ class Workspace:
         return self.loaded.settings
 
 
-@dataclass(frozen=True, slots=True)
-class Unkept:
+class Unkept(Struct, frozen=True):
     """What the store has not taken yet of a turn that ended: it goes there as soon as that is possible."""
 
     end: TurnEnd
     calls: tuple[tuple[ToolCall, Step], ...] = ()
 
 
-@dataclass(slots=True)
-class Live:
+class Live(Struct):
     """What changes while a session is open. Only functions of this package write to it."""
 
     record: ConversationSession
@@ -68,21 +89,29 @@ class Live:
     """Another process or machine writes this session; this one only shows it."""
     rules: tuple[Rule, ...] = ()
     queue: list[Parts] = field(default_factory=list[Parts])
-    messages: list[Message] = field(default_factory=list[Message])
-    """The path to the head as the model is given it."""
+    window: Window = field(default_factory=Window)
+    """What the model is given, word for word, of the path to the head."""
+    injecting: Injecting = field(default_factory=Injecting)
     read_files: ReadFiles = field(default_factory=ReadFiles)
     instructions_given: set[Path] = field(default_factory=set[Path])
     unkept: Unkept | None = None
     provider: Provider | None = None
     running: "asyncio.Task[Any] | None" = None
+    moving: bool = False
+    """Files and chat are being moved to another version; no turn begins meanwhile."""
+    unattended: str = ""
+    """Why nobody can be asked for consent, for the model; empty where the person can."""
+    alternatives: "Group | None" = None
+    """Ways in which one request is worked out at the same time, or was last."""
+    undecided: "Candidates | None" = None
+    """Results of a merge that the person has to choose from."""
     closing: bool = False
     """The app is going: a call that waits for consent goes on waiting in the store."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """An open session: its workspace and what changes. Verbs are functions beside it."""
 
     workspace: Workspace
@@ -100,8 +129,20 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs."""
-        return self.live.running is not None and not self.live.running.done()
+        """Whether a turn runs, or files and chat are being moved."""
+        return self.live.moving or (self.live.running is not None and not self.live.running.done())
+
+    @property
+    def is_only_moving(self) -> bool:
+        """Whether files are being moved, and nothing runs that Esc could end."""
+        return self.live.moving and (self.live.running is None or self.live.running.done())
+
+    @property
+    def why_busy(self) -> str:
+        """Why no turn may begin and no head may move now, for a person; empty where they may."""
+        if self.is_only_moving:
+            return "Files are being moved to another version. Send it again when that is done."
+        return "A turn is running. Wait for it, or press Esc to interrupt it." if self.busy else ""
 
     def change(self, **changes: Any) -> None:
         """Replace fields of the session's record."""

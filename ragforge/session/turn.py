@@ -3,26 +3,35 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.agent.loop import run_turn
 from ragforge.agent.parts import Events, Outcome, Progress, TurnLimits
 from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.approvals import Approve
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import Conflict, RagforgeError, StoreError, UsageError
-from ragforge.domain.events import AgentEvent, Notice, TurnEnded, TurnStarted
+from ragforge.domain.events import AgentEvent, ContextBuilt, Notice, TurnEnded, TurnStarted
 from ragforge.domain.ids import new_id, now
-from ragforge.domain.messages import Message, Parts, UserMessage
+from ragforge.domain.messages import Parts, UserMessage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
-from ragforge.domain.usage import sum_costs
+from ragforge.domain.usage import Usage, sum_costs
+from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
+from ragforge.memory.window import Window
 from ragforge.session import queue
-from ragforge.session.history import came_to_nothing, read_messages, read_turns
+from ragforge.session.context import build_block, keep_recalled, session_window
+from ragforge.session.history import came_to_nothing, read_turns
 from ragforge.session.link import notice_loss
+from ragforge.session.model import NO_MODEL
 from ragforge.session.open import keep_end, store_end, store_session
 from ragforge.session.seen_files import recall_seen_files
 from ragforge.session.state import Session, Unkept
+from ragforge.session.versions.recording import Recording
 from ragforge.session.wiring import agent_parts, safe_step
 
 log = logging.getLogger(__name__)
@@ -34,18 +43,21 @@ GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 """After these ends, what is queued is sent."""
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     """A turn that is about to run: where it starts, and what is left of an earlier run."""
 
     turn: Turn
     progress: Progress
-    before: list[Message]
-    """The messages in front of the turn's own."""
+    before: Window
+    """What goes word for word of the turns before it."""
     earlier_steps: tuple[Step, ...] = ()
     pending: Step | None = None
     done: tuple[ToolCall, ...] = ()
-    failure: RagforgeError | None = field(default=None)
+    failure: RagforgeError | None = None
+    keeping: asyncio.Task[None] | None = None
+    """Remembers what was recalled, beside the model's answering."""
+    recording: Recording | None = None
+    """Keeps what becomes of the files."""
 
 
 async def submit(
@@ -90,8 +102,8 @@ def _check_may_run(session: Session) -> None:
         raise UsageError(
             "This session is open elsewhere and only shown here. /fork goes on from it, /new starts another."
         )
-    if session.busy:
-        raise UsageError("A turn is running. Wait for it, or press Esc to interrupt it.")
+    if busy := session.why_busy:
+        raise UsageError(busy)
 
 
 async def _events_of(
@@ -138,10 +150,19 @@ async def _run_one(
     events: Events,
     limits: TurnLimits,
 ) -> TurnStatus:
+    session.workspace.background.turn_begins(session)
     run = await undisturbed(begin, cancel_after=True)
+    # Before anything that may be cancelled: every turn that ends has its version.
+    run.recording = _recording(session, run.turn, events)
     try:
         await events.send(TurnStarted(run.turn))
-        parts = await agent_parts(session, approve=approve, events=events, limits=limits)
+        window = run.before.copy()
+        window.begin(run.turn.id, run.turn.index)
+        block = await _recall(session, run, window, events)
+        guard = run.recording.guard
+        parts = await agent_parts(
+            session, window, block, approve=approve, events=events, limits=limits, guard=guard
+        )
         outcome = await run_turn(parts, run.progress, pending=run.pending, done=run.done)
     except asyncio.CancelledError:
         outcome = Outcome(TurnStatus.INTERRUPTED)
@@ -155,12 +176,52 @@ async def _run_one(
     return await undisturbed(_end_and_tell(session, run, outcome, events), cancel_after=True)
 
 
+def _recording(session: Session, turn: Turn, events: Events) -> Recording:
+    """Records what becomes of the files; what the folder holds already is found out beside the rest."""
+
+    async def tell(words: str) -> None:
+        await events.send(Notice(words))
+
+    recording = Recording(session, turn, tell)
+    recording.begin()
+    return recording
+
+
+async def _recall(session: Session, run: _Run, window: Window, events: Events) -> ContextBlock:
+    """What is recalled for the turn's message; the person is told, and it is kept beside what follows."""
+    if (session.live.record.model or NO_MODEL) == NO_MODEL:
+        return ContextBlock()  # there is nobody to put it in front of
+    block = await build_block(session, run.turn.user, window, until=run.turn.started_at)
+    if block.items or block.limited:
+        await events.send(ContextBuilt(run.turn.id, block))
+        run.keeping = asyncio.create_task(keep_recalled(session, run.turn.id, block))
+    return block
+
+
 async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: Events) -> TurnStatus:
-    ended = await _end(session, run, outcome)
+    try:
+        ended = await _end(session, run, outcome)
+    except StoreError:
+        if run.recording:
+            run.recording.leave()
+        raise
+    if run.keeping:
+        await run.keeping
     if lost := notice_loss(session):
         await events.send(Notice(lost))
-    await events.send(TurnEnded(ended, run.failure, came_to_nothing=await came_to_nothing(session, ended)))
+    version = await _version(run, ended)
+    nothing = await came_to_nothing(session, ended)
+    await events.send(TurnEnded(ended, run.failure, came_to_nothing=nothing, version=version))
+    session.workspace.background.turn_ended(session, ended.id)
     return ended.status
+
+
+async def _version(run: _Run, ended: Turn) -> Version | None:
+    """What the turn did to the files."""
+    if run.recording is None:
+        return None
+    usage = sum((step.usage for step in run.progress.steps), Usage())
+    return await run.recording.end(ended, usage=usage, cost_usd=run.progress.cost_usd)
 
 
 async def _begin(session: Session, parts: Parts) -> _Run:
@@ -168,7 +229,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     workspace, live = session.workspace, session.live
     await store_session(session, first_words=parts)
     await keep_end(session)
-    parent, messages = await _parent(session)
+    parent, window = await _parent(session)
     kept = workspace.redactor.parts(parts)
     turn = Turn(
         id=new_id(),
@@ -181,9 +242,8 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     )
     await workspace.store.turns.start(turn)
     session.change(head=turn.id, last_activity_at=turn.started_at)
-    live.messages = messages
-    own = [*messages, UserMessage(kept)]
-    return _Run(turn, Progress(turn.id, own), before=messages)
+    live.window = window
+    return _Run(turn, Progress(turn.id, [UserMessage(kept)]), before=window)
 
 
 async def _begin_queued(session: Session) -> _Run:
@@ -194,8 +254,8 @@ async def _begin_queued(session: Session) -> _Run:
     return run
 
 
-async def _parent(session: Session) -> tuple[Turn | None, list[Message]]:
-    """The turn to go on from, and the messages up to it.
+async def _parent(session: Session) -> tuple[Turn | None, Window]:
+    """The turn to go on from, and what goes word for word up to it.
 
     A turn that came to nothing is passed over: its words went back to the prompt, and sending them
     along with their second version would say everything twice.
@@ -207,8 +267,8 @@ async def _parent(session: Session) -> tuple[Turn | None, list[Message]]:
         moved = True
         head = await store.turns.get(head.parent) if head.parent else None
     if moved:
-        return head, await read_messages(store, head.id if head else None)
-    return head, live.messages
+        return head, await session_window(session, head.id if head else None)
+    return head, live.window
 
 
 async def _reopen(session: Session) -> _Run:
@@ -235,12 +295,13 @@ async def _continue(
     session: Session, turn: Turn, steps: tuple[Step, ...], calls: tuple[ToolCall, ...]
 ) -> _Run:
     store = session.workspace.store
+    await _runs_on(session, turn)
     try:
         await store.turns.reopen(turn.id)
     except Conflict:
         # Another machine was at it and may still be: here it is done anew, from its words.
         return await _begin(session, turn.user)
-    before = await read_messages(store, turn.parent)
+    before = await session_window(session, turn.parent)
     whole = [step for step in steps if not step.interrupted]
     ended = {call.id: call for call in calls}
     last = whole[-1] if whole else None
@@ -248,13 +309,20 @@ async def _continue(
     own = step_messages([step for step in whole if step is not pending], ended)
     if pending:
         own.append(pending.message)
-    progress = Progress(turn.id, [*before, UserMessage(turn.user), *own], next_index=steps[-1].index + 1)
+    progress = Progress(turn.id, [UserMessage(turn.user), *own], next_index=steps[-1].index + 1)
     progress.stored.update(step.index for step in steps)
     done = tuple(call for call in calls if pending and call.step_index == pending.index)
     if pending:
         earlier = await store.turns.path(turn.parent, limit=SEEN_TURNS_MAX)
         await recall_seen_files(session, [*await store.calls.of_turns([each.id for each in earlier]), *calls])
     return _Run(replace(turn, status=TurnStatus.RUNNING), progress, before, steps, pending, done)
+
+
+async def _runs_on(session: Session, turn: Turn) -> None:
+    """Remember, before it runs on, that the summary of its end will be old, whatever becomes of this run."""
+    if turn.ended_at is not None:
+        with suppress(StoreError):  # an old summary is no reason not to go on
+            await session.workspace.local.note_ran_on(turn.id, project_id=session.workspace.project.id)
 
 
 async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
@@ -280,7 +348,8 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
     if ended is None:
         raise StoreError(f"The turn {run.turn.id} is no longer in the store.")
     own = await read_turns(store, [ended])
-    live.messages = [*run.before, *history_messages(own.turns, own.steps, own.calls)]
+    live.window = run.before.copy()
+    live.window.extend(ended.id, ended.index, history_messages(own.turns, own.steps, own.calls))
     live.unkept = None
     for step in run.progress.steps:
         live.usage += step.usage

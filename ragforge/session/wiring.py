@@ -1,31 +1,32 @@
 """The agent's parts, put together from an open session."""
 
 import platform
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ragforge.agent.instructions import as_text, find_instructions, folders_between
-from ragforge.agent.parts import AgentParts, Events, Fitted, TurnLimits
-from ragforge.agent.permissions import Decision, decide
+from ragforge.agent.parts import AgentParts, Events, Guard, TurnLimits, unguarded
+from ragforge.agent.permissions import Ask, Decision, Refuse, decide
 from ragforge.agent.prompts import load_prompt
 from ragforge.domain.approvals import Approve, Mode, Rule
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject
-from ragforge.domain.messages import Message, ToolSpec
+from ragforge.domain.messages import ToolSpec
 from ragforge.domain.redact import Redactor
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.turns import Step, ToolCall
 from ragforge.memory import recall
-from ragforge.memory.context import fixed_tokens, shorten
-from ragforge.providers.base import ModelRequest
-from ragforge.session.model import limits_of, pricing_of, provider_of
+from ragforge.memory.window import Window
+from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
+from ragforge.session.memory_tools import recall_memory, save_memory
+from ragforge.session.model import NO_MODEL, pricing_of, provider_of
 from ragforge.session.state import Session
 from ragforge.store.base import Store
 from ragforge.tools.base import AnyTool, Preview, ToolContext
-
-OUTPUT_SHARE_MAX = 4
-"""At most one part in this many of the window is kept free for the answer."""
 
 
 class StoreRecorder:
@@ -35,9 +36,9 @@ class StoreRecorder:
         self._store = store
         self._redactor = redactor
 
-    async def save_step(self, step: Step) -> None:
-        """Keep a step whose calls have not run yet."""
-        await self._store.turns.save_step(safe_step(step, self._redactor))
+    async def save_step(self, step: Step, *, waits: bool = False) -> None:
+        """Keep a step whose calls have not run yet. waits: one of them is asked about."""
+        await self._store.turns.save_step(safe_step(step, self._redactor), waits=waits)
 
     async def run_on(self, turn_id: str) -> None:
         """Keep that the person has answered: the turn waits no longer."""
@@ -54,48 +55,77 @@ def safe_step(step: Step, redactor: Redactor) -> Step:
 
 
 async def agent_parts(
-    session: Session, *, approve: Approve, events: Events, limits: TurnLimits
+    session: Session,
+    window: Window,
+    block: ContextBlock,
+    *,
+    approve: Approve,
+    events: Events,
+    limits: TurnLimits,
+    guard: Guard = unguarded,
 ) -> AgentParts:
-    """What the loop needs. Raises ModelError or UsageError when there is no model to talk to."""
+    """What the loop needs for the turn that the window ends with.
+
+    Raises ModelError or UsageError when there is no model to talk to.
+    """
     workspace, live = session.workspace, session.live
     provider = await provider_of(session)
     pricing = pricing_of(session)
     pricing.check()
-    specs = tuple(tool.spec for tool in workspace.tools.values()) if provider.name != "local" else ()
-    root = workspace.place.root
-
-    def consent(tool: AnyTool, args: JsonObject, preview: Preview) -> Decision:
-        return decide(tool, args, preview, mode=live.mode, rules=live.rules, root=root, cwd=session.cwd)
-
-    async def add_rules(rules: tuple[Rule, ...]) -> None:
-        await workspace.local.add_rules(workspace.project.id, rules)
-        live.rules = tuple(dict.fromkeys((*live.rules, *rules)))
-
-    def instructions_for(paths: Sequence[Path]) -> str:
-        folders = [folder for path in paths for folder in folders_between(root, path.parent)]
-        return as_text(find_instructions(folders, root=root, given=live.instructions_given), root)
-
-    system = system_prompt(session)
-
-    async def fit(messages: Sequence[Message], share: float) -> Fitted:
-        return await fit_request(session, system, specs, messages, share)
-
+    maker = RequestMaker(session, system_prompt(session), tool_specs(session), window, block)
     return AgentParts(
         provider=provider,
-        tools=workspace.tools,
-        context=tool_context(session),
-        consent=consent,
-        add_rules=add_rules,
+        tools=tools_of(session),
+        context=replace(tool_context(session), get_result=window.result),
+        consent=partial(_consent, session),
+        add_rules=partial(_add_rules, session),
         approve=approve,
         record=StoreRecorder(workspace.store, workspace.redactor),
         events=events,
-        fit=fit,
+        fit=maker.fit,
         price=pricing.cost,
         redact=workspace.redactor,
         has_queued=lambda: bool(live.queue),
-        instructions_for=instructions_for,
+        instructions_for=partial(_instructions_for, session),
         limits=limits,
+        guard=guard,
     )
+
+
+def _consent(session: Session, tool: AnyTool, args: JsonObject, preview: Preview) -> Decision:
+    """Whether the call may happen, by the mode and rules of this very moment."""
+    live, root = session.live, session.workspace.place.root
+    decision = decide(tool, args, preview, mode=live.mode, rules=live.rules, root=root, cwd=session.cwd)
+    if live.unattended and isinstance(decision, Ask):
+        return Refuse(f"Not done, because it {decision.reason}. {live.unattended}")
+    return decision
+
+
+async def _add_rules(session: Session, rules: tuple[Rule, ...]) -> None:
+    await session.workspace.local.add_rules(session.workspace.project.id, rules)
+    session.live.rules = tuple(dict.fromkeys((*session.live.rules, *rules)))
+
+
+def _instructions_for(session: Session, paths: Sequence[Path]) -> str:
+    """Project instructions that apply to these paths and were not given yet."""
+    root = session.workspace.place.root
+    folders = [folder for path in paths for folder in folders_between(root, path.parent)]
+    return as_text(find_instructions(folders, root=root, given=session.live.instructions_given), root)
+
+
+def tools_of(session: Session) -> Mapping[str, AnyTool]:
+    """The tools that the model has; without memory those that recall are not among them."""
+    tools = session.workspace.tools
+    if recalls(session.workspace):
+        return tools
+    return {name: tool for name, tool in tools.items() if name not in RECALL_TOOLS}
+
+
+def tool_specs(session: Session) -> tuple[ToolSpec, ...]:
+    """The tools as the session's model is told of them."""
+    if (session.live.record.model or NO_MODEL) == NO_MODEL:
+        return ()
+    return tuple(tool.spec for tool in tools_of(session).values())
 
 
 def system_prompt(session: Session) -> str:
@@ -124,33 +154,13 @@ def system_prompt(session: Session) -> str:
     return session.workspace.redactor.text(text)
 
 
-async def fit_request(
-    session: Session, system: str, specs: tuple[ToolSpec, ...], messages: Sequence[Message], share: float
-) -> Fitted:
-    """The request, within `share` of the model's window less room for the answer."""
-    limits = await limits_of(session)
-    room = limits.context_tokens_max - min(
-        limits.output_tokens_max, limits.context_tokens_max // OUTPUT_SHARE_MAX
-    )
-    fixed = fixed_tokens(system, specs)
-    short = shorten(messages, tokens_max=max(1, int(room * share) - fixed))
-    return Fitted(
-        ModelRequest(system, short.messages, specs),
-        tokens=short.tokens + fixed,
-        tokens_max=limits.context_tokens_max,
-        stubbed_results=short.stubbed_results,
-        dropped_turns=short.dropped_turns,
-        dropped_steps=short.dropped_steps,
-    )
-
-
 def tool_context(session: Session) -> ToolContext:
     """What tools are given to work with."""
     workspace = session.workspace
 
     async def search(text: str, limit: int) -> list[Hit]:
         query = Query(text, project_id=workspace.project.id, limit=limit)
-        return await recall.search(workspace.store, query)
+        return (await recall.search(workspace.recall, query)).hits
 
     return ToolContext(
         cwd=session.cwd,
@@ -162,5 +172,7 @@ def tool_context(session: Session) -> ToolContext:
         put_blob=workspace.blobs.put,
         get_blob=workspace.blobs.get,
         emit=lambda _: None,
+        save_memory=partial(save_memory, session),
+        recall_memory=partial(recall_memory, session),
         shell_timeout_s=workspace.settings.shell.timeout_s,
     )

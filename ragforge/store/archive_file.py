@@ -21,10 +21,12 @@ from msgspec import Struct
 
 from ragforge.domain.errors import RagforgeError, StoreDamaged, StoreNewer, StoreUnavailable, UsageError
 from ragforge.domain.ids import now
-from ragforge.store.archive_lines import Blob, Item, fingerprint, from_plain, kind_of, sha256_hex, to_line
+from ragforge.store.archive_items import Blob, Item, kind_of
+from ragforge.store.archive_lines import fingerprint, from_plain, sha256_hex, to_line
 from ragforge.store.json_text import to_json
 
-FORMAT = 1
+FORMAT = 2
+"""1 had no versions, branches and moves; a reader of it knows by this that it must not read on."""
 LINE_BYTES_MAX = 256 * 1024 * 1024
 """Far above what a message or a content may hold; keeps a bad file from filling the memory."""
 HEADER_BYTES_MAX = 64 * 1024
@@ -153,7 +155,7 @@ class BackupWriter:
 
 def read_backup(
     file: Path, *, progress: Callable[[int, int], object] = lambda _, __: None
-) -> Generator[Header | Item | Closing, None, None]:
+) -> Generator["Header | Item | Closing", None, None]:
     """The lines of the file, the header first, and the closing line last, when all before agrees with it.
 
     progress: told now and then how many bytes of how many were read. Blocks: use a thread.
@@ -204,7 +206,7 @@ def _header(file: Path, lines: gzip.GzipFile) -> Header:
         raise _damaged(file, f"its first line cannot be read ({error})") from error
 
 
-def _next_line(file: Path, lines: gzip.GzipFile, number: int) -> Item | Closing:
+def _next_line(file: Path, lines: gzip.GzipFile, number: int) -> "Item | Closing":
     try:
         line = lines.readline(LINE_BYTES_MAX + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -10,82 +10,45 @@ import binascii
 import hashlib
 import json
 from array import array
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, TypeAlias, TypeVar, assert_never, cast
+from functools import cache
+from typing import Any, TypeVar, assert_never, cast
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from ragforge.domain.messages import CallRequest, ImagePart, ModelMessage, parts_from_json, parts_to_json
-from ragforge.domain.summaries import Summary, SummaryMethod
-from ragforge.domain.turns import CallStatus, ConversationSession, Project, Step, ToolCall, Turn, TurnStatus
-from ragforge.domain.usage import Usage
-from ragforge.domain.vectors import Embedding, Owner, OwnerKind
-from ragforge.store.base import Record, RecordKind
+from ragforge.domain.memories import (
+    Association,
+    Memory,
+)
+from ragforge.domain.messages import CallRequest, ModelMessage, parts_from_json, parts_to_json
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
+from ragforge.domain.usage import Spent
+from ragforge.domain.vectors import Embedding, Owner
+from ragforge.domain.versions import Branch, CheckoutLog, Version
+from ragforge.store.archive_items import Blob, Item
+from ragforge.store.archive_shapes import (
+    AssociationLine,
+    BlobLine,
+    BranchLine,
+    CallPart,
+    EmbeddingLine,
+    Line,
+    MemoryLine,
+    MessagePart,
+    MoveLine,
+    ProjectLine,
+    SessionLine,
+    SpentLine,
+    StepLine,
+    SummaryLine,
+    ToolCallLine,
+    TurnLine,
+    VersionLine,
+)
 from ragforge.store.json_text import to_json
-
-BLOB: Final = "blob"
-"""The kind of a line that holds a content."""
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """A content with its SHA-256 in hex."""
-
-    digest: str
-    data: bytes
-
-
-Item: TypeAlias = Record | Blob
-"""What travels: a record, or a content that records refer to."""
-
-
-def kind_of(item: Item) -> str:
-    """The kind of its line: a RecordKind, or BLOB."""
-    match item:
-        case Project():
-            return RecordKind.PROJECT
-        case ConversationSession():
-            return RecordKind.SESSION
-        case Turn():
-            return RecordKind.TURN
-        case Step():
-            return RecordKind.STEP
-        case ToolCall():
-            return RecordKind.TOOL_CALL
-        case Summary():
-            return RecordKind.SUMMARY
-        case Embedding():
-            return RecordKind.EMBEDDING
-        case Blob():
-            return BLOB
-        case _:
-            assert_never(item)
-
-
-def key_of(record: Record) -> str:
-    """The id by which `Archive.fetch` finds it among those of its kind."""
-    match record:
-        case Step():
-            return f"{record.turn_id}/{record.index}"
-        case Embedding():
-            return f"{record.owner.kind}/{record.owner.id}"
-        case _:
-            return record.id
-
-
-def blobs_of(record: Record) -> tuple[str, ...]:
-    """The hashes of the contents that it refers to."""
-    match record:
-        case Turn():
-            return tuple(part.blob for part in record.user if isinstance(part, ImagePart))
-        case ToolCall():
-            whole = () if record.result_blob is None else (record.result_blob,)
-            return (*whole, *(image.blob for image in record.images))
-        case _:
-            return ()
 
 
 def to_line(item: Item) -> str:
@@ -96,14 +59,17 @@ def to_line(item: Item) -> str:
 def from_plain(plain: object) -> Item:
     """The item of a line that was read as JSON. Raises ValueError for what is none."""
     try:
-        return _item(msgspec.convert(plain, _Line))
+        return _item(msgspec.convert(plain, Line))
     except (KeyError, binascii.Error) as error:
         raise ValueError(f"a part of it cannot be read: {error}") from error
 
 
 def canonical(item: Item) -> bytes:
     """Its JSON with keys in order and ASCII alone: the same whichever store it comes from."""
-    return json.dumps(_plain(item), sort_keys=True, separators=(",", ":")).encode("ascii")
+    return _IN_ORDER.encode(_plain(item)).encode("ascii")
+
+
+_IN_ORDER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 def fingerprint(item: Item) -> bytes:
@@ -111,138 +77,31 @@ def fingerprint(item: Item) -> bytes:
     return hashlib.sha256(canonical(item)).digest()
 
 
+def exact_form(item: Item) -> bytes:
+    """Bytes that are the same for the same record, whichever store it comes from, and differ for others.
+
+    As `canonical`, in a third of the time: for what is compared here and now, and never kept.
+    """
+    try:
+        return _EXACT.encode(_line(item))
+    except (UnicodeEncodeError, OverflowError):
+        # Halves of a surrogate pair, numbers above 64 bits. The first byte tells the two forms apart.
+        return canonical(item)
+
+
+def exact_print(item: Item) -> bytes:
+    """SHA-256 of its exact form."""
+    return hashlib.sha256(exact_form(item)).digest()
+
+
+_EXACT = msgspec.msgpack.Encoder(order="sorted")
+
+
 def sha256_hex(data: bytes) -> str:
     """The hash by which a content is kept."""
     return hashlib.sha256(data).hexdigest()
 
 
-Moment: TypeAlias = Annotated[datetime, Meta(tz=True)]
-Size: TypeAlias = Annotated[int, Meta(ge=0)]
-
-
-class _Base(Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True):
-    """A line. Fields that this version does not know are refused: nothing is lost without a word."""
-
-
-class _Project(_Base, frozen=True, tag=str(RecordKind.PROJECT)):
-    id: str
-    name: str
-    created_at: Moment
-    git_remote: str
-    first_commit: str
-
-
-class _Session(_Base, frozen=True, tag=str(RecordKind.SESSION)):
-    id: str
-    project_id: str
-    cwd: str
-    started_at: Moment
-    last_activity_at: Moment
-    title: str
-    model: str
-    mode: str
-    head: str | None
-    forked_from: str | None
-    user: str
-    host: str
-    project_path: str
-
-
-class _Turn(_Base, frozen=True, tag=str(RecordKind.TURN)):
-    id: str
-    session_id: str
-    parent: str | None
-    index: Size
-    user: list[dict[str, Any]]
-    started_at: Moment
-    status: TurnStatus
-    assistant: str
-    model: str
-    ended_at: Moment | None
-    error: str
-    usage: Usage
-    cost_usd: float | None
-
-
-class _Call(Struct, frozen=True, forbid_unknown_fields=True):
-    id: str
-    name: str
-    args: dict[str, Any]
-    provider_id: str
-    malformed: str
-
-
-class _Message(Struct, frozen=True, forbid_unknown_fields=True):
-    provider: str
-    model: str
-    text: str
-    calls: list[_Call]
-    native: dict[str, Any] | None
-    thoughts: str
-
-
-class _Step(_Base, frozen=True, tag=str(RecordKind.STEP)):
-    turn_id: str
-    index: Size
-    message: _Message
-    usage: Usage
-    cost_usd: float | None
-    interrupted: bool
-
-
-class _ToolCall(_Base, frozen=True, tag=str(RecordKind.TOOL_CALL)):
-    id: str
-    turn_id: str
-    step_index: Size
-    position: Size
-    name: str
-    args: dict[str, Any]
-    status: CallStatus
-    result: str
-    started_at: Moment
-    duration_ms: int
-    result_chars: Size
-    result_blob: str | None
-    diff: str
-    images: tuple[ImagePart, ...]
-    provider_id: str
-
-
-class _Summary(_Base, frozen=True, tag=str(RecordKind.SUMMARY)):
-    id: str
-    project_id: str
-    session_id: str
-    level: Size
-    text: str
-    covers: tuple[str, ...]
-    at: Moment
-    turn_count: Size
-    method: SummaryMethod
-    model: str
-    files: tuple[str, ...]
-    findings: tuple[str, ...]
-    tools: tuple[str, ...]
-    topics: tuple[str, ...]
-    constraints: tuple[str, ...]
-
-
-class _Embedding(_Base, frozen=True, tag=str(RecordKind.EMBEDDING)):
-    owner_kind: OwnerKind
-    owner_id: str
-    model: str
-    text_hash: str
-    vector: str
-    """32-bit floats, least byte first, in base64."""
-
-
-class _Blob(_Base, frozen=True, tag=BLOB):
-    digest: str
-    data: str
-
-
-_Line: TypeAlias = _Project | _Session | _Turn | _Step | _ToolCall | _Summary | _Embedding | _Blob
-
-S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
 
 
@@ -251,78 +110,137 @@ def _plain(item: Item) -> dict[str, Any]:
     return cast("dict[str, Any]", msgspec.to_builtins(_line(item)))
 
 
-def _line(item: Item) -> _Line:
+def _line(item: Item) -> dict[str, Any]:
+    """The fields of its line. No struct is made of them, which would take as long as all the rest."""
     match item:
         case Project():
-            return _struct(_Project, item)
+            return _as_line(ProjectLine, item)
         case ConversationSession():
-            return _struct(_Session, item)
+            return _as_line(SessionLine, item)
         case Turn():
-            return _struct(_Turn, item, user=parts_to_json(item.user))
+            return _as_line(TurnLine, item, user=parts_to_json(item.user))
         case Step():
-            calls = [_struct(_Call, call) for call in item.message.calls]
-            return _struct(_Step, item, message=_struct(_Message, item.message, calls=calls))
+            calls = [_fields(CallPart, call) for call in item.message.calls]
+            return _as_line(StepLine, item, message=_fields(MessagePart, item.message, calls=calls))
         case ToolCall():
-            return _struct(_ToolCall, item)
+            return _as_line(ToolCallLine, item)
         case Summary():
-            return _struct(_Summary, item)
+            return _as_line(SummaryLine, item)
+        case Memory():
+            return _as_line(MemoryLine, item)
+        case Association():
+            return _as_line(AssociationLine, item, relation=item.kind)
+        case Spent():
+            return _as_line(SpentLine, item)
         case Embedding():
             owner = item.owner
-            return _Embedding(owner.kind, owner.id, item.model, item.text_hash, _packed(item.vector))
+            of = {"owner_kind": owner.kind, "owner_id": owner.id}
+            return _as_line(EmbeddingLine, item, **of, vector=_packed(item.vector))
+        case Version():
+            return _as_line(VersionLine, item)
+        case Branch():
+            return _as_line(BranchLine, item)
+        case CheckoutLog():
+            return _as_line(MoveLine, item)
         case Blob():
-            return _Blob(item.digest, base64.b64encode(item.data).decode("ascii"))
+            return _as_line(BlobLine, item, data=base64.b64encode(item.data).decode("ascii"))
         case _:
             assert_never(item)
 
 
-def _item(line: _Line) -> Item:
+def _item(line: Line) -> Item:
     match line:
-        case _Project():
+        case ProjectLine():
             return _record(Project, line)
-        case _Session():
+        case SessionLine():
             return _record(ConversationSession, line)
-        case _Turn():
+        case TurnLine():
             return _record(Turn, line, user=parts_from_json(line.user))
-        case _Step():
+        case StepLine():
             calls = tuple(_record(CallRequest, call) for call in line.message.calls)
             return _record(Step, line, message=_record(ModelMessage, line.message, calls=calls))
-        case _ToolCall():
+        case ToolCallLine():
             return _record(ToolCall, line)
-        case _Summary():
+        case SummaryLine():
             return _record(Summary, line)
-        case _Embedding():
+        case MemoryLine():
+            return _record(Memory, line)
+        case AssociationLine():
+            return Association(line.relation, line.from_id, line.to_id, _even_moment(line.at), line.turn)
+        case SpentLine():
+            return _record(Spent, line)
+        case EmbeddingLine():
             owner = Owner(line.owner_kind, line.owner_id)
             return Embedding(owner, line.model, line.text_hash, _unpacked(line.vector))
-        case _Blob():
+        case VersionLine():
+            return _record(Version, line)
+        case BranchLine():
+            return _record(Branch, line)
+        case MoveLine():
+            return _record(CheckoutLog, line)
+        case BlobLine():
             return Blob(line.digest, base64.b64decode(line.data, validate=True))
         case _:
             assert_never(line)
 
 
-def _struct(kind: type[S], value: object, **other: object) -> S:
-    """The value's fields of the same names as the line's, but for those given."""
-    return kind(**_fields(kind.__struct_fields__, value) | other)
+class _Shape(Struct, frozen=True):
+    """The fields of a struct, and those that every store must give in one form."""
+
+    names: tuple[str, ...]
+    moments: tuple[str, ...]
+    floats: tuple[str, ...]
+    tag: str
+
+
+_MOMENTS = tuple(
+    field.type for field in msgspec.structs.fields(TurnLine) if field.name in ("started_at", "ended_at")
+)
+"""The type of a moment, and that of one that may be missing."""
+
+
+@cache
+def _shape(kind: type[Struct]) -> _Shape:
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    return _Shape(
+        tuple(types),
+        tuple(name for name, type_ in types.items() if type_ in _MOMENTS),
+        tuple(name for name, type_ in types.items() if type_ in (float, float | None)),
+        str(kind.__struct_config__.tag or ""),
+    )
+
+
+def _as_line(kind: type[Struct], value: object, **other: object) -> dict[str, Any]:
+    """The line's fields, what kind of line it is first."""
+    return {"kind": _shape(kind).tag, **_fields(kind, value, **other)}
 
 
 def _record(kind: Callable[..., T], line: Struct, **other: object) -> T:
-    """The inverse of `_struct`."""
-    return kind(**_fields(line.__struct_fields__, line) | other)
+    """The inverse of `_as_line`."""
+    return kind(**_fields(type(line), line, **other))
 
 
-def _fields(names: Iterable[str], value: object) -> dict[str, Any]:
-    return {name: _even(name, getattr(value, name)) for name in names}
+def _fields(kind: type[Struct], value: object, **other: object) -> dict[str, Any]:
+    """The value's fields of the same names as the struct's, but for those given."""
+    shape = _shape(kind)
+    found: dict[str, Any] = {
+        name: other[name] if name in other else getattr(value, name) for name in shape.names
+    }
+    for name in shape.moments:
+        if (moment := found[name]) is not None:
+            found[name] = _even_moment(moment)
+    for name in shape.floats:
+        if found[name] is not None:
+            found[name] = float(found[name])
+    return found
 
 
-def _even(name: str, value: object) -> object:
-    """The value in the one form that it has in every store."""
-    match value:
-        case datetime():
-            moment = value.astimezone(UTC)
-            return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-        case int() if name == "cost_usd":
-            return float(value)
-        case _:
-            return value
+def _even_moment(moment: datetime) -> datetime:
+    """The moment in UTC and to the millisecond."""
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    beyond = moment.microsecond % 1000
+    return moment.replace(microsecond=moment.microsecond - beyond) if beyond else moment
 
 
 def _packed(vector: "array[float]") -> str:

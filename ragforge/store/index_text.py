@@ -7,9 +7,10 @@ helps nearly as much as all of it; what was answered there hurts.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import text_of
@@ -22,8 +23,7 @@ NEAR_CHARS_MAX = 1_000
 ARG_CHARS_MAX = 500
 
 
-@dataclass(frozen=True, slots=True)
-class IndexText:
+class IndexText(Struct, frozen=True):
     """The columns of one row."""
 
     user: str = ""
@@ -63,6 +63,26 @@ def summary_text(
         reply=text[:REPLY_CHARS_MAX],
         tools=" ".join(files),
         date=date_words(at),
+    )
+
+
+def memory_text(content: str, *, kind: str, topic: str, at: datetime) -> IndexText:
+    """A memory's row: a statement counts as the person's words do."""
+    return IndexText(user=content, tools=f"{kind} {topic}".strip(), date=date_words(at))
+
+
+def version_text(
+    title: str, *, label: str, note: str, words: str, at: datetime, is_empty_turn: bool
+) -> IndexText:
+    """A version's row: a label counts as the person's words do, changed lines as an answer does.
+
+    is_empty_turn: a turn made it and changed nothing, so that the turn says all there is to say.
+    """
+    told = " ".join(text for text in (label, note) if text)
+    if is_empty_turn:
+        return IndexText(user=told)
+    return IndexText(
+        user=told, reply=words[:REPLY_CHARS_MAX], near=title[:NEAR_CHARS_MAX], date=date_words(at)
     )
 
 

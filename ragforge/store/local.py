@@ -1,6 +1,7 @@
-"""This machine's own state: prompt history, drafts, queues, consent rules, where projects lie.
+"""This machine's own state: prompt history, drafts, queues, consent rules, where projects lie, what was
+recalled for which turn, and which turns ran on since they were summarised.
 
-Nothing of a conversation is in it, so losing it loses no conversation. It never travels with a store.
+Nothing is in it alone that belongs to a conversation, so losing it loses none. It never travels with a store.
 The texts are kept as they are given: whoever calls has taken the secrets out.
 """
 
@@ -9,52 +10,25 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from ragforge.domain.approvals import Rule
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
+from ragforge.store.local_schema import LOCAL
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.prepare import Schema, prepare
+from ragforge.store.sqlite.prepare import prepare
 
 T = TypeVar("T")
 
-APPLICATION_ID = 0x7261676C
-"""`ragl`, in the file's header: tells this database from the conversations' and from other programs'."""
-
-# Keys and paths are bytes: a folder's name need not be UTF-8.
-_FIRST = """
-CREATE TABLE prompt (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    project TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    text TEXT NOT NULL
-) STRICT;
-CREATE INDEX prompt_project ON prompt (project);
-
-CREATE TABLE draft (key BLOB PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
-
-CREATE TABLE queue (session TEXT PRIMARY KEY, messages TEXT NOT NULL) STRICT;
-
-CREATE TABLE rule (
-    number INTEGER PRIMARY KEY,
-    project TEXT NOT NULL,
-    tool TEXT NOT NULL,
-    pattern TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    UNIQUE (project, tool, pattern)
-) STRICT;
-
-CREATE TABLE place (path BLOB PRIMARY KEY, project TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
-CREATE INDEX place_project ON place (project);
-
-CREATE TABLE confirmed (path BLOB PRIMARY KEY, at INTEGER NOT NULL) STRICT;
-
-CREATE TABLE chosen (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-"""
-LOCAL = Schema(application_id=0x7261676C, steps=(_FIRST,))  # `ragl`
+RECALLED_MAX = 5_000
+"""Of so many turns it is kept what was recalled for them; some 20 MB at most."""
 
 
 async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":
@@ -161,6 +135,13 @@ class LocalState:
                 "not know. Update ragforge."
             ) from error
 
+    async def queues(self) -> list[Parts]:
+        """The messages that wait in any session. Raises as `queue`."""
+        sessions = await self._read(
+            lambda connection: [name for (name,) in connection.execute("SELECT session FROM queue")]
+        )
+        return [parts for session in sessions for parts in await self.queue(session)]
+
     async def add_rules(self, project_id: str, rules: Iterable[Rule]) -> None:
         """Remember consent for this project; what is there already is left."""
         rows = [(project_id, rule.tool, _clean(rule.pattern), _ms()) for rule in rules]
@@ -241,6 +222,28 @@ class LocalState:
         """Whether the person has said so."""
         return await self._value("SELECT 'yes' FROM confirmed WHERE path = ?", os.fsencode(path)) is not None
 
+    async def set_may_run(self, folder: Path, setting: str, text: str, *, may_run: bool) -> None:
+        """Remember the person's answer about a command that the folder's project wants by that setting."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?, ?)",
+                (os.fsencode(folder), setting, text, int(may_run), _ms()),
+            )
+        )
+
+    async def may_run(self, folder: Path, setting: str, text: str) -> bool | None:
+        """The answer about this very text in this folder; None where nobody was asked."""
+        answers = await self._read(
+            lambda connection: [
+                bool(may_run)
+                for (may_run,) in connection.execute(
+                    "SELECT may_run FROM command WHERE folder = ? AND setting = ? AND text = ?",
+                    (os.fsencode(folder), setting, text),
+                )
+            ]
+        )
+        return answers[0] if answers else None
+
     async def set_last_model(self, model: str) -> None:
         """Remember the model chosen last, as `provider:name`."""
         await self._write(
@@ -252,6 +255,77 @@ class LocalState:
     async def last_model(self) -> str:
         """The model chosen last, or nothing."""
         return await self._value("SELECT value FROM chosen WHERE name = ?", "model") or ""
+
+    async def keep_recalled(self, turn_id: str, block: ContextBlock, *, session_id: str) -> None:
+        """Remember what was put in front of a turn's message; of very many turns only the newest."""
+        text = msgspec.json.encode(block).decode()
+
+        def job(connection: Connection) -> None:
+            connection.execute(
+                "INSERT OR REPLACE INTO recalled VALUES (?, ?, ?)", (turn_id, session_id, text)
+            )
+            connection.execute(
+                "DELETE FROM recalled WHERE rowid <= "
+                "(SELECT rowid FROM recalled ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+                (RECALLED_MAX,),
+            )
+
+        await self._write(job)
+
+    async def recalled(self, turn_id: str) -> ContextBlock | None:
+        """What was put in front of the turn's message, or None where that is not known."""
+        text = await self._value("SELECT block FROM recalled WHERE turn = ?", turn_id)
+        try:
+            return msgspec.json.decode(text, type=ContextBlock) if text else None
+        except msgspec.DecodeError:  # of another version: it is only shown
+            return None
+
+    async def forget_recalled(self, session_id: str) -> None:
+        """Remove what was recalled in a session, and from it in others."""
+        await self._write(
+            lambda connection: connection.execute(
+                "DELETE FROM recalled WHERE session = ?1 OR instr(block, ?1)", (session_id,)
+            )
+        )
+
+    async def set_compacted(self, session_id: str, turn_id: str) -> None:
+        """Remember after which turn the person had the conversation compacted."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO compacted VALUES (?, ?)", (session_id, turn_id)
+            )
+        )
+
+    async def compacted(self, session_id: str) -> str:
+        """After which turn the conversation was compacted by hand last, or nothing."""
+        return await self._value("SELECT turn FROM compacted WHERE session = ?", session_id) or ""
+
+    async def note_ran_on(self, turn_id: str, *, project_id: str) -> None:
+        """Remember that a turn that had ended runs on: what was made of its end is old from now on."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO ran_on VALUES (?, ?, ?)", (turn_id, project_id, _ms())
+            )
+        )
+
+    async def ran_on(self, project_id: str) -> list[str]:
+        """The project's turns that ran on since something was made of them, the earliest first."""
+        return await self._read(
+            lambda connection: [
+                turn
+                for (turn,) in connection.execute(
+                    "SELECT turn FROM ran_on WHERE project = ? ORDER BY at, turn", (project_id,)
+                )
+            ]
+        )
+
+    async def clear_ran_on(self, turn_id: str, *, until: datetime) -> None:
+        """Forget that it ran on, unless it did so later than this."""
+        await self._write(
+            lambda connection: connection.execute(
+                "DELETE FROM ran_on WHERE turn = ? AND at <= ?", (turn_id, int(until.timestamp() * 1000))
+            )
+        )
 
     async def close(self) -> None:
         """Release the database."""

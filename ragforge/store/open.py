@@ -63,14 +63,19 @@ async def migrate_store(
         await store.close()
 
 
-def _package(url: str) -> ModuleType:
-    """The package of the store that the URL names. Raises UsageError for an unknown scheme."""
+def check_scheme(url: str) -> str:
+    """The scheme of the URL. Raises UsageError where no kind of store has it."""
     # `neo4j+s://` and the like are ways to reach the same store.
     scheme = url.partition(":")[0].partition("+")[0]
     if scheme not in schemes():
         known = ", ".join(f"{name}://" for name in schemes())
         shown = hide_url_passwords(url)
         raise UsageError(f"No store answers to {shown!r}. Its address begins with one of: {known}.")
+    return scheme
+
+
+def _package(url: str) -> ModuleType:
+    scheme = check_scheme(url)
     return import_module(f"ragforge.store.{ALIASES.get(scheme, scheme)}")
 
 

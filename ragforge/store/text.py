@@ -1,10 +1,10 @@
 """Words as the index sees them: where they stand in a text and what they are reduced to."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import apsw
+from msgspec import Struct
 
 from ragforge.store.json_text import storable
 from ragforge.store.stopwords import STOP_WORDS
@@ -24,8 +24,7 @@ Cut = Callable[[bytes], list[tuple[int, int, str]]]
 """Cuts UTF-8 into (start, end, stem), places in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A wanted word and its place, in characters."""
 
     start: int
@@ -33,8 +32,7 @@ class Found:
     stem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """A piece of a text and the spans of the wanted words in it."""
 
     text: str

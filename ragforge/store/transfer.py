@@ -7,12 +7,13 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, closing
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
 from ragforge.store.archive_file import BackupWriter, Closing, Header, header
-from ragforge.store.archive_lines import Blob, blobs_of
+from ragforge.store.archive_items import Blob, blobs_of
 from ragforge.store.base import Blobs, RecordKind, Store, StoreStatus
 from ragforge.store.transfer_checkpoint import Checkpoint
 from ragforge.store.transfer_move import DRAIN_S_MAX, Move, Moved, check_arrived, waiting_words
@@ -44,8 +45,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class BackupMade:
+class BackupMade(Struct, frozen=True):
     """What a backup came to."""
 
     file: Path
@@ -54,8 +54,7 @@ class BackupMade:
     took_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Struct, frozen=True):
     """A backup file that was read to its end and is whole."""
 
     file: Path
@@ -123,6 +122,7 @@ async def restore(
     """
     total = sum(found.closing.counts.get(kind, 0) for kind in RecordKind)
     move = Move(target, blobs, machine_dir=machine_dir, total=total, tell=tell)
+    await blobs.set_used_by(target.url)
     missing = dict.fromkeys(await blobs.missing(found.closing.missing))
     return await move.run(chunks(items_of(found.file)), missing=missing, again=None)
 
@@ -136,6 +136,8 @@ async def copy(
     are named. Raises UsageError where both are one database, StoreUnavailable while rows wait for a server.
     """
     await check_arrived(source)
+    # Said before anything refers to them there, so that a clean-up spares them.
+    await blobs.set_used_by(target.url)
     ours, theirs = await asyncio.gather(source.status(), target.status())
     if _identity(ours) == _identity(theirs):
         raise UsageError(f"Both are {ours.place}. To copy, give two different stores.")

@@ -39,6 +39,8 @@ class Checkpoint:
 
     def add(self, digest: str) -> None:
         """The chunk has arrived."""
+        if digest in self._known:
+            return
         self._known.add(digest)
         try:
             os.write(self._out, f"{digest}\n".encode("ascii"))

@@ -1,30 +1,34 @@
 """Putting records into a store: what is there already is not written again, and all is read back."""
 
+import asyncio
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Mapping
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
-from ragforge.store.archive_lines import fingerprint, key_of
-from ragforge.store.base import Blobs, RecordKind, Store
+from ragforge.store.archive_items import Blob, key_of
+from ragforge.store.archive_lines import exact_print
+from ragforge.store.base import Blobs, Record, RecordKind, Store
 from ragforge.store.transfer_checkpoint import Checkpoint
 from ragforge.store.transfer_proof import Again, Proof, SentList, prove
 from ragforge.store.transfer_stream import Chunk, Progress, Stage, Tell, ahead
 
 DRAIN_S_MAX = 5.0
 """So long it is waited for rows that are still on their way to a server."""
+GOING_MAX = 2
+"""Chunks that are on their way at once: one is made ready while another is written."""
 NAMED_MAX = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """What a copy or a restored backup came to."""
 
     counts: Mapping[RecordKind, int]
-    """Records that there were to move."""
+    """Records that there were to move, of every kind; 0 where there were none."""
     new: int
     """Of them, those that were new to the target, or newer than its own."""
     kept: int
@@ -71,16 +75,13 @@ class Move:
         held = await self._target.archive.counts()
         with SentList(self._machine_dir) as sent:
             async with aclosing(ahead(chunks)) as read:
-                async for chunk in read:
-                    sent.add(chunk, had_own=await self._send(chunk, is_first=not held.get(chunk.kind)))
-                    self._counts[chunk.kind] += len(chunk.records)
-                    self._tell(Progress(Stage.MOVE, sent.count, max(sent.count, self._total)))
+                await self._send_all(read, sent, held)
             await check_arrived(self._target)
             moved_at = time.perf_counter()
             proof = await prove(self._target.archive, sent, again=again, tell=self._tell)
         self._judge(proof)
         return Moved(
-            counts=dict(self._counts),
+            counts={kind: self._counts[kind] for kind in RecordKind},
             new=self._new + proof.mended,
             kept=proof.kept,
             blobs=self._new_blobs,
@@ -89,28 +90,62 @@ class Move:
             verify_s=time.perf_counter() - moved_at,
         )
 
-    async def _send(self, chunk: Chunk, *, is_first: bool) -> set[str]:
-        """Write what the target lacks; the ids of which it holds another state already."""
-        absent = set(await self._blobs.missing([blob.digest for blob in chunk.blobs]) if chunk.blobs else ())
-        for blob in chunk.blobs:
-            if blob.digest in absent:
-                await self._blobs.put(blob.data)
-        self._new_blobs += len(absent)
-        if self._checkpoint is not None and chunk.digest in self._checkpoint:
-            return set()
+    async def _send_all(
+        self, chunks: AsyncGenerator[Chunk, None], sent: SentList, held: Mapping[RecordKind, int]
+    ) -> None:
+        """Send the chunks, of which some are on their way at once; they arrive in their order."""
+        going: deque[tuple[Chunk, set[str], asyncio.Task[int]]] = deque()
+
+        async def arrived() -> None:
+            chunk, others, loading = going[0]
+            self._new += await loading
+            going.popleft()
+            self._note(chunk, others, sent)
+
+        try:
+            async for chunk in chunks:
+                await self._keep(chunk.blobs)
+                wanted, others = await self._lacking(chunk, is_first=not held.get(chunk.kind))
+                while len(going) >= GOING_MAX:
+                    await arrived()
+                going.append((chunk, others, asyncio.create_task(self._load(wanted))))
+            while going:
+                await arrived()
+        finally:
+            for _, _, loading in going:
+                loading.cancel()
+            await asyncio.gather(*(loading for _, _, loading in going), return_exceptions=True)
+
+    def _note(self, chunk: Chunk, others: set[str], sent: SentList) -> None:
+        """The chunk has arrived, and so have those before it."""
+        if self._checkpoint is not None and chunk.records and not others:
+            self._checkpoint.add(chunk.digest)
+        sent.add(chunk, had_own=others)
+        self._counts[chunk.kind] += len(chunk.records)
+        self._tell(Progress(Stage.MOVE, sent.count, max(sent.count, self._total)))
+
+    async def _lacking(self, chunk: Chunk, *, is_first: bool) -> tuple[list[Record], set[str]]:
+        """What the target lacks of the chunk; the ids of which it holds another state already."""
         wanted, others = dict(chunk.records), set[str]()
+        if not wanted or (self._checkpoint is not None and chunk.digest in self._checkpoint):
+            return [], others
         if not is_first:
             for record in await self._target.archive.fetch(chunk.kind, list(wanted)):
                 key = key_of(record)
-                if fingerprint(record) == chunk.prints[key]:
+                if exact_print(record) == chunk.prints[key]:
                     del wanted[key]
                 else:
                     others.add(key)
-        if wanted:
-            self._new += await self._target.archive.load(list(wanted.values()))
-        if self._checkpoint is not None and not others:
-            self._checkpoint.add(chunk.digest)
-        return others
+        return list(wanted.values()), others
+
+    async def _load(self, wanted: Sequence[Record]) -> int:
+        return await self._target.archive.load(wanted) if wanted else 0
+
+    async def _keep(self, contents: Sequence[Blob]) -> None:
+        absent = set(await self._blobs.touch([blob.digest for blob in contents]) if contents else ())
+        if absent:
+            await self._blobs.put_many([blob.data for blob in contents if blob.digest in absent])
+        self._new_blobs += len(absent)
 
     def _judge(self, proof: Proof) -> None:
         if not proof.wrong:

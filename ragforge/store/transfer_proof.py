@@ -1,18 +1,21 @@
-"""Whether what was sent is there: read back and compared by fingerprints."""
+"""Whether what was sent is there: read back and compared by their prints."""
 
 import struct
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import IO, TypeAlias
+
+from msgspec import Struct, field
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.vectors import Embedding
-from ragforge.store.archive_lines import fingerprint, key_of
+from ragforge.store.archive_items import key_of
+from ragforge.store.archive_lines import exact_print
 from ragforge.store.base import Archive, Record, RecordKind
-from ragforge.store.transfer_stream import Chunk, Progress, Stage, Tell
+from ragforge.store.transfer_stream import Chunk, Progress, Stage, Tell, ahead
 
 READ_BACK_ROWS = 500
 KINDS: tuple[RecordKind, ...] = tuple(RecordKind)
@@ -22,8 +25,7 @@ ENTRY = struct.Struct(">B?H32s32s")
 Again: TypeAlias = Callable[[RecordKind, Sequence[str]], Awaitable[list[Record]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A record that was sent, as it is remembered."""
 
     kind: RecordKind
@@ -77,8 +79,7 @@ class SentList:
             yield batch
 
 
-@dataclass(slots=True)
-class Proof:
+class Proof(Struct):
     """What reading back showed."""
 
     kept: int = 0
@@ -95,34 +96,48 @@ async def prove(target: Archive, sent: SentList, *, again: Again | None, tell: T
     again: gives records anew from where they come from, for what is missing; None where that cannot be.
     """
     proof, done = Proof(), 0
-    for batch in sent.batches():
-        kind = batch[0].kind
-        found = await _fetched(target, kind, [row.key for row in batch])
-        absent = [row.key for row in batch if row.key not in found]
-        gone: set[str] = set()
-        if absent and again is not None:
-            fresh = {key_of(record): record for record in await again(kind, absent)}
-            # In the order of the dump, as a store wants them. What its origin lost meanwhile is not missed.
-            await target.load([fresh[key] for key in absent if key in fresh])
-            gone = set(absent) - set(fresh)
-            found |= await _fetched(target, kind, list(fresh))
-            proof.mended += sum(key in found for key in fresh)
-        for row in batch:
-            _judge(row, found.get(row.key), proof, is_gone=row.key in gone)
-        done += len(batch)
-        tell(Progress(Stage.VERIFY, done, sent.count))
+    async with aclosing(ahead(_read_back(target, sent))) as batches:
+        async for batch, found in batches:
+            absent = [row.key for row in batch if row.key not in found]
+            gone: set[str] = set()
+            if absent and again is not None:
+                gone = await _mend(target, batch[0].kind, absent, found, again)
+                proof.mended += sum(key in found for key in absent)
+            for row in batch:
+                _judge(row, found.get(row.key), proof, is_gone=row.key in gone)
+            done += len(batch)
+            tell(Progress(Stage.VERIFY, done, sent.count))
     return proof
+
+
+async def _read_back(
+    target: Archive, sent: SentList
+) -> AsyncGenerator[tuple[list[Sent], dict[str, Record]], None]:
+    """What was sent, with what the target has of it by id."""
+    for batch in sent.batches():
+        yield batch, await _fetched(target, batch[0].kind, [row.key for row in batch])
+
+
+async def _mend(
+    target: Archive, kind: RecordKind, absent: Sequence[str], found: dict[str, Record], again: Again
+) -> set[str]:
+    """Send anew what is absent; `found` gets what arrived. The ids of what its origin has no more either."""
+    fresh = {key_of(record): record for record in await again(kind, absent)}
+    # In the order of the dump, as a store wants them. What its origin lost meanwhile is not missed.
+    await target.load([fresh[key] for key in absent if key in fresh])
+    found |= await _fetched(target, kind, list(fresh))
+    return set(absent) - set(fresh)
 
 
 async def _fetched(target: Archive, kind: RecordKind, keys: Sequence[str]) -> dict[str, Record]:
     return {key_of(record): record for record in await target.fetch(kind, keys)} if keys else {}
 
 
-def _judge(row: Sent, found: Record | None, proof: Proof, *, is_gone: bool) -> None:
+def _judge(row: Sent, found: "Record | None", proof: Proof, *, is_gone: bool) -> None:
     if found is None:
         if not is_gone:
             proof.wrong.append(f"{row.kind} {row.key}")
-    elif fingerprint(found) != row.digest:
+    elif exact_print(found) != row.digest:
         if row.had_own or is_newer(found, row.age):
             proof.kept += 1
         else:

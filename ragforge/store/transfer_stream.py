@@ -4,15 +4,17 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from ragforge.domain.errors import StoreDamaged
 from ragforge.store.archive_file import Closing, Header, read_backup
-from ragforge.store.archive_lines import Blob, Item, blobs_of, canonical, key_of, kind_of
+from ragforge.store.archive_items import Blob, Item, blobs_of, key_of, kind_of
+from ragforge.store.archive_lines import exact_form
 from ragforge.store.base import Blobs, Record, RecordKind
 
 T = TypeVar("T")
@@ -31,8 +33,7 @@ class Stage(StrEnum):
     VERIFY = "reading back"
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far it is: records, or bytes while a file is checked."""
 
     stage: Stage
@@ -48,11 +49,10 @@ class Progress:
 Tell: TypeAlias = Callable[[Progress], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Records of one kind, with the contents that they refer to.
+class Chunk(Struct, frozen=True):
+    """Records of one kind, with the contents that they refer to, or contents alone of a record that follows.
 
-    prints: the fingerprint of each record. digest: of them all; two chunks of one digest are the same.
+    prints: the exact print of each record. digest: of them all; two chunks of one digest are the same.
     """
 
     kind: RecordKind
@@ -77,7 +77,8 @@ async def chunks(items: AsyncGenerator[Item, None]) -> AsyncGenerator[Chunk, Non
     async with aclosing(items):
         async for item in items:
             if isinstance(item, Blob):
-                draft.contents.append(item)
+                if draft.hold(item):
+                    yield draft.take_contents()
                 continue
             kind = RecordKind(kind_of(item))
             if draft.records and kind is not draft.kind:
@@ -89,12 +90,31 @@ async def chunks(items: AsyncGenerator[Item, None]) -> AsyncGenerator[Chunk, Non
 
 
 class _Draft:
-    """A chunk that grows. A content stands before the record that needs it, so it waits for that one."""
+    """A chunk that grows. A content stands before the record that needs it, so it waits for that one.
+
+    A version may need more contents than the memory holds: then they go ahead of it.
+    """
 
     def __init__(self) -> None:
         self.kind = RecordKind.PROJECT
-        self.contents: list[Blob] = []
+        self._hold_nothing()
         self._start()
+
+    def _hold_nothing(self) -> None:
+        self._contents: list[Blob] = []
+        self._content_bytes = 0
+
+    def hold(self, content: Blob) -> bool:
+        """Keep the content for the record that follows; whether those that wait are enough to be sent."""
+        self._contents.append(content)
+        self._content_bytes += len(content.data)
+        return self._content_bytes >= CHUNK_BYTES_MAX
+
+    def take_contents(self) -> Chunk:
+        """The contents that wait, alone."""
+        chunk = Chunk(self.kind, {}, {}, tuple(self._contents))
+        self._hold_nothing()
+        return chunk
 
     def _start(self) -> None:
         self.records: dict[str, Record] = {}
@@ -104,14 +124,14 @@ class _Draft:
 
     def add(self, kind: RecordKind, record: Record) -> bool:
         """Put the record in; whether the chunk ends with it."""
-        text, key = canonical(record), key_of(record)
+        text, key = exact_form(record), key_of(record)
         digest = hashlib.sha256(text).digest()
         self.kind = kind
         self.records[key] = record
         self._prints[key] = digest
-        self._blobs += self.contents
-        self._bytes += len(text) + sum(len(blob.data) for blob in self.contents)
-        self.contents = []
+        self._blobs += self._contents
+        self._bytes += len(text) + self._content_bytes
+        self._hold_nothing()
         by_content = int.from_bytes(digest[:8], "big") % CHUNK_ROWS_USUAL == 0
         return by_content or len(self.records) >= CHUNK_ROWS_MAX or self._bytes >= CHUNK_BYTES_MAX
 
@@ -186,7 +206,7 @@ async def _content(blobs: Blobs, digest: str) -> bytes | None:
 
 async def lines_of(
     file: Path, *, progress: Callable[[int, int], object] = lambda _, __: None
-) -> AsyncGenerator[Header | Item | Closing, None]:
+) -> AsyncGenerator["Header | Item | Closing", None]:
     """The lines of a backup file, read by a thread. Raises as `read_backup`."""
     lines = read_backup(file, progress=progress)
     try:

@@ -1,15 +1,17 @@
 """The contract of a tool. A tool returns its failures: the model must hear them; it never raises them."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
+from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonObject
-from ragforge.domain.messages import ImagePart, ToolSpec
+from ragforge.domain.memories import Memory, MemoryScope, MemoryType
+from ragforge.domain.messages import CallResult, ImagePart, ToolSpec
 from ragforge.domain.search import Hit
 
 if TYPE_CHECKING:  # jobs import this module
@@ -26,8 +28,7 @@ class Effect(StrEnum):
     SHELL = "shell"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """What a tool answers.
 
     text: whole, as the model hears it; what is too long is cut later, by the caller, who keeps the whole.
@@ -40,34 +41,64 @@ class ToolResult:
     images: tuple[ImagePart, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """What a call would do, told before it is done.
 
     paths: absolute, links resolved, whatever it reads or writes.
     detail: a unified diff, a command, or nothing.
     refused: why it cannot be done at all (the old text is not in the file, ...); nothing is asked then.
+    after: the whole new content, where it writes one file.
     """
 
     detail: str = ""
     paths: tuple[Path, ...] = ()
     refused: str = ""
+    after: bytes | None = None
 
 
-@dataclass(slots=True)
-class ReadFiles:
+class ReadFiles(Struct):
     """What the model has seen of each file in this session: the hash of the content it read or wrote."""
 
     hashes: dict[Path, str] = field(default_factory=dict[Path, str])
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToSave(Struct, frozen=True):
+    """What the model wants remembered. updates: ids, or their beginnings, of what it replaces."""
+
+    content: str
+    type: MemoryType
+    importance: float | None = None
+    confidence: float = 1.0
+    scope: MemoryScope = MemoryScope.PROJECT
+    updates: tuple[str, ...] = ()
+
+
+class Saved(Struct, frozen=True):
+    """A memory as it is kept. near: others that say something alike, the nearest first."""
+
+    memory: Memory
+    was_known: bool = False
+    replaced: tuple[Memory, ...] = ()
+    near: tuple[Memory, ...] = ()
+
+
+async def _save_nothing(wanted: ToSave) -> Saved:
+    raise UsageError("Nothing can be remembered here.")
+
+
+async def _recall_nothing(question: str, emit: Callable[[str], None]) -> str:
+    return "Nothing is remembered here."
+
+
+class ToolContext(Struct, frozen=True):
     """What a tool is given to work with.
 
     cwd: the session's folder, where relative paths start; root: the project's, links resolved.
     env: the environment for children, already without keys and passwords.
     emit: call with output as it comes, from the event loop.
+    get_result: what an earlier call in the conversation answered, by its id.
+    save_memory: keeps it, free of secrets. Raises UsageError for what cannot be kept, and StoreError.
+    recall_memory: a short answer from what is remembered, with its sources; never raises.
     """
 
     cwd: Path
@@ -79,11 +110,13 @@ class ToolContext:
     put_blob: Callable[[bytes], Awaitable[str]]
     get_blob: Callable[[str], Awaitable[bytes]]
     emit: Callable[[str], None]
+    get_result: Callable[[str], CallResult | None] = lambda _: None
+    save_memory: Callable[[ToSave], Awaitable[Saved]] = _save_nothing
+    recall_memory: Callable[[str, Callable[[str], None]], Awaitable[str]] = _recall_nothing
     shell_timeout_s: float = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Tool(Generic[Args]):
+class Tool(Struct, Generic[Args], frozen=True):
     """A tool: what the model is told, and what is run.
 
     summarise: the one line that the person sees (a path, a pattern, a command).

@@ -1,10 +1,11 @@
 """A planned change of one file: shown before it is made, checked again when it is made."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Event
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import MARK
@@ -15,8 +16,7 @@ from ragforge.tools.paths import display, resolve
 from ragforge.tools.threads import in_thread
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A file's new content, and what it rests on.
 
     expected: hash of the content that it was made from, None where there was no file.
@@ -65,7 +65,7 @@ async def preview_change(plan: Planner, path_text: str, ctx: ToolContext) -> Pre
         return Preview(paths=(path,), refused=str(error))
     except OSError as error:
         return Preview(paths=(path,), refused=f"Cannot change {display(path, ctx)}: {why(error)}.")
-    return Preview(detail=change.diff, paths=(path,))
+    return Preview(detail=change.diff, paths=(path,), after=change.content)
 
 
 async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolResult:

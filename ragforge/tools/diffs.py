@@ -1,12 +1,10 @@
-"""Unified diffs of whole files, quick for a small change in a long file."""
+"""Unified diffs of whole files: the shortest there is, as git shows it, and quick in long files too."""
 
-import difflib
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from ragforge.tools.line_changes import LineChange, line_changes
 
 CONTEXT_LINES = 3
-COMPARED_MAX = 4_000_000
-"""Pairs of lines that are compared; beyond, the change is shown as all out, all in."""
 
 
 def unified(old: str | None, new: str, name: str) -> str:
@@ -16,16 +14,11 @@ def unified(old: str | None, new: str, name: str) -> str:
     """
     before = _lines(old or "")
     after = _lines(new)
-    start = _same_at_start(before, after)
-    end = _same_at_start(before[start:][::-1], after[start:][::-1])
-    if old is not None and start == len(before) == len(after):
+    if old is not None and before == after:
         return ""
-    first = max(0, start - CONTEXT_LINES)
-    last = max(0, end - CONTEXT_LINES)
-    olds = before[first : len(before) - last]
-    news = after[first : len(after) - last]
     source = "/dev/null" if old is None else f"a/{name}"
-    return "".join([f"--- {source}\n", f"+++ b/{name}\n", *_hunks(olds, news, first)])
+    hunks = (_hunk(before, after, group) for group in _groups(line_changes(before, after)))
+    return "".join([f"--- {source}\n", f"+++ b/{name}\n", *hunks])
 
 
 def _lines(text: str) -> list[str]:
@@ -35,20 +28,38 @@ def _lines(text: str) -> list[str]:
     return [*whole, last + "\n\\ No newline at end of file\n"] if last else whole
 
 
-def _same_at_start(before: list[str], after: list[str]) -> int:
-    pairs = enumerate(zip(before, after, strict=False))
-    return next((index for index, (old, new) in pairs if old != new), min(len(before), len(after)))
+def _groups(changes: Sequence[LineChange]) -> Iterator[list[LineChange]]:
+    """Changes whose surroundings touch are shown together."""
+    group: list[LineChange] = []
+    for change in changes:
+        if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
 
 
-def _hunks(olds: list[str], news: list[str], first: int) -> Iterator[str]:
-    if len(olds) * len(news) > COMPARED_MAX:
-        yield f"@@ -{first + 1},{len(olds)} +{first + 1},{len(news)} @@\n"
-        yield from ("-" + line for line in olds)
-        yield from ("+" + line for line in news)
-        return
-    for line in list(difflib.unified_diff(olds, news, n=CONTEXT_LINES))[2:]:
-        yield _shifted(line, first) if line.startswith("@@") else line
+def _hunk(before: Sequence[str], after: Sequence[str], group: Sequence[LineChange]) -> str:
+    first, last = group[0], group[-1]
+    above = min(CONTEXT_LINES, first.old_start)
+    below = min(CONTEXT_LINES, len(before) - last.old_end)
+    old_place = _place(first.old_start - above, last.old_end + below)
+    new_place = _place(first.new_start - above, last.new_end + below)
+    shown = [f"@@ -{old_place} +{new_place} @@\n"]
+    at = first.old_start - above
+    for change in group:
+        shown += (" " + line for line in before[at : change.old_start])
+        shown += ("-" + line for line in before[change.old_start : change.old_end])
+        shown += ("+" + line for line in after[change.new_start : change.new_end])
+        at = change.old_end
+    shown += (" " + line for line in before[at : at + below])
+    return "".join(shown)
 
 
-def _shifted(header: str, lines: int) -> str:
-    return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + lines), header)
+def _place(start: int, end: int) -> str:
+    """Lines [start, end) as a hunk's head names them: from 1; of none, the line before them."""
+    count = end - start
+    if count == 1:
+        return str(start + 1)
+    return f"{start + 1 if count else start},{count}"

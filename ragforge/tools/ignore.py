@@ -1,33 +1,42 @@
 """What git ignores: `.gitignore` files, `.git/info/exclude` and the person's own excludes file."""
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from re import Pattern
 from typing import Protocol, cast
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.tools.files import open_file
 
 IGNORE_FILE_BYTES_MAX = 1024 * 1024
 GIT_FOLDER = ".git"
+GIT_LIMIT_S = 2.0
+
+_GROUP_NAME = re.compile(r"\(\?P<\w+>")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of an ignore file. ignored: False where it begins with `!`."""
 
     regex: Pattern[str]
     ignored: bool
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreFile:
-    """The lines of one file, and the folder that their paths are relative to."""
+class IgnoreFile(Struct, frozen=True):
+    """The lines of one file, and the folder that their paths are relative to.
+
+    any_line: finds something in a path where one of the lines does, so that one look tells of most paths that
+    none means them; None where each line is to be asked.
+    """
 
     folder: str
     lines: tuple[Line, ...]
+    any_line: Pattern[str] | None = None
 
 
 Rules = tuple[IgnoreFile, ...]
@@ -61,6 +70,8 @@ def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
         return True
     for file in reversed(rules):
         relative = path[len(file.folder.rstrip("/")) + 1 :] + ("/" if is_folder else "")
+        if file.any_line and not file.any_line.search(relative):
+            continue
         for line in reversed(file.lines):
             if _is_meant(line.regex, relative, is_folder=is_folder):
                 return line.ignored
@@ -78,6 +89,33 @@ def _is_meant(regex: Pattern[str], relative: str, *, is_folder: bool) -> bool:
     return False
 
 
+def excludes_file(environ: Mapping[str, str]) -> Path | None:
+    """The person's own file of patterns, as git finds it. Only their settings count, not a repository's.
+
+    The file need not exist. None where there is no git. Starts a process.
+    """
+    git = ["git", "-c", "core.fsmonitor=false", "--no-optional-locks"]
+    ask = [*git, "config", "--global", "--type=path", "--get", "core.excludesFile"]
+    # A relative folder in PATH would make git whatever a file called git in the project is.
+    path = ":".join(each for each in environ.get("PATH", os.defpath).split(":") if each.startswith("/"))
+    try:
+        answer = subprocess.run(
+            ask,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_LIMIT_S,
+            check=False,
+            env={**environ, "PATH": path},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if name := os.fsdecode(answer.stdout).removesuffix("\n"):
+        return Path(os.path.realpath(name))
+    home = environ.get("HOME") or str(Path("~").expanduser())
+    # Links are followed here, because many keep their settings elsewhere; what is read is never a link.
+    return Path(os.path.realpath(f"{environ.get('XDG_CONFIG_HOME') or f'{home}/.config'}/git/ignore"))
+
+
 def read_rules(path: Path, folder: str) -> IgnoreFile:
     """The file's lines; none where it is missing or cannot be read, as in git."""
     try:
@@ -86,7 +124,8 @@ def read_rules(path: Path, folder: str) -> IgnoreFile:
     except (OSError, UsageError):
         return IgnoreFile(folder, ())
     text = os.fsdecode(content.removeprefix(b"\xef\xbb\xbf"))
-    return IgnoreFile(folder, tuple(_compiled(text.split("\n"))))
+    lines = tuple(_compiled(text.split("\n")))
+    return IgnoreFile(folder, lines, _any_of(lines))
 
 
 def _compiled(lines: list[str]) -> Iterator[Line]:
@@ -101,6 +140,16 @@ def _compiled(lines: list[str]) -> Iterator[Line]:
             continue  # git passes over such lines too
         if pattern.regex is not None and pattern.include is not None:
             yield Line(pattern.regex, pattern.include)
+
+
+def _any_of(lines: Sequence[Line]) -> Pattern[str] | None:
+    """All lines as one expression; None where that is not worth it, or cannot be made."""
+    patterns = [line.regex.pattern for line in lines]
+    names = [line.regex.groupindex for line in lines]
+    # A name may stand in an expression only once, and what looks like one may stand within brackets.
+    if len(lines) < 2 or any(p.count("(?P<") != len(n) for p, n in zip(patterns, names, strict=True)):
+        return None
+    return re.compile("|".join(f"(?:{_GROUP_NAME.sub('(?:', pattern)})" for pattern in patterns))
 
 
 class _Compiled(Protocol):

@@ -3,10 +3,11 @@
 import asyncio
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
@@ -30,8 +31,7 @@ class JobStatus(StrEnum):
     """Ended by us."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobInfo:
+class JobInfo(Struct, frozen=True):
     """A background command as it stood when it was asked for."""
 
     id: str
@@ -43,8 +43,7 @@ class JobInfo:
     """None while it runs; negative for the signal that ended it."""
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(Struct):
     info: JobInfo
     process: ShellProcess
     output: OutputBuffer

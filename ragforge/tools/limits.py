@@ -1,6 +1,6 @@
 """How much of a tool's result the model hears."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 RESULT_CHARS_MAX = 16_000
 READ_LINES_MAX = 2_000
@@ -14,8 +14,7 @@ NOTE_CHARS_MAX = 200
 CUT_CHARS_MIN = 2 * NOTE_CHARS_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """A text, whole or with its middle left out."""
 
     text: str

@@ -4,7 +4,8 @@ import difflib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragforge.tools.text_files import to_newline
 
@@ -16,8 +17,7 @@ COMMON_LINES_MAX = 100
 """Places at which one line of the old text is looked at; a lone brace is everywhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """Put `text` in place of what stands between the offsets."""
 
     start: int
@@ -25,8 +25,7 @@ class Replacement:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """The whole new text.
 
     lines: where each replaced place begins in the old text, counted from 1.
@@ -38,8 +37,7 @@ class Edited:
     by_whitespace: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NotEdited:
+class NotEdited(Struct, frozen=True):
     """Why the old text cannot be replaced, with what helps to find it."""
 
     reason: str

@@ -6,11 +6,11 @@ import unicodedata
 from pathlib import Path
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import escaped
 from ragforge.tools.base import ToolContext
 
 PROTECTED_NAMES = frozenset({".git", ".ragforge", "git~1"})
 """Folders in which a change runs code or grants consent later. `git~1` is `.git` on Windows disks."""
-BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def resolve(path_text: str, ctx: ToolContext) -> Path:
@@ -29,6 +29,10 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
         raise UsageError(f"Cannot tell whose home {shown} means. Write the path out.") from error
     except UnicodeEncodeError as error:
         raise UsageError(f"The path {shown} holds characters that no file name can.") from error
+    looped = f"The path {shown} is a symbolic link that leads back to itself."
+    # Behind a loop nothing is resolved: `loop/../link` comes out as `link`, which may lead anywhere.
+    if os.path.realpath(path) != str(path):
+        raise UsageError(looped)
     # Resolving passes over what it cannot follow; looking it up tells why.
     try:
         path.stat()
@@ -36,7 +40,7 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
         if error.errno == errno.ENAMETOOLONG:
             raise UsageError(f"The path is too long for this system: {shown}") from error
         if error.errno == errno.ELOOP:
-            raise UsageError(f"The path {shown} is a symbolic link that leads back to itself.") from error
+            raise UsageError(looped) from error
     return path
 
 
@@ -61,18 +65,4 @@ def _plain(name: str) -> str:
 
 def display(path: Path, ctx: ToolContext) -> str:
     """The path as the model and the person read it: relative to the folder where it lies in it."""
-    return printable(str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path))
-
-
-def printable(text: str) -> str:
-    """The text with what breaks or reorders a line escaped: controls, broken encoding, bidi marks."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape", "surrogatepass").decode("ascii") if _breaks_line(char) else char
-        for char in text
-    )
-
-
-def _breaks_line(char: str) -> bool:
-    return char in BIDI_CONTROLS or unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}
+    return escaped(str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path))

@@ -4,15 +4,16 @@ import difflib
 import io
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Annotated, BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import ImagePart
+from ragforge.domain.printable import escaped
 from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.files import NotAFile, image_type, kind_of, open_file, size, why
@@ -23,7 +24,7 @@ from ragforge.tools.limits import (
     READ_LINES_MAX,
     TEXT_BYTES_MAX,
 )
-from ragforge.tools.paths import display, printable, resolve
+from ragforge.tools.paths import display, resolve
 from ragforge.tools.text_files import MARKS, decode, lines_of
 from ragforge.tools.threads import in_thread
 
@@ -42,8 +43,7 @@ class ReadArgs(msgspec.Struct, forbid_unknown_fields=True):
     ] = READ_LINES_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What reading brought: the answer, the whole file's hash where it was read whole, an image."""
 
     text: str
@@ -179,7 +179,7 @@ def _near_names(path: Path) -> str:
     near = difflib.get_close_matches(path.name.lower(), lower, NEAR_NAMES_MAX)
     if not near:
         return ""
-    return f" Did you mean {' or '.join(printable(lower[name]) for name in near)}?"
+    return f" Did you mean {' or '.join(escaped(lower[name]) for name in near)}?"
 
 
 TOOL = Tool(

@@ -1,21 +1,23 @@
-"""The tool that opens a tool's whole result, where the model was given head and tail only."""
+"""The tool that opens a tool's whole result, where the model is given only a part of it or a reference."""
 
 from typing import Annotated
 
 import msgspec
 
 from ragforge.domain.errors import StoreError
+from ragforge.domain.messages import ImagePart
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.limits import READ_LINES_MAX, cut_result
 
-REFERENCE = r"^[0-9a-f]{64}$"
+REFERENCE = r"^[0-9a-f-]{36}$|^[0-9a-f]{64}$"
+"""The id of a call, for what was left out of the conversation; a hash, for what was cut at once."""
 
 
 class ReadResultArgs(msgspec.Struct, forbid_unknown_fields=True):
     """Which result, and from where to where."""
 
     reference: Annotated[
-        str, msgspec.Meta(description="The reference in the note of the cut result.", pattern=REFERENCE)
+        str, msgspec.Meta(description="The reference in the note of the result.", pattern=REFERENCE)
     ]
     offset: Annotated[int, msgspec.Meta(description="First line, counted from 1.", ge=1)] = 1
     limit: Annotated[int, msgspec.Meta(description="How many lines at most.", ge=1, le=READ_LINES_MAX)] = 500
@@ -23,10 +25,14 @@ class ReadResultArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 async def run(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     """The lines; or why they cannot be had."""
-    try:
-        text = (await ctx.get_blob(args.reference)).decode("utf-8", "replace")
-    except StoreError as error:
-        return ToolResult(f"There is no result under this reference: {error}", failed=True)
+    images: tuple[ImagePart, ...] = ()
+    if earlier := ctx.get_result(args.reference):
+        text, images = earlier.text, earlier.images
+    else:
+        try:
+            text = (await ctx.get_blob(args.reference)).decode("utf-8", "replace")
+        except StoreError as error:
+            return ToolResult(f"There is no result under this reference: {error}", failed=True)
     lines = text.split("\n")
     if args.offset > len(lines):
         return ToolResult(f"The result has {len(lines)} lines, there is no line {args.offset}.", failed=True)
@@ -34,7 +40,7 @@ async def run(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     last = args.offset + len(shown) - 1
     rest = "" if last == len(lines) else f"; go on with offset={last + 1}"
     note = f"[lines {args.offset}-{last} of {len(lines)}{rest}]"
-    return ToolResult(cut_result("\n".join([note, *shown])).text)
+    return ToolResult(cut_result("\n".join([note, *shown])).text, images=images)
 
 
 async def preview(args: ReadResultArgs, ctx: ToolContext) -> Preview:
@@ -44,7 +50,7 @@ async def preview(args: ReadResultArgs, ctx: ToolContext) -> Preview:
 
 TOOL = Tool(
     name="read_result",
-    description="Open the whole result of an earlier tool call that was cut, by the reference in its note.",
+    description="Open the whole result of an earlier call that was cut or left out, by the reference in it.",
     effect=Effect.READ,
     args_type=ReadResultArgs,
     run=run,

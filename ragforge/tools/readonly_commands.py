@@ -7,13 +7,13 @@ symbolic links below a folder, or reads the names of files from a file.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragforge.tools.readonly_flags import FIND_TESTS, FIND_TESTS_WITH_VALUE, GIT, PROGRAMS, Flags
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(Struct, frozen=True):
     """What a read-only command looks at.
 
     paths: as written, relative to the folder it runs in; a word that may be a path counts as one.

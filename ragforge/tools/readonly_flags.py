@@ -4,11 +4,10 @@ Where another system's program of the same name knows a letter with another mean
 letter still only reads there.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(Struct, frozen=True):
     """The known flags of a command.
 
     short, long: without a value; short_values, long_values: with one. A long one in both, and those of

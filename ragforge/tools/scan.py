@@ -7,11 +7,11 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
 import msgspec
+from msgspec import Struct
 
 import ragforge
 from ragforge.domain.errors import UsageError
@@ -37,8 +37,7 @@ main()
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(Struct, frozen=True):
     """The lines found, and how it ended; None where the child did not come to an end of its own."""
 
     lines: tuple[str, ...]

@@ -9,7 +9,6 @@ import heapq
 import os
 import re
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,9 +18,10 @@ from typing import assert_never
 import msgspec
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import escaped
 from ragforge.tools.files import open_file, size
 from ragforge.tools.globs import compile_glob
-from ragforge.tools.paths import printable
+from ragforge.tools.ignore import excludes_file
 from ragforge.tools.scan_values import (
     Answer,
     AnyRequest,
@@ -42,7 +42,6 @@ GAP = "--"
 COUNTED_MAX = 10_000
 """Matching lines that are counted; a search that finds more is of no use to anyone."""
 CPU_GRACE_S = 5
-GIT_LIMIT_S = 2.0
 
 Search = Callable[[str], re.Match[str] | None]
 
@@ -65,7 +64,7 @@ def answers(request: AnyRequest) -> Iterator[Answer]:
     """The lines found as they are found, then one value that says how it ended."""
     deadline = time.monotonic() + request.limit_s
     folder = Path(os.fsdecode(request.folder))
-    walk = start_walk(folder, Path(os.fsdecode(request.root)), _excludes_file(), deadline=deadline)
+    walk = start_walk(folder, Path(os.fsdecode(request.root)), excludes_file(os.environ), deadline=deadline)
     try:
         match request:
             case GlobRequest():
@@ -89,7 +88,7 @@ def _glob(request: GlobRequest, walk: Walk) -> Iterator[Answer]:
         if not entry.is_folder and matches(entry.name)
     ]
     for _, name in heapq.nlargest(request.limit, found):
-        yield Found(printable(prefix + name))
+        yield Found(escaped(prefix + name))
     yield _end(walk, total=len(found))
 
 
@@ -103,12 +102,12 @@ def _list(request: ListRequest, walk: Walk) -> Iterator[Answer]:
 
 
 def _listed(entry: Entry) -> str:
-    name = printable(entry.name)
+    name = escaped(entry.name)
     if entry.is_folder:
         return f"{name}/"
     if entry.is_link:
         with contextlib.suppress(OSError):  # gone since the folder was read
-            return f"{name} -> {printable(str(Path(entry.path).readlink()))}"
+            return f"{name} -> {escaped(str(Path(entry.path).readlink()))}"
     return f"{name}  {size(entry.size)}"
 
 
@@ -138,7 +137,7 @@ def _grep(request: GrepRequest, walk: Walk) -> Iterator[Answer]:
         hits = [index for index, line in enumerate(lines) if search(line)]
         shown = hits[: max(0, request.limit - total)]
         total += len(hits)
-        name = printable(_prefix(request) + entry.name)
+        name = escaped(_prefix(request) + entry.name)
         for each in _with_context(name, lines, shown, search, request.context):
             if each != GAP or told:
                 yield Found(each)
@@ -215,19 +214,3 @@ def _end(walk: Walk, *, total: int, binary: int = 0, large: int = 0, capped: boo
         complete=walk.complete,
         capped=capped,
     )
-
-
-def _excludes_file() -> Path | None:
-    """The person's own file of patterns, as git finds it. Only their settings count, not a repository's."""
-    git = ["git", "-c", "core.fsmonitor=false", "--no-optional-locks"]
-    ask = [*git, "config", "--global", "--type=path", "--get", "core.excludesFile"]
-    try:
-        answer = subprocess.run(
-            ask, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_LIMIT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if name := os.fsdecode(answer.stdout).removesuffix("\n"):
-        return Path(name)
-    settings = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
-    return Path(settings) / "git" / "ignore"

@@ -5,10 +5,13 @@ from typing import Annotated
 
 import msgspec
 
-from ragforge.domain.search import Hit
+from ragforge.domain.search import Hit, what
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 
 HITS_MAX = 10
+PLACE_CHARS_MAX = 1_000
+RESULT_CHARS_MAX = 8_000
+"""Of all places together: what is looked up must not fill the window."""
 
 
 class SearchHistoryArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -29,7 +32,7 @@ async def run(args: SearchHistoryArgs, ctx: ToolContext) -> ToolResult:
     hits = await ctx.search(args.query, args.limit)
     if not hits:
         return ToolResult("Nothing in the history matches. Try other or fewer words.")
-    return ToolResult("\n\n".join(_shown(number, hit) for number, hit in enumerate(hits, 1)))
+    return ToolResult(_listed([_shown(number, hit) for number, hit in enumerate(hits, 1)]))
 
 
 async def preview(_args: SearchHistoryArgs, _ctx: ToolContext) -> Preview:
@@ -37,18 +40,30 @@ async def preview(_args: SearchHistoryArgs, _ctx: ToolContext) -> Preview:
     return Preview()
 
 
+def _listed(places: list[str]) -> str:
+    """As many places as fit, and how many did not."""
+    size = 0
+    for count, place in enumerate(places):
+        size += len(place) + 2
+        if size > RESULT_CHARS_MAX and count:
+            left = len(places) - count
+            return "\n\n".join([*places[:count], f"{left} more left out. Ask for something narrower."])
+    return "\n\n".join(places)
+
+
 def _shown(number: int, hit: Hit) -> str:
-    title = hit.session_title or "untitled session"
-    at = hit.at.astimezone(UTC)
-    tool = f", tool {hit.tool}" if hit.tool else ""
-    return f"{number}. {title}, {at:%Y-%m-%d %H:%M} UTC, turn {hit.turn_index + 1}{tool}\n{hit.text.strip()}"
+    title = hit.session_title or ("untitled session" if hit.session_id else "no session")
+    at = f"{hit.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{number}. {title}, {at}, {what(hit)}\n{hit.text.strip()[:PLACE_CHARS_MAX]}"
 
 
 TOOL = Tool(
     name="search_history",
     description=(
-        "Search earlier conversations and tool calls of this project by words. Use it when the person refers "
-        "to something that is not in this conversation."
+        "Search earlier conversations, tool calls, summaries, memories and versions of the files of this "
+        "project, by words and by meaning. Use it when the person refers to something that is not in this "
+        "conversation. What is undone lies on a branch that was left; of what is replaced, a newer memory "
+        "took the place."
     ),
     effect=Effect.READ,
     args_type=SearchHistoryArgs,

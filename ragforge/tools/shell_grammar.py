@@ -7,8 +7,9 @@ scanner of our own says what each of them means. Where the two do not agree, not
 import functools
 import itertools
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ragforge.tools.shell_words import Word, read_word
 
@@ -19,8 +20,7 @@ CHARS_MAX = 20_000
 DEPTH_MAX = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(Struct, frozen=True):
     """A program or builtin and its words.
 
     fed: it may read what another command writes, so what it does depends on that too.
@@ -41,8 +41,7 @@ class SimpleCommand:
         return tuple(word.text for word in self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class Redirection:
+class Redirection(Struct, frozen=True):
     """`2>file`: the operator with its descriptor, and the target (absent for here-documents)."""
 
     operator: str
@@ -58,8 +57,7 @@ class Redirection:
         return self.operator in {">&", "1>&", "2>&"} and self.target.text in {"1", "2"}
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """A command line, taken apart.
 
     commands: all simple commands, however deep, also those inside `$(...)`.
@@ -176,8 +174,7 @@ _STRANGE = {
 }
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     source: bytes
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     redirections: list[Redirection] = field(default_factory=list[Redirection])

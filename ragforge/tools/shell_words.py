@@ -1,12 +1,12 @@
 """Words of a shell command: what the shell makes of the quotes in them."""
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Word:
+
+class Word(Struct, frozen=True):
     """A word. `text` is what the program gets where literal, else the word as written.
 
     pattern: not literal for `*`, `?` and `[...]` alone; the names of files take its place.

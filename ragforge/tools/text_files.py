@@ -1,7 +1,8 @@
 """Bytes as text and back, without losing the encoding, the byte order mark or the line endings."""
 
 import codecs
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 
@@ -16,8 +17,7 @@ MARKS = (
 GUESS_BYTES_MAX = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
+class TextFile(Struct, frozen=True):
     """A file's text exactly as it stands there, line endings included, and how it is written."""
 
     text: str

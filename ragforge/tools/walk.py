@@ -4,14 +4,14 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragforge.tools.ignore import GIT_FOLDER, Rules, is_ignored, rules_above, rules_in
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A file, folder or link on the way; `name` is relative to where the walk began."""
 
     path: str
@@ -23,8 +23,7 @@ class Entry:
     modified_at: float
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct):
     """A walk that can be cut short, and what it left out."""
 
     folder: Path

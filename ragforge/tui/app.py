@@ -15,6 +15,7 @@ from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings
 from ragforge.tui.opening import Leaving
 from ragforge.tui.screens.chat import ChatScreen, OpenSession
+from ragforge.tui.terminal_driver import TerminalDriver
 from ragforge.tui.theme import install_theme
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ class RagforgeApp(KeyWatch[Leaving]):
         terminal_is_dark: bool | None = None,
         typed_before: str = "",
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self._theme_setting = theme_setting
         self._terminal_is_dark = terminal_is_dark
         self._chat = ChatScreen(open_session, typed_before=typed_before)

@@ -6,8 +6,9 @@ import select
 import termios
 import tty
 from collections.abc import Mapping
-from dataclasses import dataclass
 from time import monotonic
+
+from msgspec import Struct
 
 ANSWER_TIMEOUT_S = 0.2
 _ANSWER_BYTES_MAX = 4096
@@ -19,8 +20,7 @@ _COLOR = re.compile(
 _ATTRIBUTES = re.compile(rb"\x1b\[\?[0-9;]*c")
 
 
-@dataclass(frozen=True, slots=True)
-class Background:
+class Background(Struct, frozen=True):
     """What the terminal told: None where it did not. `typed` was typed meanwhile and must not be lost."""
 
     is_dark: bool | None

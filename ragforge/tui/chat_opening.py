@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ragforge.domain.errors import RagforgeError
-from ragforge.tui import link_watch
+from ragforge.tui import link_watch, memory_watch, room_watch
 from ragforge.tui.opening import Leaving, NotOpened, Opened
 from ragforge.tui.prompt_history import StoredHistory
 from ragforge.tui.screens.not_opened import NotOpenedScreen, Wanted
 from ragforge.tui.typed import app_of
+from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.tui.screens.chat import ChatScreen
 
 TOLD_AFTER_S = 1.0
 """A store on this machine is open long before; a server that does not answer keeps one waiting."""
+STILL_OPENING = "Still opening: the store has not answered yet."
 
 
 async def open_chat(chat: ChatScreen) -> None:
@@ -43,20 +46,23 @@ async def open_chat(chat: ChatScreen) -> None:
         chat.say(notice)
     chat.show_status()
     link_watch.start(chat)
+    memory_watch.start(chat)
     if not await chat.attempt(front(chat, opened, first=True)) and opened.resume:
         await chat.attempt(front(chat, replace(opened, resume="", at=None), first=True))
     chat.show_status()
+    room_watch.start(chat)
 
 
 async def _opened(chat: ChatScreen) -> Opened | None:
     """What was asked for, from its own store or as the person chose; None to leave. Raises RagforgeError."""
     embedded = False
     while True:
-        slow = chat.set_timer(TOLD_AFTER_S, lambda: chat.say("Waiting for the server ..."))
+        slow = chat.set_timer(TOLD_AFTER_S, lambda: _tell_that_it_takes_long(chat))
         try:
             opened = await chat.open_session(embedded=embedded)
         finally:
             slow.stop()
+            await chat.query(".still-opening").remove()
         if not isinstance(opened, NotOpened):
             return opened
         if not opened.embedded:
@@ -66,12 +72,23 @@ async def _opened(chat: ChatScreen) -> Opened | None:
         if question.typed_meanwhile:
             chat.prompt.set_draft(chat.prompt.draft + question.typed_meanwhile)
         match wanted:
+            case Wanted.PASSWORD:
+                from ragforge.config.secrets import use_store_password  # loaded after the first frame
+
+                use_store_password(opened.ask_for, question.password)
             case Wanted.AGAIN:
                 continue
             case Wanted.EMBEDDED:
                 embedded = True
             case Wanted.LEAVE:
                 return None
+
+
+def _tell_that_it_takes_long(chat: ChatScreen) -> None:
+    """Below the prompt: it is no part of the conversation, and goes when the store is open."""
+    line = PlainText(STILL_OPENING, classes="still-opening")
+    line.styles.padding = (0, 2)
+    chat.mount(line, after=chat.prompt)
 
 
 async def close_chat(chat: ChatScreen) -> Leaving:

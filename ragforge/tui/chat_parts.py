@@ -5,11 +5,13 @@ Importing this module loads them all: half of what the interface takes to load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ragforge.tui import chat_opening, mentions, outcomes, own_shell, turns
 from ragforge.tui.widgets.approval import ApprovalDock
+from ragforge.tui.widgets.hint_line import HintLine
 from ragforge.tui.widgets.queue_list import QueueList
 from ragforge.tui.widgets.start_list import StartList
 from ragforge.tui.widgets.status_line import StatusLine
@@ -23,13 +25,13 @@ __all__ = ["ChatParts", "chat_opening", "mentions", "mount_parts", "outcomes", "
 START_HINT = "Enter resumes · Down chooses · type to narrow, or for a new session"
 
 
-@dataclass(frozen=True, slots=True)
-class ChatParts:
+class ChatParts(Struct, frozen=True):
     """The widgets around the prompt."""
 
     transcript: Transcript
     approval: ApprovalDock
     queue: QueueList
+    hint: HintLine
     start_list: StartList
     status: StatusLine
 
@@ -40,11 +42,12 @@ async def mount_parts(chat: ChatFrame) -> ChatParts:
         Transcript(load_before=chat.load_before, load_output=chat.load_output, id="transcript"),
         ApprovalDock(on_reason_left=chat.put_back, id="approval"),
         QueueList(id="queue"),
+        HintLine(),
         StartList(hint=START_HINT, id="start-list"),
         StatusLine(id="status"),
     )
     async with chat.batch():
         await chat.query(".room").remove()
         await chat.mount(parts.transcript, parts.approval, parts.queue, before=0)
-        await chat.mount(parts.start_list, parts.status, after=chat.prompt)
+        await chat.mount(parts.hint, parts.start_list, parts.status, after=chat.prompt)
     return parts

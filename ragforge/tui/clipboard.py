@@ -9,6 +9,8 @@ from typing import Any
 
 from textual.app import App
 
+from ragforge.domain.words import counted
+
 OSC52_BASE64_MAX = 100_000
 """What hterm, and tools that care for every terminal, take as the most; longer ones are dropped silently."""
 OSC52_BYTES_MAX = OSC52_BASE64_MAX // 4 * 3
@@ -84,4 +86,4 @@ def _system_copy(text: str) -> None:
 
 def _size(text: str) -> str:
     lines = text.count("\n") + 1
-    return f"{lines:,} lines" if lines > 1 else f"{len(text):,} character" + "s" * (len(text) != 1)
+    return counted(lines, "line") if lines > 1 else counted(len(text), "character")

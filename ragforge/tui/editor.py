@@ -7,17 +7,16 @@ import signal
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from textual.app import App, SuspendNotSupported
 
 _FALLBACKS = ("nano", "vim", "vi")
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """What came back: the text, or None where the draft stays as it is, and a sentence where one is due."""
 
     text: str | None

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
+from msgspec import Struct
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding
 from textual.keys import Keys
@@ -26,11 +26,12 @@ class Where(StrEnum):
     PROMPT = "prompt"
     CHAT = "chat"
     LIST = "list"
+    MEMORY = "memory"
+    VERSIONS = "versions"
     APPROVAL = "approval"
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One line of the table.
 
     action: the name in the user's file, and of the method `action_<name>` that does it.
@@ -45,7 +46,14 @@ class Key:
     told: bool = True
 
 
-_P, _C, _L, _A = Where.PROMPT, Where.CHAT, Where.LIST, Where.APPROVAL
+_P, _C, _L, _M, _V, _A = (
+    Where.PROMPT,
+    Where.CHAT,
+    Where.LIST,
+    Where.MEMORY,
+    Where.VERSIONS,
+    Where.APPROVAL,
+)
 
 TABLE: tuple[Key, ...] = (
     Key("submit", ("enter",), "send; while it works, queue", _P),
@@ -89,7 +97,12 @@ TABLE: tuple[Key, ...] = (
     Key("cut", ("ctrl+x", "super+x"), "cut the selection", _P, told=False),
     Key("copy", ("super+c",), "copy the selection", _P, told=False),
     Key("paste", ("ctrl+v",), "paste what was copied here", _P, told=False),
-    Key("interrupt", ("escape",), "interrupt; queued messages return to the input", _C),
+    Key(
+        "interrupt",
+        ("escape",),
+        "interrupt, queued messages return to the input; twice: go back in time",
+        _C,
+    ),
     Key("cycle_mode", ("shift+tab",), "next mode: ask, accept edits, plan", _C),
     Key("expand", ("ctrl+o",), "open or fold the output of tools", _C),
     Key("sessions", ("ctrl+s",), "sessions", _C),
@@ -98,6 +111,7 @@ TABLE: tuple[Key, ...] = (
     Key("scroll_line_up", ("shift+up",), "a line up", _C),
     Key("scroll_line_down", ("shift+down",), "a line down", _C),
     Key("show_newest", ("ctrl+end",), "to the newest output", _C),
+    Key("do_hint", ("f4",), "run the command that the hint below the input names", _C),
     Key("suspend", ("ctrl+z",), "back to the shell; `fg` returns", _C),
     # Textual quits at Ctrl+Q, one key from Ctrl+W; here it says how to quit.
     Key("say_how_to_quit", ("ctrl+q",), "how to quit", _C, told=False),
@@ -109,6 +123,19 @@ TABLE: tuple[Key, ...] = (
     Key("list_page_down", ("pagedown",), "a page down", _L),
     Key("rename", ("ctrl+e",), "rename", _L),
     Key("delete", ("ctrl+x",), "delete (asks first)", _L),
+    Key("edit_memory", ("ctrl+e",), "edit the memory", _M),
+    Key("forget_memory", ("ctrl+x",), "forget the memory, or restore it", _M),
+    Key("undo_memory", ("ctrl+u",), "take back what was done last", _M),
+    Key("next_type", ("tab",), "only the next type", _M),
+    Key("next_sort", ("ctrl+o",), "the next order", _M),
+    Key("show_forgotten", ("ctrl+f",), "forgotten memories too", _M),
+    Key("chat_alone", ("c",), "go there with the chat alone", _V),
+    Key("files_alone", ("f",), "go there with the files alone", _V),
+    Key("branch_version", ("b",), "start a branch at the version", _V),
+    Key("label_version", ("l",), "label the version", _V),
+    Key("mark_version", ("m",), "mark the version, to compare others with it", _V),
+    Key("scroll_diff_up", ("shift+up",), "what it changed, up", _V),
+    Key("scroll_diff_down", ("shift+down",), "what it changed, down", _V),
     Key("answer_1", ("1", "y"), "yes, once", _A),
     Key("answer_2", ("2",), "the second answer", _A),
     Key("answer_3", ("3", "n"), "no", _A),
@@ -116,7 +143,7 @@ TABLE: tuple[Key, ...] = (
     Key("refuse", ("escape",), "no, and interrupt", _A),
 )
 
-_TOGETHER = (frozenset({_P, _C}), frozenset({_L}), frozenset({_A}))
+_TOGETHER = (frozenset({_P, _C}), frozenset({_L, _M}), frozenset({_L, _V}), frozenset({_A}))
 _NAMED = {str(key.value) for key in Keys} | {"enter", "space", "underscore", "slash", "backslash"}
 _MODIFIERS = ("ctrl", "alt", "shift", "super", "hyper", "meta")
 

@@ -1,9 +1,10 @@
-"""Watching, once a second and without asking anybody, whether the server and the session are still ours."""
+"""Watching, once a second and without asking anybody: are server and session still ours, do files move."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 if TYPE_CHECKING:  # the chat imports the module that imports this one
     from ragforge.tui.screens.chat_frame import ChatFrame
@@ -20,10 +21,22 @@ def look(chat: ChatFrame) -> None:
     """Show what changed; where nothing has, nothing is drawn."""
     if chat.conversation is None or not chat.is_drawn:
         return
+    from ragforge.session.link import held_words  # as below
+    from ragforge.tui.outcomes import lasting  # that module loads the screens
+
     link, status = chat.conversation.link, chat.status.status
-    told = replace(status, away=bool(link.away), waiting=link.waiting)
+    held = held_words(link)
+    told = replace(
+        status,
+        away=bool(link.away),
+        waiting=link.waiting,
+        held=bool(held),
+        notice=lasting(chat.conversation),
+    )
     if told != status:
         chat.status.status = told
+    if held and not status.held:
+        chat.say(f"{held}.")
     if lost := chat.conversation.notice_loss():
         chat.say(lost)
         chat.show_status()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragforge.domain.errors import RagforgeError
+from msgspec import Struct
+
+from ragforge.domain.errors import RagforgeError, StoreLoginRefused
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A conversation that is open, and what shall be done with it first.
 
     resume: the session to bring to the front, at a turn counted from 1 where `at` says one.
@@ -26,8 +26,7 @@ class Opened:
     fork: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NotOpened:
+class NotOpened(Struct, frozen=True):
     """The store could not be opened.
 
     embedded: the file of the store on this machine that could take its place; empty where it is the one.
@@ -36,9 +35,13 @@ class NotOpened:
     failure: RagforgeError
     embedded: str = ""
 
+    @property
+    def ask_for(self) -> str:
+        """The address of a server whose password is wanted; empty where that is not what is missing."""
+        return self.failure.ask_for if isinstance(self.failure, StoreLoginRefused) else ""
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
+
+class Leaving(Struct, frozen=True):
     """What is left in the terminal when the app has gone."""
 
     last_answer: str = ""
@@ -49,3 +52,5 @@ class Leaving:
     """Typed and nowhere kept."""
     waits: str = ""
     """On rows that wait for a server."""
+    incognito_next: bool = False
+    """The person wants to go on in a run that leaves nothing behind."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import aclosing
 from typing import TYPE_CHECKING, assert_never
 
 from ragforge.config.project import git_branch
@@ -16,7 +17,9 @@ from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:  # loaded after the first frame; and the chat imports this module
-    from ragforge.session.commands.base import Outcome
+    from collections.abc import AsyncGenerator
+
+    from ragforge.session.commands.base import HeadMoved, Outcome
     from ragforge.session.conversation import Conversation, Shown
     from ragforge.tui.screens.chat import ChatScreen
 
@@ -26,6 +29,7 @@ START = "Type a message, or /help for commands and keys."
 async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
     """Do what the command says. Runs in a worker, so it may wait for screens."""
     from ragforge.session.commands import base
+    from ragforge.tui.screens.choose import ChooseScreen
 
     conversation = chat.ready()
     match outcome:
@@ -34,10 +38,13 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
             chat.tell(f"{_keys_table(conversation)}\n\n{text}" if name == "help" else text)
         case base.Open(screen, args):
             await _open_screen(chat, screen, args)
-        case base.Confirm(question, then):
-            if await confirmed(chat, question):
-                command, _, args = then.partition(" ")
-                await carry_out(chat, command, await conversation.run(command, args))
+        case base.Confirm(question, then, otherwise, detail):
+            screen = ConfirmScreen(question, detail=detail, no_counts=bool(otherwise))
+            answer = await _answered(chat, screen)
+            await _then(chat, then if answer else otherwise if answer is False else None)
+        case base.Choose(question, detail, options, diff):
+            chosen = await app_of(chat).push_screen_wait(ChooseScreen(question, detail, options, diff=diff))
+            await _then(chat, chosen)
         case base.Copy(text, what):
             chat.notify(f"{what}: {clipboard.copy(text, app_of(chat))}", markup=False)
         case base.StartNew():
@@ -50,19 +57,46 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
             await conversation.fork(conversation.session.id, at=at)
             await chat.show_session(draft=None)
             chat.say("A fork: a session of its own that goes on from here. /sessions lists the other.")
+        case base.HeadMoved():
+            await _show_moved(chat, outcome)
+        case base.Follow(lines):
+            await _follow(chat, name, lines)
         case base.ClearView():
             await chat.transcript.load((), (), ())
         case base.Retry():
             chat.retry()
         case base.Quit():
             chat.leave()
+        case base.GoIncognito():
+            chat.leave(incognito_next=True)
         case _:
             assert_never(outcome)
 
 
+async def _show_moved(chat: ChatScreen, moved: HeadMoved) -> None:
+    if moved.chat:
+        await chat.show_session(draft=None)
+        chat.put_back(moved.draft)
+    for line in moved.lines:
+        chat.say(line)
+
+
+async def _follow(chat: ChatScreen, name: str, lines: AsyncGenerator[str | Outcome, None]) -> None:
+    """Say each line as it comes, and do what comes of it."""
+    async with aclosing(lines) as told:
+        async for line in told:
+            if isinstance(line, str):
+                chat.say(line)
+            else:
+                await carry_out(chat, name, line)
+
+
 async def confirmed(chat: ChatScreen, question: str, *, detail: str = "") -> bool:
     """The person's yes or no. What was being typed when the question came up goes on in the prompt."""
-    screen = ConfirmScreen(question, detail=detail)
+    return bool(await _answered(chat, ConfirmScreen(question, detail=detail)))
+
+
+async def _answered(chat: ChatScreen, screen: ConfirmScreen) -> bool | None:
     answer = await app_of(chat).push_screen_wait(screen)
     if screen.typed_meanwhile:
         chat.prompt.set_draft(chat.prompt.draft + screen.typed_meanwhile)
@@ -71,7 +105,10 @@ async def confirmed(chat: ChatScreen, question: str, *, detail: str = "") -> boo
 
 async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
     from ragforge.session.commands.base import ScreenName
+    from ragforge.tui.screens.log import LogScreen
+    from ragforge.tui.screens.memory import MemoryScreen
     from ragforge.tui.screens.model import ModelScreen
+    from ragforge.tui.screens.rewind import RewindScreen
     from ragforge.tui.screens.search import SearchScreen
     from ragforge.tui.screens.sessions import SessionsScreen
     from ragforge.tui.screens.store import StoreScreen
@@ -86,6 +123,14 @@ async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
             found = await app_of(chat).push_screen_wait(SearchScreen(conversation, args))
             if found:
                 await front(chat, Opened(conversation, resume=found.session_id, at=found.turn))
+        case ScreenName.MEMORY:
+            place = await app_of(chat).push_screen_wait(MemoryScreen(conversation, args))
+            if place:
+                await front(chat, Opened(conversation, resume=place.session_id, at=place.turn))
+        case ScreenName.LOG:
+            await _then(chat, await app_of(chat).push_screen_wait(LogScreen(conversation)))
+        case ScreenName.REWIND:
+            await _then(chat, await app_of(chat).push_screen_wait(RewindScreen(conversation)))
         case ScreenName.MODEL:
             told = await app_of(chat).push_screen_wait(ModelScreen(conversation))
             if told:
@@ -94,6 +139,13 @@ async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
             told = await app_of(chat).push_screen_wait(StoreScreen(conversation, args))
             if told:
                 chat.say(told)
+
+
+async def _then(chat: ChatScreen, line: str | None) -> None:
+    """Run the command that was chosen on a screen."""
+    if line:
+        command, _, args = line.partition(" ")
+        await carry_out(chat, command, await chat.ready().run(command, args))
 
 
 async def front(chat: ChatScreen, opened: Opened, *, first: bool = False) -> None:
@@ -189,6 +241,7 @@ def adopt_settings(chat: ChatScreen, conversation: Conversation) -> None:
     app.set_keymap(keys.keymap(bound))
     chat.prompt.use(bound=bound, env=conversation.workspace.child_env)
     chat.parts.approval.use_keys(bound)
+    chat.parts.hint.use_keys(bound)
     if isinstance(app, KeyWatch) and settings.theme != "auto":
         app.theme = theme_name(settings.theme, terminal_is_dark=None)
     if not settings.mouse:
@@ -216,8 +269,23 @@ def status_of(conversation: Conversation, before: Status | None = None) -> Statu
         jobs=sum(job.exit_code is None for job in workspace.jobs.list()),
         away=before.away,
         waiting=before.waiting,
-        notice="read only" if live.read_only else "",
+        background=before.background,
+        background_note=before.background_note,
+        background_usd=before.background_usd,
+        notice=lasting(conversation),
     )
+
+
+def lasting(conversation: Conversation) -> str:
+    """What is to be kept in mind as long as it holds."""
+    workspace = conversation.workspace
+    marks = {
+        "read only": conversation.session.live.read_only,
+        "incognito": workspace.incognito,
+        "no memory": not workspace.recalls,
+        "moving files": conversation.session.live.moving,
+    }
+    return " · ".join(mark for mark, holds in marks.items() if holds)
 
 
 def _home_as_tilde(folder: str) -> str:

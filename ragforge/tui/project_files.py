@@ -4,9 +4,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+
+from msgspec import Struct
 
 from ragforge.tui.fuzzy import ranked
 
@@ -17,8 +18,7 @@ FRESH_S = 10.0
 """How long a finished list is used before the tree is read again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Paths that fit, best first. `complete`: the whole tree was seen, asking again finds no more."""
 
     paths: list[str]

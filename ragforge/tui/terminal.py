@@ -4,7 +4,7 @@ from typing import Any
 
 from textual.app import App
 
-from ragforge.tui.widgets.printable import one_line
+from ragforge.domain.printable import one_line
 
 
 def call_person(app: App[Any], title: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted, UsageUpdated

@@ -6,11 +6,20 @@ from textual.app import App
 from textual.reactive import Reactive
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
+from textual.worker import (
+    Worker,
+    active_worker,  # pyright: ignore[reportUnknownVariableType]
+)
 
 
 def app_of(widget: Widget) -> App[Any]:
     """The app that the widget runs in."""
     return cast("App[Any]", widget.app)  # pyright: ignore[reportUnknownMemberType]
+
+
+def worker_at_work() -> Worker[Any] | None:
+    """The worker that this is called from, if any."""
+    return cast("Worker[Any] | None", active_worker.get(None))  # pyright: ignore[reportUnknownMemberType]
 
 
 def set_scroll_y(widget: Widget, y: float) -> None:

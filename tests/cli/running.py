@@ -1,14 +1,17 @@
-"""`ragforge` as a process of its own."""
+"""`ragforge` as a process of its own: forked from one that has loaded it, or started."""
 
 import asyncio
 import json
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.cli.forking import DEVNULL, PIPE, ROOT, Child, fork
 from tests.flow.running import environ
 
+INSTALLED = str(Path(sys.executable).with_name("ragforge"))
 TIMEOUT_S = 60.0
 TRACES = ("Traceback", 'File "', "Exception ignored")
 
@@ -32,15 +35,20 @@ class Ran:
 
 @dataclass
 class Program:
-    """The installed program with folders of its own. Whatever happens, it shows no traceback."""
+    """The program with folders of its own. Whatever happens, it shows no traceback.
+
+    wrapper: what it is started by. fresh: it is the installed script, started anew for each run, for tests of
+    starting itself; so it is with a wrapper. Else each run is forked from a process that has loaded it.
+    """
 
     tmp_path: Path
     model: str = ""
     env: dict[str, str] = field(default_factory=dict)
     wrapper: tuple[str, ...] = ()
+    fresh: bool = False
 
     def __post_init__(self) -> None:
-        own = environ(self.tmp_path, PYTHONPATH=str(Path(__file__).parents[2]))
+        own = environ(self.tmp_path, PYTHONPATH=str(ROOT))
         self.env = own | ({"RAGFORGE_MODEL": self.model} if self.model else {}) | self.env
         self.project.mkdir(exist_ok=True)
 
@@ -59,21 +67,21 @@ class Program:
 
     async def start(
         self, *args: str | bytes, cwd: Path | None = None, env: dict[str, str] | None = None, **more: Any
-    ) -> asyncio.subprocess.Process:
+    ) -> asyncio.subprocess.Process | Child:
         """The running program; nothing is piped in unless `more` says so."""
-        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-        pipes = {"stdin": nothing, "stdout": pipe, "stderr": pipe} | more
-        command = (*self.wrapper, sys.executable, "-m", "ragforge", *args)
-        return await asyncio.create_subprocess_exec(
-            *command, cwd=cwd or self.project, env=self.env | (env or {}), **pipes
-        )
+        pipes = {"stdin": DEVNULL, "stdout": PIPE, "stderr": PIPE} | more
+        folder, full = cwd or self.project, self.env | (env or {})
+        if self.fresh or self.wrapper:
+            command = (*self.wrapper, INSTALLED, *args)
+            return await asyncio.create_subprocess_exec(*command, cwd=folder, env=full, **pipes)
+        return await fork([os.fsdecode(each) for each in args], folder=folder, env=full, pipes=pipes)
 
     async def run(self, *args: str | bytes, stdin: bytes = b"", **more: Any) -> Ran:
-        process = await self.start(*args, **({"stdin": asyncio.subprocess.PIPE} if stdin else {}), **more)
+        process = await self.start(*args, **({"stdin": PIPE} if stdin else {}), **more)
         return await ended(process, stdin or None)
 
 
-async def ended(process: asyncio.subprocess.Process, stdin: bytes | None = None) -> Ran:
+async def ended(process: asyncio.subprocess.Process | Child, stdin: bytes | None = None) -> Ran:
     """How the process ends; it is given no more than this input."""
     async with asyncio.timeout(TIMEOUT_S):
         out, err = await process.communicate(stdin)

@@ -13,7 +13,7 @@ import apsw
 from tests.cli.running import TRACES, Program, ended
 from tests.standins.openai import OpenAIStandIn
 
-COMMANDS = ("connect", "status", "migrate", "check", "backup", "restore", "copy")
+COMMANDS = ("connect", "status", "migrate", "check", "backup", "restore", "copy", "waiting")
 
 
 async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStandIn, tmp_path: Path):
@@ -24,7 +24,7 @@ async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStan
     assert "1 session\n" in made.out
     assert "1 turn\n" in made.out
     first, *_, last = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
-    assert (first["ragforge"], first["format"]) == ("backup", 1)
+    assert (first["ragforge"], first["format"]) == ("backup", 2)
     assert str(tmp_path) not in json.dumps(first)
     assert last["counts"]["turn"] == 1
 
@@ -47,17 +47,27 @@ async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStan
 
 async def test_a_copy_twice_doubles_nothing(quick: Program, openai: OpenAIStandIn, tmp_path: Path):
     await quick.run("-p", "the parser fails")
+    assert (await quick.run("memory", "add", "the parser is written by hand")).code == 0
     to = f"sqlite://{tmp_path}/copy.db"
-    for words in ("Records: 4 new.", "Records: 4 there already."):
+    # What the background made of the turn is copied too: its summary, their vectors, what they cost.
+    counts = (await quick.run("db", "status", "--json")).json["counts"]
+    kept = ("project", "session", "turn", "step", "summary", "memory")
+    assert [counts[kind] for kind in kept] == [1] * len(kept)
+    total = sum(counts.values())
+    for words in (f"Records: {total} new.", f"Records: {total} there already."):
         ran = await quick.run("db", "copy", "--to", to)
         assert (ran.code, ran.err) == (0, "")
         assert words in ran.out
+        # Every kind is named.
+        assert sum(int(line.split()[0]) for line in ran.out.splitlines() if line.startswith("  ")) == total
     status = (await quick.run("db", "status", "--store", to, "--json")).json
+    assert status["counts"] == counts
     assert status["kind"].startswith("SQLite")
     assert status["place"] == str(tmp_path / "copy.db")
-    assert (status["counts"]["turn"], status["waiting"], status["away"]) == (1, 0, "")
+    assert (status["waiting"], status["away"]) == (0, "")
     shown = await quick.run("--store", to, "db", "status")
     assert (shown.code, str(tmp_path / "copy.db") in shown.out) == (0, True)
+    assert "1 memory" in shown.out
 
 
 async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program, openai: OpenAIStandIn):
@@ -126,6 +136,13 @@ async def test_migrate_of_a_file_says_that_it_is_up_to_date(quick: Program, open
     ran = await quick.run("db", "migrate")
     assert (ran.code, ran.err) == (0, "")
     assert "has schema" in ran.out
+    waiting = await quick.run("db", "waiting")
+    assert (waiting.code, waiting.out, waiting.err) == (
+        0,
+        "Nothing waits: all that was said has arrived.\n",
+        "",
+    )
+    assert (await quick.run("db", "waiting", "--carry", "--discard")).code == 2
 
 
 async def test_connect_asks_again_after_a_wrong_address(alone: Program):

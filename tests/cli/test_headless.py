@@ -1,6 +1,7 @@
 """`ragforge -p`: what goes where, with which exit code."""
 
 import asyncio
+import gzip
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from tests.standins.gemini import Calls, Finish, GeminiStandIn, Text, Tokens
 from tests.standins.gemini_replies import Call as GeminiCall
 from tests.standins.openai import Call, OpenAIStandIn, Reply
 
-JSON_KEYS = ["session", "turn", "status", "text", "model", "usage", "cost_usd", "tools", "error"]
+JSON_KEYS = [
+    *("session", "turn", "status", "text", "model", "usage", "cost_usd", "memory_cost_usd"),
+    *("tools", "recalled", "version", "files", "error"),
+]
 
 
 def tool(name: str, arguments: str) -> Reply:
@@ -36,11 +40,14 @@ async def test_text_goes_out_alone_and_json_has_exactly_its_keys(program: Progra
     assert usage["cached_tokens"] == 40
     assert usage["thought_tokens"] == 2
     assert ran.json["cost_usd"] > 0
+    # Of the summary of the turn before; this one's is made once the answer is out.
+    assert ran.json["memory_cost_usd"] > 0
     [read] = ran.json["tools"]
     assert list(read) == ["name", "args", "ok", "duration_ms"]
     assert (read["name"], read["args"], read["ok"]) == ("read", {"path": "a.txt"}, True)
     # Continued: the model was given what was said before.
-    assert "What does a.txt say?" in str(gemini.requests[-1].body)
+    (chat,) = [request for request in gemini.requests if request.last_text.endswith("And now?")]
+    assert "What does a.txt say?" in str(chat.body)
 
 
 async def test_stream_json_is_one_event_a_line_and_ends_with_the_result(
@@ -160,12 +167,13 @@ async def test_a_fork_goes_on_from_its_turn_and_leaves_the_other_as_it_was(
 ):
     session = (await quick.run("-p", "turn one", "--output-format", "json")).json["session"]
     await quick.run("-p", "turn two", "-c")
-    fork = await quick.run("-p", "other", "-r", session, "--at", "1", "--fork", "--output-format", "json")
+    flags = ("--at", "1", "--fork", "--no-memory", "--output-format", "json")
+    fork = await quick.run("-p", "other", "-r", session, *flags)
     assert fork.code == 0
     assert fork.json["session"] != session
-    sent = str(openai.chats[-1]["messages"])
-    assert "turn one" in sent
-    assert "turn two" not in sent
+    (sent,) = [chat["messages"] for chat in openai.chats if chat["messages"][-1]["content"] == "other"]
+    assert "turn one" in str(sent)
+    assert "turn two" not in str(sent)
     wrong = await quick.run("-p", "x", "-r", session, "--at", "7", "--fork")
     assert (wrong.code, "2 turns" in wrong.err) == (2, True)
     alone = await quick.run("-p", "x", "-r", session, "--at", "1")
@@ -199,6 +207,24 @@ async def test_without_a_model_the_store_answers_and_says_so(alone: Program, tmp
     assert found.json["model"] == "local"
     assert found.json["cost_usd"] == 0
     assert "where is the parser?" in found.json["text"]
+
+
+async def test_the_context_block_is_stored_nowhere_with_a_model_or_without(
+    quick: Program, openai: OpenAIStandIn
+):
+    as_json = ("--output-format", "json")
+    await quick.run("-p", "the parser fails on tabs")
+    with_it = await quick.run("-p", "why does the parser fail?", *as_json)
+    assert with_it.json["recalled"]["count"] > 0
+    assert "</recalled-context>" in openai.chats[-1]["messages"][-1]["content"]
+    without = await quick.run("-p", "how did the parser fail?", "--model", "local", *as_json)
+    # There is nobody to put a block in front of, and what it would hold is found all the same.
+    assert without.json["recalled"]["count"] == 0
+    assert "the parser fails on tabs" in without.json["text"]
+    assert (await quick.run("db", "backup", "all.gz")).code == 0
+    stored = gzip.decompress((quick.project / "all.gz").read_bytes()).decode()
+    assert "the parser fails on tabs" in stored
+    assert "recalled-context" not in stored
 
 
 async def test_the_folders_of_a_project_share_its_search_and_not_their_newest_session(quick: Program):

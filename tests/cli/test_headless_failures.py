@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,8 +62,16 @@ async def test_answers_that_are_none_have_code_3_and_keep_what_arrived(quick: Pr
         assert ran.json["error"] in ran.err, word
         assert ran.json["text"] == "".join(getattr(reply, "text", "")), word
         sessions[word] = ran.json["session"]
-    kept = await quick.run("search", "Half", "--json")
-    assert {hit["session"] for hit in kept.json["hits"]} == {sessions["cut"], sessions["too long"]}
+    assert len(openai.chats) == len(replies)
+    kept = await quick.run("search", "Half", "--kind", "turn", "--json")
+    # What is found by meaning alone comes too, and says so.
+    by_words = [hit["session"] for hit in kept.json["hits"] if "words" in sources(hit)]
+    assert sorted(by_words) == sorted([sessions["cut"], sessions["too long"]])
+
+
+def sources(hit: dict[str, Any]) -> set[str]:
+    """By what it was found."""
+    return {why["source"] for why in hit["why"]}
 
 
 async def test_two_first_runs_in_a_new_folder_are_of_one_project(quick: Program):
@@ -86,7 +95,7 @@ async def test_sigint_in_the_middle_keeps_what_had_arrived(program: Program, gem
     [request] = gemini.asked("streamGenerateContent")
     async with asyncio.timeout(10):
         await request.hung_up.wait()
-    found = await program.run("search", "beginning", "--json")
+    found = await program.run("search", "beginning", "--kind", "turn", "--json")
     assert [hit["session"] for hit in found.json["hits"]] == [result["session"]]
 
 
@@ -175,8 +184,10 @@ async def test_a_full_disk_is_told_and_what_was_stored_stays(quick: Program, ope
     ran = await limited.run("-p", "say much", "--output-format", "json")
     assert ran.code == 4
     assert ran.json["error"] in ran.err
-    found = await quick.run("search", "kept", "--json")
-    assert (found.code, len(found.json["hits"])) == (0, 1)
+    found = await quick.run("search", "kept", "--kind", "turn", "--json")
+    assert found.code == 0
+    by_words = [hit["text"] for hit in found.json["hits"] if "words" in sources(hit)]
+    assert by_words == ["kept words"]
 
 
 async def test_output_that_cannot_be_written_is_told_and_a_closed_pipe_is_not(quick: Program):

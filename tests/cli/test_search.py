@@ -2,16 +2,22 @@
 
 import re
 import shlex
+from dataclasses import replace
 
 import pytest
 
+from ragforge.domain.ids import now
+from ragforge.memory.embedding import embed_owners
 from tests.cli.running import Program
+from tests.contract.builders_versions import a_version
 from tests.flow.running import opened, say
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call
 
-HIT_KEYS = ["kind", "id", "session", "turn", "at", "score", "text", "resume"]
+HIT_KEYS = ["kind", "id", "session", "turn", "at", "score", "text"]
+HIT_KEYS += ["tool", "level", "type", "version", "undone", "replaced", "why", "resume"]
 HEAVY = ("textual", "google.genai", "httpx2", "neo4j", "tree_sitter", "keyring", "tomlkit", "rich")
+OTHERS = ("ragforge.cli.memory", "ragforge.cli.db", "ragforge.cli.undo", "ragforge.embedders.gemini")
 
 
 @pytest.fixture
@@ -25,6 +31,11 @@ async def filled(program: Program, gemini: GeminiStandIn) -> Program:
         await say(session, "Something else")
     async with opened(program.tmp_path, program.env) as session:
         await say(session, "a loaf")
+        await session.workspace.background.finish(timeout_s=30)
+        recall = session.workspace.recall
+        assert recall.embedder
+        lacking = await recall.store.vectors.lacking(recall.embedder.name, limit=1_000)
+        await embed_owners(recall.store, recall.embedder, lacking)
     return program
 
 
@@ -40,7 +51,7 @@ async def test_hits_are_ranked_marked_and_open_with_the_command_that_is_shown(
     assert name == "ragforge"
 
     ran = await filled.run("search", "parser", "--json")
-    assert list(ran.json) == ["query", "took_ms", "hits"]
+    assert list(ran.json) == ["query", "took_ms", "limited", "hits"]
     assert ran.json["query"] == "parser"
     assert ran.json["took_ms"] > 0
     hits = ran.json["hits"]
@@ -52,16 +63,21 @@ async def test_hits_are_ranked_marked_and_open_with_the_command_that_is_shown(
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*\+00:00", hits[0]["at"])
 
     gemini.script(Text("Forked."))
-    resumed = await filled.run("-p", "go on", *args, "--fork", "--output-format", "json")
+    before = len(gemini.requests)
+    alone = {"RAGFORGE_MEMORY_ENABLED": "false"}
+    resumed = await filled.run("-p", "go on", *args, "--fork", "--output-format", "json", env=alone)
     assert (resumed.code, resumed.json["text"]) == (0, "Forked.")
-    sent = str(gemini.requests[-1].body)
+    # Summaries may have been asked for as well, and those have no tools.
+    [sent] = [str(request.body) for request in gemini.requests[before:] if "tools" in request.body]
     assert "Where is the parser?" in sent
     assert "Something else" not in sent
 
 
 async def test_tool_calls_are_found_and_limits_hold(filled: Program):
-    [call] = (await filled.run("search", "marmalade", "--json")).json["hits"]
-    assert call["kind"] == "tool_call"
+    call, *_ = (await filled.run("search", "marmalade", "--json")).json["hits"]
+    assert (call["kind"], call["tool"]) == ("tool_call", "read")
+    [same] = (await filled.run("search", "marmalade", "--json", "--kind", "tool_call")).json["hits"]
+    assert same["id"] == call["id"]
     session = call["session"]
     every = (await filled.run("search", "parser", "--json")).json["hits"]
     assert len(every) > 1
@@ -71,6 +87,48 @@ async def test_tool_calls_are_found_and_limits_hold(filled: Program):
     assert {hit["session"] for hit in there} == {session}
     assert (await filled.run("search", "parser", "--json", "--since", "1h")).json["hits"] == every
     assert (await filled.run("search", "parser", "--json", "--since", "2999-01-01")).json["hits"] == []
+    assert (await filled.run("search", "parser", "--json", "--until", "2020-01-01")).json["hits"] == []
+    assert (await filled.run("search", "parser", "--json", "--until", "2999-01-01")).json["hits"] == every
+
+
+async def test_each_hit_says_what_it_is_and_why_it_matched(filled: Program):
+    told = await filled.run("search", "parser", "--limit", "3")
+    assert "(turn 1)" in told.out
+    assert "words: parser" in told.out
+    assert "share" not in told.out
+    explained = await filled.run("search", "parser", "--limit", "3", "--explain")
+    assert re.search(r"words +rank 1 +score [\d.]+ +share 0\.\d+", explained.out)
+    assert re.search(r"meaning +rank \d+ +score 0\.\d+ +share 0\.\d+", explained.out)
+    hits = (await filled.run("search", "parser", "--json")).json["hits"]
+    for hit in hits:
+        assert hit["score"] == pytest.approx(sum(why["share"] for why in hit["why"]))
+        assert hit["undone"] is False
+    assert {"words", "meaning"} <= {why["source"] for hit in hits for why in hit["why"]}
+    kinds = (await filled.run("search", "parser", "--json", "--kind", "summary", "--kind", "turn")).json[
+        "hits"
+    ]
+    assert {hit["kind"] for hit in kinds} == {"summary", "turn"}
+
+
+async def test_versions_are_found_and_opened_where_they_were_made(filled: Program):
+    turn = (await filled.run("search", "parser", "--json", "--kind", "turn")).json["hits"][0]
+    async with opened(filled.tmp_path, filled.env) as session:
+        store, project = session.workspace.store, session.workspace.project
+        made_in = await store.sessions.get(turn["session"])
+        assert made_in is not None
+        made = a_version(made_in, turn_id=turn["id"], words="+quince = 1", at=now())
+        by_hand = a_version(project, made, words="+medlar = 1")
+        for version in (made, by_hand):
+            await store.versions.add(version)
+    [hit] = (await filled.run("search", "quince", "--json", "--kind", "version")).json["hits"]
+    assert (hit["kind"], hit["version"], hit["turn"]) == ("version", made.id, turn["turn"])
+    assert hit["resume"] == f"ragforge -r {turn['session']} --at {turn['turn']}"
+    shown = await filled.run("search", "medlar")
+    assert f"(version {by_hand.id[-8:]})" in shown.out
+    assert "+*medlar* = 1" in shown.out
+    assert f"ragforge diff {by_hand.id[-8:]}~ {by_hand.id[-8:]}\n" in shown.out
+    differs = await filled.run("diff", f"{by_hand.id[-8:]}~", by_hand.id[-8:])
+    assert (differs.code, "1 file" in differs.err) == (0, True), differs.err
 
 
 async def test_other_projects_are_found_with_all(filled: Program):
@@ -88,6 +146,8 @@ async def test_wrong_dates_sessions_and_limits_are_named(alone: Program):
         (("--since", "0001-01-01"), "2026-11-21"),
         (("--session", "ffffffff"), "ragforge sessions"),
         (("--limit", "0"), "1<=x"),
+        (("--until", "tomorrow"), "--until 'tomorrow'"),
+        (("--kind", "turns"), "turn, tool_call, summary, memory, version"),
         ((b"\xff",), "UTF-8"),
     ):
         ran = await alone.run("search", "x", *args, env={"TZ": "Asia/Tokyo"})
@@ -102,9 +162,10 @@ async def test_any_words_can_be_looked_for(alone: Program, words: str):
 
 
 async def test_search_loads_nothing_heavy(filled: Program):
-    ran = await filled.run("search", "parser", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    started = replace(filled, fresh=True)
+    ran = await started.run("search", "parser", env={"PYTHONPROFILEIMPORTTIME": "1"})
     loaded = {
         line.rpartition("|")[2].strip() for line in ran.err.splitlines() if line.startswith("import time:")
     }
     assert "apsw" in loaded
-    assert not [name for name in loaded if name.startswith(HEAVY)]
+    assert not [name for name in loaded if name.startswith((*HEAVY, *OTHERS))]

@@ -71,6 +71,7 @@ async def test_config_shows_sources_and_changes_the_users_file(alone: Program):
     assert file.read_text() == "# mine\nmouse = false\n"
 
     wrong = [("set", "mouse", "maybe"), ("set", "nope", "1"), ("unset", "theme"), ("set", "mouse")]
+    wrong += [("set", "model", "nope:x"), ("set", "memory.model", "nope:x"), ("set", "store", "ftp://x")]
     for ran in await asyncio.gather(*(alone.run("config", *args) for args in wrong)):
         assert (ran.code, ran.out) == (2, "")
         assert ran.err

@@ -6,6 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ragforge.domain.ids import new_id
+from ragforge.domain.memories import (
+    Association,
+    AssociationKind,
+    Memory,
+    MemoryScope,
+    MemoryType,
+    memory_id,
+)
 from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import (
@@ -18,10 +26,12 @@ from ragforge.domain.turns import (
     TurnEnd,
     TurnStatus,
 )
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind
 from ragforge.store.base import Store
 
+DIMENSIONS = 256
+"""As the schema has them. A server that rebuilds its indexes plans every query anew, which takes long."""
 NOON = datetime(2026, 3, 4, 12, 0, 0, 123_000, tzinfo=UTC)
 
 
@@ -134,8 +144,60 @@ def a_summary(
     )
 
 
-def an_embedding(of: Turn | Summary, *numbers: float, **values: Any) -> Embedding:
-    """The embedding of a turn or summary."""
+def a_memory(
+    of: ConversationSession | Project, content: str = "Uses tabs.", *rests_on: Turn, **values: Any
+) -> Memory:
+    """A memory of the session's project, or of the project with no session; its id is that of its text."""
+    project_id, session_id = (of.id, "") if isinstance(of, Project) else (of.project_id, of.id)
+    given: dict[str, Any] = {
+        "type": MemoryType.FACT,
+        "content": content,
+        "project_id": project_id,
+        "session_id": session_id,
+        "scope": MemoryScope.PROJECT,
+        "importance": 0.6,
+        "created_at": NOON,
+        "updated_at": NOON,
+        "turns": tuple(turn.id for turn in rests_on),
+        **values,
+    }
+    place = {name: given[name] for name in ("scope", "project_id", "session_id")}
+    return Memory(**{"id": memory_id(given["content"], **place), **given})
+
+
+def an_association(newer: Memory, older: Memory, **values: Any) -> Association:
+    """By default, that the first updates the second."""
+    return Association(
+        **{
+            "kind": AssociationKind.UPDATES,
+            "from_id": newer.id,
+            "to_id": older.id,
+            "at": NOON,
+            **values,
+        }
+    )
+
+
+def a_spending(of: ConversationSession | Project, **values: Any) -> Spent:
+    """A background call."""
+    project_id, session_id = (of.id, "") if isinstance(of, Project) else (of.project_id, of.id)
+    return Spent(
+        **{
+            "id": new_id(),
+            "project_id": project_id,
+            "session_id": session_id,
+            "at": NOON,
+            "model": "gemini:lite",
+            "purpose": Purpose.SUMMARY,
+            "usage": Usage(50, 0, 20, 0),
+            "cost_usd": 0.125,
+            **values,
+        }
+    )
+
+
+def an_embedding(of: Turn | Summary | Memory, *numbers: float, **values: Any) -> Embedding:
+    """The embedding of a turn, summary or memory."""
     return Embedding(
         **{
             "owner": owner_of(of),
@@ -148,14 +210,21 @@ def an_embedding(of: Turn | Summary, *numbers: float, **values: Any) -> Embeddin
 
 
 def a_vector(*numbers: float) -> "array[float]":
+    """The numbers, filled up with zeros to DIMENSIONS; none stay none."""
+    return array("f", [*numbers, *[0.0] * (DIMENSIONS - len(numbers))] if numbers else ())
+
+
+def an_odd_vector(*numbers: float) -> "array[float]":
+    """The numbers alone: a vector of another length."""
     return array("f", numbers)
 
 
-def owner_of(of: Turn | Summary) -> Owner:
-    return Owner(OwnerKind.TURN if isinstance(of, Turn) else OwnerKind.SUMMARY, of.id)
+def owner_of(of: Turn | Summary | Memory) -> Owner:
+    kinds = {Turn: OwnerKind.TURN, Summary: OwnerKind.SUMMARY, Memory: OwnerKind.MEMORY}
+    return Owner(kinds[type(of)], of.id)
 
 
-def owners_of(all_of: Sequence[Turn | Summary]) -> list[Owner]:
+def owners_of(all_of: Sequence[Turn | Summary | Memory]) -> list[Owner]:
     return [owner_of(each) for each in all_of]
 
 

@@ -1,6 +1,12 @@
-"""Every test here takes a store of each kind. A new kind is one more branch in `address`."""
+"""Every test here takes a store of each kind. A new kind is one more branch in `address`.
+
+A test looks at a project of its own only, for a server is shared with others at that moment, and holds what
+they left. One that has to see all that is stored is marked as `emptied`: then nobody else is there, and
+others wait for it. One that changes indexes is marked as `remakes`.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -17,15 +23,23 @@ Opener = Callable[[], Awaitable[Store]]
 
 @pytest.fixture(params=KINDS)
 def address(request: pytest.FixtureRequest, tmp_path: Path, neo4j_servers: Servers) -> Iterator[str]:
-    """The URL of an empty store."""
+    """The URL of a store."""
     match request.param:
         case "sqlite":
             yield f"sqlite://{tmp_path}/store/ragforge.db"
         case kind if kind in neo4j.VERSIONS:
-            with neo4j_servers.emptied(kind) as server:
+            with _way_in(request.node, neo4j_servers)(kind) as server:
                 yield server.url
         case kind:
             raise AssertionError(f"no way to open a {kind} store")
+
+
+def _way_in(
+    item: pytest.Item, servers: Servers
+) -> Callable[[str], AbstractContextManager[neo4j.Neo4jServer]]:
+    if item.get_closest_marker("remakes"):
+        return servers.remade
+    return servers.emptied if item.get_closest_marker("emptied") else servers.among_others
 
 
 @pytest.fixture
@@ -44,5 +58,13 @@ async def opener(address: str, tmp_path: Path) -> AsyncIterator[Opener]:
 
 @pytest.fixture
 async def store(opener: Opener) -> Store:
-    """An empty store."""
+    """A store."""
     return await opener()
+
+
+@pytest.fixture
+async def source(tmp_path: Path) -> AsyncIterator[Store]:
+    """An empty store on this machine, to load from."""
+    store = await open_store(f"sqlite://{tmp_path}/source.db", machine_dir=tmp_path / "source")
+    yield store
+    await store.close()

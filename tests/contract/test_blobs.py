@@ -43,7 +43,7 @@ async def test_missing_content_is_named(blobs: SqliteBlobs) -> None:
             await blobs.get(digest)
 
 
-@pytest.mark.parametrize("damage", ["x'00'", "substr(data, 1, 9)", "(SELECT data FROM blob WHERE key = 2)"])
+@pytest.mark.parametrize("damage", ["x'00'", "substr(data, 1, 8)", "(SELECT data FROM blob WHERE key = 2)"])
 async def test_altered_content_is_never_handed_out(blobs: SqliteBlobs, tmp_path: Path, damage: str) -> None:
     digest = await blobs.put(b"the truth")
     await blobs.put(b"a lie")

@@ -10,7 +10,9 @@ from ragforge.domain.turns import Turn
 from ragforge.domain.vectors import Nearby
 from ragforge.store.base import Store
 from tests.contract.builders import (
+    DIMENSIONS,
     a_call,
+    a_project,
     a_request,
     a_step,
     a_summary,
@@ -18,6 +20,7 @@ from tests.contract.builders import (
     a_vector,
     an_embedding,
     an_end,
+    an_odd_vector,
     conversation,
     new_session,
     said,
@@ -30,16 +33,19 @@ def nearby(*numbers: float, **values: Any) -> Nearby:
     return Nearby(a_vector(*numbers), MODEL, **values)
 
 
-async def three_turns(store: Store) -> list[Turn]:
-    """About a zebra, an okapi and a gnu; their vectors point east, north and west."""
+async def three_turns(store: Store) -> tuple[str, list[Turn]]:
+    """About a zebra, an okapi and a gnu; their vectors point east, north and west. And their project."""
+    project = a_project()
+    await store.projects.add(project)
     turns = [
-        await said(store, await new_session(store), text) for text in ("the zebra", "the okapi", "the gnu")
+        await said(store, await new_session(store, project), text)
+        for text in ("the zebra", "the okapi", "the gnu")
     ]
-    await store.vectors.use(MODEL, 2)
+    await store.vectors.use(MODEL, DIMENSIONS)
     await store.vectors.save(
         [an_embedding(turn, *numbers) for turn, numbers in zip(turns, [(1, 0), (0, 1), (-1, 0)], strict=True)]
     )
-    return turns
+    return project.id, turns
 
 
 def by_id(found: list[Candidate]) -> dict[str, Candidate]:
@@ -49,8 +55,10 @@ def by_id(found: list[Candidate]) -> dict[str, Candidate]:
 
 
 async def test_candidates_are_the_best_by_words_and_the_nearest(store: Store) -> None:
-    zebra, okapi, gnu = await three_turns(store)
-    found = by_id(await store.search.candidates(Query("okapi"), nearby(1, 0, limit=1)))
+    project, (zebra, okapi, gnu) = await three_turns(store)
+    found = by_id(
+        await store.search.candidates(Query("okapi", project), nearby(1, 0, limit=1, project_id=project))
+    )
     assert found.keys() == {okapi.id, zebra.id}
     assert found[zebra.id] == Candidate(
         HitKind.TURN,
@@ -63,49 +71,66 @@ async def test_candidates_are_the_best_by_words_and_the_nearest(store: Store) ->
     )
     assert found[okapi.id].words is not None
     assert found[okapi.id].meaning == pytest.approx(0.5, abs=1e-3), "though it is not among the nearest"
-    both = by_id(await store.search.candidates(Query("gnu"), nearby(-1, 0, limit=1)))
+    both = by_id(
+        await store.search.candidates(Query("gnu", project), nearby(-1, 0, limit=1, project_id=project))
+    )
     assert both.keys() == {gnu.id}
     assert (both[gnu.id].words or 0) > 0
     assert both[gnu.id].meaning == pytest.approx(1, abs=1e-3)
 
 
 async def test_without_a_vector_only_words_count(store: Store) -> None:
-    zebra, *_ = await three_turns(store)
-    (found,) = await store.search.candidates(Query("zebra"))
-    (hit,) = await store.search.words(Query("zebra"))
+    project, (zebra, *_) = await three_turns(store)
+    (found,) = await store.search.candidates(Query("zebra", project))
+    (hit,) = await store.search.words(Query("zebra", project))
     assert (found.id, found.words, found.meaning) == (zebra.id, hit.score, None)
-    assert await store.search.candidates(Query("")) == []
+    assert await store.search.candidates(Query("", project)) == []
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "!?…", "unheard-of", '"', "a:b OR (NOT"])
-async def test_without_a_word_that_is_found_only_meaning_counts(store: Store, text: str) -> None:
-    turns = await three_turns(store)
-    found = by_id(await store.search.candidates(Query(text), nearby(1, 0)))
-    assert found.keys() == {turn.id for turn in turns}
-    assert {candidate.words for candidate in found.values()} == {None}
+async def test_without_a_word_that_is_found_only_meaning_counts(store: Store) -> None:
+    project, turns = await three_turns(store)
+    for text in ("", "  \n", "!?…", "unheard-of", '"', "a:b OR (NOT"):
+        found = by_id(await store.search.candidates(Query(text, project), nearby(1, 0, project_id=project)))
+        assert found.keys() == {turn.id for turn in turns}, text
+        assert {candidate.words for candidate in found.values()} == {None}
 
 
 async def test_limits_and_scopes_hold_for_each_source_by_itself(store: Store) -> None:
-    zebra, okapi, gnu = await three_turns(store)
-    query = Query("zebra okapi gnu", limit=2)
-    found = by_id(await store.search.candidates(query, nearby(1, 0, limit=0)))
+    project, (zebra, okapi, gnu) = await three_turns(store)
+    query = Query("zebra okapi gnu", project, limit=2)
+    found = by_id(await store.search.candidates(query, nearby(1, 0, limit=0, project_id=project)))
     assert len(found) == 2
     assert all(candidate.words is not None for candidate in found.values())
-    assert await store.search.candidates(Query("zebra", limit=0), nearby(1, 0, limit=0)) == []
+    assert (
+        await store.search.candidates(
+            Query("zebra", project, limit=0), nearby(1, 0, limit=0, project_id=project)
+        )
+        == []
+    )
     scoped = await store.search.candidates(
-        Query("zebra okapi", session_id=okapi.session_id), nearby(1, 0, session_id=gnu.session_id)
+        Query("zebra okapi", project, session_id=okapi.session_id),
+        nearby(1, 0, session_id=gnu.session_id, project_id=project),
     )
     assert by_id(scoped).keys() == {okapi.id, gnu.id}
     later = zebra.started_at + timedelta(milliseconds=1)
-    assert await store.search.candidates(Query("zebra", since=later), nearby(1, 0, since=later)) == []
+    assert (
+        await store.search.candidates(
+            Query("zebra", project, since=later), nearby(1, 0, since=later, project_id=project)
+        )
+        == []
+    )
 
 
 async def test_meaning_is_of_the_model_that_was_asked_for(store: Store) -> None:
-    zebra, *_ = await three_turns(store)
+    project, (zebra, *_) = await three_turns(store)
     await store.vectors.save([an_embedding(zebra, 1, 0, model="another")])
-    (found,) = await store.search.candidates(Query("zebra"), nearby(1, 0, limit=0))
+    (found,) = await store.search.candidates(
+        Query("zebra", project), nearby(1, 0, limit=0, project_id=project)
+    )
     assert (found.id, found.meaning) == (zebra.id, None)
-    (found,) = await store.search.candidates(Query("zebra"), Nearby(a_vector(1, 0, 0), MODEL))
+    (found,) = await store.search.candidates(
+        Query("zebra", project), Nearby(an_odd_vector(1, 0, 0), MODEL, project_id=project)
+    )
     assert (found.id, found.meaning) == (zebra.id, None)
 
 
@@ -121,9 +146,13 @@ async def test_tool_calls_and_summaries_are_candidates_too(store: Store) -> None
     level_2 = a_summary(session, "All are fed.", level_1)
     for summary in (level_1, level_2):
         await store.summaries.save(summary)
-    await store.vectors.use(MODEL, 2)
+    await store.vectors.use(MODEL, DIMENSIONS)
     await store.vectors.save([an_embedding(level_1, 0, 1), an_embedding(level_2, 1, 0)])
-    found = by_id(await store.search.candidates(Query("zebra"), nearby(1, 0, limit=1)))
+    found = by_id(
+        await store.search.candidates(
+            Query("zebra", session.project_id), nearby(1, 0, limit=1, project_id=session.project_id)
+        )
+    )
     assert found.keys() == {call.id, level_1.id, level_2.id}
     assert (found[call.id].kind, found[call.id].turn_id, found[call.id].meaning) == (
         HitKind.TOOL_CALL,
@@ -139,6 +168,7 @@ async def test_tool_calls_and_summaries_are_candidates_too(store: Store) -> None
         level_2.at,
         words=None,
         meaning=pytest.approx(1, abs=1e-3),
+        level=2,
     )
 
     wanted = [found[level_2.id], found[call.id], found[level_1.id]]
@@ -152,8 +182,8 @@ async def test_tool_calls_and_summaries_are_candidates_too(store: Store) -> None
 
 
 async def test_hits_leave_out_what_was_deleted_meanwhile(store: Store) -> None:
-    zebra, okapi, _ = await three_turns(store)
-    found = by_id(await store.search.candidates(Query("zebra okapi")))
+    project, (zebra, okapi, _) = await three_turns(store)
+    found = by_id(await store.search.candidates(Query("zebra okapi", project)))
     await store.sessions.delete(zebra.session_id)
     hits = await store.search.hits([found[zebra.id], found[okapi.id]], "okapi")
     assert [hit.id for hit in hits] == [okapi.id]
@@ -163,7 +193,7 @@ async def test_hits_leave_out_what_was_deleted_meanwhile(store: Store) -> None:
 async def test_hit_without_the_words_shows_how_it_begins(store: Store) -> None:
     session = await new_session(store)
     turn = await said(store, session, "How is it? " + "And so on. " * 100)
-    (candidate,) = await store.search.candidates(Query("so on"))
+    (candidate,) = await store.search.candidates(Query("so on", session.project_id))
     (hit,) = await store.search.hits([candidate], "unheard-of")
     assert hit.text.startswith("How is it?")
     assert (hit.id, hit.marks) == (turn.id, ())

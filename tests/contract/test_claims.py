@@ -5,7 +5,7 @@ import pytest
 
 from ragforge.domain.errors import Conflict, SessionBusy
 from ragforge.domain.search import Query
-from ragforge.domain.turns import TurnStatus
+from ragforge.domain.turns import NOT_ENDED, CallStatus, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.store.base import Store
 from tests.contract.builders import a_call, a_request, a_step, a_turn, new_session, said
@@ -82,17 +82,43 @@ async def test_turn_of_a_dead_writer_becomes_interrupted_with_what_it_had(store:
     assert found.ended_at is not None
     assert (found.usage, found.cost_usd) == (Usage(300, 120, 30, 15), 0.75)
     assert len(await store.calls.of_turns([turn.id])) == 3
-    assert turn.id in {hit.id for hit in await store.search.words(Query("okapi"))}
+    assert turn.id in {hit.id for hit in await store.search.words(Query("okapi", session.project_id))}
     untouched = await store.turns.get(done.id)
     assert untouched is not None
     assert untouched.status is TurnStatus.FINISHED
+
+
+async def test_calls_of_a_dead_writer_that_never_ended_become_interrupted(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    first = a_step(turn, 0, "", a_request("shell", command="aardvark --all"), a_request("read", path="a"))
+    other = a_step(turn, 1, "", a_request("edit"), a_request("write", path="okapi.txt"))
+    broken = a_step(turn, 2, "half", a_request(), interrupted=True)
+    for step in (first, other, broken):
+        await store.turns.save_step(step)
+    kept = a_call(first, position=1)
+    await store.calls.add(kept, first)
+
+    await store.sessions.claim(session.id)
+
+    calls = await store.calls.of_turns([turn.id])
+    asked = [*first.message.calls, *other.message.calls]
+    assert [(call.id, call.name, call.args) for call in calls] == [(a.id, a.name, a.args) for a in asked]
+    assert [call.status for call in calls] == [
+        CallStatus.INTERRUPTED, CallStatus.OK, CallStatus.INTERRUPTED, CallStatus.INTERRUPTED
+    ]  # fmt: skip
+    assert calls[1] == kept
+    assert {call.result for call in calls} - {kept.result} == {NOT_ENDED}
+    assert calls[0].id in {hit.id for hit in await store.search.words(Query("aardvark", session.project_id))}
+    assert turn.id in {hit.id for hit in await store.search.words(Query("okapi", session.project_id))}
 
 
 async def test_turn_that_waits_for_consent_goes_on_waiting(store: Store) -> None:
     session = await new_session(store)
     turn = a_turn(session)
     await store.turns.start(turn)
-    await store.turns.save_step(a_step(turn, 0, "", a_request()))
+    await store.turns.save_step(a_step(turn, 0, "", a_request()), waits=True)
     await store.sessions.claim(session.id)
     found = await store.turns.get(turn.id)
     assert found is not None

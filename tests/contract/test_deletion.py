@@ -2,11 +2,13 @@ import pytest
 
 from ragforge.domain.errors import SessionBusy
 from ragforge.domain.search import Query
-from ragforge.store.base import Deleted, Store
+from ragforge.store.base import Store
+from ragforge.store.base_conversations import Deleted
 from tests.contract.builders import a_call, a_request, a_step, a_turn, conversation, new_session, said
 from tests.contract.conftest import Opener
 
 
+@pytest.mark.emptied
 async def test_deleted_session_is_gone_with_its_turns_and_calls(store: Store) -> None:
     session = await new_session(store)
     turn = a_turn(session, "zebra")
@@ -35,6 +37,7 @@ async def test_deleting_what_is_not_there_removes_nothing(store: Store) -> None:
     assert await store.sessions.delete("nowhere") == Deleted(0, 0, 0)
 
 
+@pytest.mark.emptied
 async def test_turns_on_the_path_of_a_fork_survive_whole_and_go_to_it(store: Store) -> None:
     session = await new_session(store)
     shared = a_turn(session, "zebra")
@@ -65,6 +68,7 @@ async def test_turns_on_the_path_of_a_fork_survive_whole_and_go_to_it(store: Sto
     assert await store.check() == []
 
 
+@pytest.mark.emptied
 async def test_turns_under_an_undone_turn_of_a_fork_keep_their_root(store: Store) -> None:
     session = await new_session(store)
     (root,) = await conversation(store, session, 1)
@@ -76,6 +80,7 @@ async def test_turns_under_an_undone_turn_of_a_fork_keep_their_root(store: Store
     assert await store.check() == []
 
 
+@pytest.mark.emptied
 async def test_the_last_of_two_forks_takes_the_shared_turns_with_it(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 3)
@@ -112,3 +117,17 @@ async def test_session_can_be_deleted_by_its_own_writer(store: Store) -> None:
     await store.sessions.delete(session.id)
     assert await store.sessions.get(session.id) is None
     await claim.release()
+
+
+@pytest.mark.emptied
+async def test_turns_that_only_a_deleted_fork_stood_on_are_left(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 3)
+    fork = await new_session(store, head=turns[1].id, forked_from=session.id)
+    own = await said(store, fork, "Elsewhere.", parent=turns[1])
+    await store.sessions.set_head(session.id, turns[0].id)
+    assert await store.turns.left([turn.id for turn in turns]) == {turns[2].id}
+    await store.sessions.delete(fork.id)
+    assert await store.turns.get(own.id) is None
+    assert await store.turns.left([turn.id for turn in turns]) == {turns[1].id, turns[2].id}
+    assert await store.check() == []

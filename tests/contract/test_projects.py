@@ -1,6 +1,8 @@
-from dataclasses import replace
 from datetime import timedelta
 
+from msgspec.structs import replace
+
+from ragforge.domain.ids import new_id
 from ragforge.store.base import Store
 from tests.contract.builders import NOON, a_project
 
@@ -23,13 +25,14 @@ async def test_project_of_the_same_id_is_replaced(store: Store) -> None:
 
 
 async def test_clones_are_found_by_remote_or_first_commit_newest_first(store: Store) -> None:
-    old = a_project(git_remote="remote", first_commit="one")
-    new = a_project(git_remote="other", first_commit="one", created_at=NOON + timedelta(days=1))
+    remote, one = new_id(), new_id()
+    old = a_project(git_remote=remote, first_commit=one)
+    new = a_project(git_remote="other", first_commit=one, created_at=NOON + timedelta(days=1))
     for project in (old, new, a_project()):
         await store.projects.add(project)
-    assert await store.projects.find(first_commit="one") == [new, old]
-    assert await store.projects.find(git_remote="remote", first_commit="one") == [new, old]
-    assert await store.projects.find(git_remote="remote") == [old]
+    assert await store.projects.find(first_commit=one) == [new, old]
+    assert await store.projects.find(git_remote=remote, first_commit=one) == [new, old]
+    assert await store.projects.find(git_remote=remote) == [old]
 
 
 async def test_empty_remote_matches_no_project_without_one(store: Store) -> None:

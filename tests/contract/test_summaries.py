@@ -1,8 +1,9 @@
-import asyncio
-from dataclasses import replace
+"""Summaries that are kept, found and lacking."""
+
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import Conflict, UsageError
 from ragforge.domain.ids import new_id
@@ -21,7 +22,6 @@ from tests.contract.builders import (
     new_session,
     said,
 )
-from tests.contract.conftest import Opener
 
 
 async def test_summary_reads_back_whole(store: Store) -> None:
@@ -52,6 +52,7 @@ async def test_summaries_come_in_the_order_asked_for_without_those_that_are_miss
     assert await store.summaries.get([]) == []
 
 
+@pytest.mark.emptied
 async def test_summary_of_the_same_id_is_replaced(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 2)
@@ -84,7 +85,7 @@ async def test_summary_of_what_is_not_stored_is_refused(store: Store) -> None:
         with pytest.raises(Conflict):
             await store.summaries.roll_up(summary)
     assert await store.summaries.of_session(session.id) == []
-    assert await store.search.words(Query("one")) == []
+    assert await store.search.words(Query("one", session.project_id)) == []
 
 
 async def test_summary_two_levels_above_what_it_covers_is_refused(store: Store) -> None:
@@ -109,43 +110,6 @@ async def test_summary_of_nothing_is_refused(store: Store) -> None:
             await store.summaries.roll_up(wrong)
 
 
-async def test_roll_up_covers_each_child_once(store: Store) -> None:
-    session = await new_session(store)
-    turns = await conversation(store, session, 3)
-    level_1 = [a_summary(session, "part", turn) for turn in turns]
-    for summary in level_1:
-        await store.summaries.save(summary)
-    first = a_summary(session, "first two", *level_1[:2])
-    assert await store.summaries.roll_up(first)
-    assert not await store.summaries.roll_up(a_summary(session, "last two", *level_1[1:]))
-    assert await store.summaries.roll_up(first), "the same again is kept, not refused"
-    assert await store.summaries.of_session(session.id, level=2) == [first]
-    assert await store.summaries.roll_up(a_summary(session, "the last", level_1[2]))
-
-
-async def test_of_many_roll_ups_at_once_one_is_kept(opener: Opener) -> None:
-    stores = [await opener() for _ in range(2)]
-    session = await new_session(stores[0])
-    turns = await conversation(stores[0], session, 3)
-    level_1 = [a_summary(session, "part", turn) for turn in turns]
-    for summary in level_1:
-        await stores[0].summaries.save(summary)
-    # Every pair of neighbours, and all of them: whichever comes first, no child may be covered twice.
-    tries = [a_summary(session, "pair", *level_1[at : at + 2]) for at in (0, 1)] * 4
-    tries += [a_summary(session, "all", *level_1) for _ in range(4)]
-    rolled = [replace(each, id=new_id()) for each in tries]
-    kept = await asyncio.gather(
-        *(stores[number % 2].summaries.roll_up(summary) for number, summary in enumerate(rolled))
-    )
-    found = await stores[1].summaries.of_session(session.id, level=2)
-    assert {each.id for each in found} == {
-        summary.id for summary, was_kept in zip(rolled, kept, strict=True) if was_kept
-    }
-    covered = [child for each in found for child in each.covers]
-    assert covered
-    assert len(covered) == len(set(covered))
-
-
 async def test_sessions_summaries_come_by_level_and_time(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 3)
@@ -163,24 +127,7 @@ async def test_sessions_summaries_come_by_level_and_time(store: Store) -> None:
     assert await store.summaries.of_session("nowhere") == []
 
 
-async def test_covering_finds_every_level_that_stands_for_a_turn(store: Store) -> None:
-    session = await new_session(store)
-    turns = await conversation(store, session, 4)
-    level_1 = [a_summary(session, "pair", *turns[:2]), a_summary(session, "one", turns[2])]
-    level_2 = a_summary(session, "both", *level_1)
-    level_3 = a_summary(session, "top", level_2)
-    for summary in (*level_1, level_2, level_3):
-        await store.summaries.save(summary)
-    found = await store.summaries.covering([turns[3].id, turns[2].id, turns[0].id, "nowhere"])
-    assert found == {
-        turns[3].id: [],
-        turns[2].id: [level_1[1], level_2, level_3],
-        turns[0].id: [level_1[0], level_2, level_3],
-        "nowhere": [],
-    }
-    assert await store.summaries.covering([]) == {}
-
-
+@pytest.mark.emptied
 async def test_ended_turns_without_a_summary_are_lacking_oldest_first(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 3)
@@ -208,11 +155,12 @@ async def test_turn_that_runs_again_lacks_nothing_until_it_ends(store: Store) ->
     session = await new_session(store)
     turn = await said(store, session)
     await store.turns.reopen(turn.id)
-    assert await store.summaries.lacking() == []
+    assert await store.summaries.lacking(project_id=session.project_id) == []
     await store.turns.end(an_end(turn, "At last."))
-    assert [each.id for each in await store.summaries.lacking()] == [turn.id]
+    assert [each.id for each in await store.summaries.lacking(project_id=session.project_id)] == [turn.id]
 
 
+@pytest.mark.emptied
 async def test_turn_that_a_summary_leaves_out_lacks_one_again(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 2)
@@ -233,11 +181,11 @@ async def test_summary_is_found_by_its_words_and_names_its_newest_turn(store: St
     for summary in (*level_1, top):
         await store.summaries.save(summary)
     for words in ("zebra", "okapi", "hay", "gnu"):
-        (hit,) = await store.search.words(Query(words))
+        (hit,) = await store.search.words(Query(words, session.project_id))
         assert (hit.kind, hit.id, hit.level) == (HitKind.SUMMARY, top.id, 2)
         assert (hit.turn_id, hit.turn_index, hit.at) == (turns[1].id, 1, top.at)
         assert (hit.session_id, hit.session_title, hit.cwd, hit.tool) == (session.id, "Animals", "/zoo", "")
-    (hit,) = await store.search.words(Query("zebra"))
+    (hit,) = await store.search.words(Query("zebra", session.project_id))
     assert [hit.text[start:end] for start, end in hit.marks] == ["zebra"]
 
 
@@ -250,17 +198,18 @@ async def test_summary_is_found_in_its_scope_only(store: Store) -> None:
     for query in (
         Query("zebra", project_id=session.project_id),
         Query("zebra", session_id=session.id),
-        Query("zebra", since=turn.started_at),
+        Query("zebra", session.project_id, since=turn.started_at),
     ):
         assert [hit.id for hit in await store.search.words(query)] == [summary.id]
     for query in (
         Query("zebra", project_id=other.project_id),
         Query("zebra", session_id=other.id),
-        Query("zebra", since=turn.started_at + timedelta(milliseconds=1)),
+        Query("zebra", session.project_id, since=turn.started_at + timedelta(milliseconds=1)),
     ):
         assert await store.search.words(query) == []
 
 
+@pytest.mark.emptied
 async def test_deleted_session_takes_its_summaries_along(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 2)
@@ -277,6 +226,7 @@ async def test_deleted_session_takes_its_summaries_along(store: Store) -> None:
     assert await store.check() == []
 
 
+@pytest.mark.emptied
 async def test_summary_goes_with_its_session_though_the_turn_stays_and_lacks_one_again(store: Store) -> None:
     session = await new_session(store)
     (shared,) = await conversation(store, session, 1)
@@ -290,6 +240,7 @@ async def test_summary_goes_with_its_session_though_the_turn_stays_and_lacks_one
     assert await store.check() == []
 
 
+@pytest.mark.emptied
 async def test_summary_of_what_was_deleted_goes_too_whoever_has_it(store: Store) -> None:
     project = a_project()
     await store.projects.add(project)

@@ -1,7 +1,7 @@
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.ids import new_id
@@ -193,6 +193,8 @@ async def test_turn_waits_for_consent_until_it_runs_on_whichever_call_ends(store
     await store.turns.start(turn)
     step = a_step(turn, 0, "", a_request())
     await store.turns.save_step(step)
+    assert await _status(store, turn.id) is TurnStatus.RUNNING
+    await store.turns.save_step(step, waits=True)
     assert await _status(store, turn.id) is TurnStatus.WAITING
     await store.calls.add(a_call(step), step)
     assert await _status(store, turn.id) is TurnStatus.WAITING
@@ -253,7 +255,7 @@ async def test_the_end_of_a_long_session_is_read_without_its_beginning(store: St
         return min(times)
 
     assert await least_s(10) * 3 < await least_s(None)
-    (row,) = await store.sessions.recent()
+    (row,) = await store.sessions.recent(project_id=session.project_id)
     assert row.turns == 600
 
 
@@ -280,6 +282,7 @@ async def test_calls_come_back_whole_by_turn_step_and_position(store: Store) -> 
     assert await store.calls.of_turns(["nowhere"]) == []
 
 
+@pytest.mark.emptied
 async def test_adding_a_call_twice_changes_nothing(store: Store) -> None:
     session = await new_session(store)
     turn = a_turn(session)

@@ -1,9 +1,14 @@
 from datetime import timedelta
 
+import pytest
+from msgspec.structs import replace
+
+from ragforge.domain.ids import new_id
 from ragforge.domain.messages import ModelMessage
-from ragforge.domain.usage import Usage
-from ragforge.store.base import Store, UsageRow
-from tests.contract.builders import NOON, a_project, a_step, a_turn, an_end, new_session
+from ragforge.domain.usage import Purpose, Usage
+from ragforge.store.base import Store
+from ragforge.store.base_conversations import UsageRow
+from tests.contract.builders import NOON, a_project, a_spending, a_step, a_turn, an_end, new_session
 
 
 async def test_usage_is_summed_by_model_most_expensive_first(store: Store) -> None:
@@ -13,9 +18,9 @@ async def test_usage_is_summed_by_model_most_expensive_first(store: Store) -> No
     await store.turns.save_step(a_step(turn, 0, cost_usd=0.25))
     await store.turns.save_step(a_step(turn, 1, cost_usd=0.5))
     await store.turns.end(an_end(turn, last_step=a_step(turn, 2, message=_by("big"), cost_usd=2.0)))
-    assert await store.usage.by_model() == [
-        UsageRow("gemini:big", "chat", 1, Usage(100, 40, 10, 5), 2.0),
-        UsageRow("gemini:a", "chat", 2, Usage(200, 80, 20, 10), 0.75),
+    assert await store.usage.by_model(project_id=session.project_id) == [
+        UsageRow("gemini:big", Purpose.CHAT, 1, Usage(100, 40, 10, 5), 2.0),
+        UsageRow("gemini:a", Purpose.CHAT, 2, Usage(200, 80, 20, 10), 0.75),
     ]
 
 
@@ -25,10 +30,11 @@ async def test_unknown_price_is_never_zero(store: Store) -> None:
     await store.turns.start(turn)
     await store.turns.save_step(a_step(turn, 0, cost_usd=None))
     await store.turns.save_step(a_step(turn, 1, cost_usd=0.5))
-    (row,) = await store.usage.by_model()
+    (row,) = await store.usage.by_model(project_id=session.project_id)
     assert row.cost_usd is None
 
 
+@pytest.mark.emptied
 async def test_usage_keeps_to_session_project_and_time(store: Store) -> None:
     project = a_project()
     await store.projects.add(project)
@@ -52,6 +58,57 @@ async def test_usage_keeps_to_session_project_and_time(store: Store) -> None:
     assert await calls(project_id=project.id, since=NOON + timedelta(days=1)) == 1
     assert await calls(project_id="nowhere") == 0
     assert await store.usage.by_model(session_id="nowhere") == []
+
+
+async def test_calls_that_are_no_steps_are_summed_apart_by_their_purpose(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    await store.turns.end(an_end(turn, last_step=a_step(turn, cost_usd=0.25)))
+    summary = a_spending(session, model="gemini:a", cost_usd=0.5)
+    recall = a_spending(session, model="gemini:a", purpose=Purpose.RECALL, cost_usd=None)
+    for spent in (summary, summary, a_spending(session, model="gemini:a", cost_usd=1.0), recall):
+        await store.usage.add(spent)
+    assert await store.usage.by_model(project_id=session.project_id) == [
+        UsageRow("gemini:a", Purpose.RECALL, 1, Usage(50, 0, 20, 0), None),
+        UsageRow("gemini:a", Purpose.SUMMARY, 2, Usage(100, 0, 40, 0), 1.5),
+        UsageRow("gemini:a", Purpose.CHAT, 1, Usage(100, 40, 10, 5), 0.25),
+    ]
+
+
+@pytest.mark.emptied
+async def test_what_was_spent_keeps_to_session_project_and_time(store: Store) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    session, other = await new_session(store, project), await new_session(store)
+    for spent in (
+        a_spending(session),
+        a_spending(project, at=NOON + timedelta(days=1)),
+        a_spending(other, at=NOON + timedelta(days=2)),
+    ):
+        await store.usage.add(spent)
+
+    async def calls(**scope: object) -> int:
+        return sum(row.calls for row in await store.usage.by_model(**scope))
+
+    assert await calls() == 3
+    assert await calls(project_id=project.id) == 2
+    assert await calls(session_id=session.id) == 1
+    assert await calls(since=NOON + timedelta(days=1)) == 2
+    assert await calls(since=NOON + timedelta(days=1, milliseconds=1)) == 1
+    assert await calls(project_id=project.id, since=NOON + timedelta(days=1)) == 1
+
+
+@pytest.mark.emptied
+async def test_what_a_deleted_session_spent_still_counts_for_its_project(store: Store) -> None:
+    session = await new_session(store)
+    spent = a_spending(session)
+    await store.usage.add(spent)
+    await store.sessions.delete(session.id)
+    await store.usage.add(replace(spent, id=new_id()))
+    (row,) = await store.usage.by_model(project_id=session.project_id)
+    assert (row.calls, row.purpose, row.cost_usd) == (2, Purpose.SUMMARY, 0.25)
+    assert await store.check() == []
 
 
 def _by(model: str) -> ModelMessage:

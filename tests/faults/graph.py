@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -202,3 +202,14 @@ async def opened(url: str, machine_dir: Path) -> AsyncGenerator[Store]:
         yield store
     finally:
         await store.close()
+
+
+@contextmanager
+def replaced(server: Neo4jServer, database_id: str) -> Generator[None]:
+    """The server's database is another one, by its id."""
+    name = "MATCH (d:RagforgeDatabase) SET d.id = $id"
+    neo4j.query(server, name, id=new_id())
+    try:
+        yield
+    finally:
+        neo4j.query(server, name, id=database_id)

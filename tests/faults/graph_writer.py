@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from ragforge.store.base import Claim
+from ragforge.store.base_conversations import Claim
 from ragforge.store.open import open_store
 from tests.faults.graph import Said, Speaker, arrived
 

@@ -1,12 +1,17 @@
 """Every acknowledged word reaches the graph exactly once, however its server and its writers end."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.search import Query
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.errors import OutcomeUnknown
 from tests.contract.builders import new_session
 from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, url_of
 from tests.faults.graph_process import writing
@@ -17,6 +22,8 @@ from tests.servers.neo4j import OwnServer
 AWAY_S_MAX = 30.0
 AT_ONCE_S_MAX = 1.5
 """Shorter than any deadline of a call to the server."""
+SOON_S = 1.0
+PATIENT_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +131,43 @@ async def test_a_stopped_server_holds_up_nobody_and_gets_all_when_it_goes_on(
         assert store.link.away == ""
         assert claim.lost == ""
     await assert_exactly_once(server, speaker.acknowledged, head=last.id)
+
+
+async def test_a_server_that_stands_still_is_given_up_and_used_again_when_it_goes_on(
+    server: OwnServer,
+) -> None:
+    graph = Graph(Address.from_url(server.url))
+    await graph.connect()
+    # Several connections in the pool, all of which the stopped server has.
+    await asyncio.gather(*(graph.read("RETURN 1", deadline_s=PATIENT_S) for _ in range(4)))
+    neo4j.stop(server)
+    try:
+        began = time.monotonic()
+        with pytest.raises(OutcomeUnknown):
+            await graph.write("CREATE (:Scratch)", deadline_s=SOON_S)
+        with pytest.raises(OutcomeUnknown):
+            async for _ in graph.stream("RETURN 1", deadline_s=SOON_S):
+                pass
+        with pytest.raises(OutcomeUnknown):
+            await graph.transaction(lambda transaction: transaction.run("RETURN 1"), deadline_s=SOON_S)
+        other = Graph(Address.from_url(server.url))
+        with pytest.raises(StoreUnavailable):
+            await other.read("RETURN 1", deadline_s=SOON_S)
+        await other.close()
+        assert time.monotonic() - began < 20
+    finally:
+        neo4j.go_on(server)
+    assert await graph.read("RETURN 1 AS one", deadline_s=PATIENT_S) == [{"one": 1}]
+    await graph.close()
+
+
+async def test_closing_does_not_wait_for_a_server_that_stands_still(server: OwnServer) -> None:
+    graph = Graph(Address.from_url(server.url))
+    await graph.connect()
+    neo4j.stop(server)
+    try:
+        began = time.monotonic()
+        await graph.close()
+        assert time.monotonic() - began < 10
+    finally:
+        neo4j.go_on(server)

@@ -13,6 +13,7 @@ from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.carry import carry
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.outbox import Outbox, Rows
+from ragforge.store.neo4j.waiting import Cargo
 from tests.contract.builders import a_project, a_step, a_turn, an_end, new_session
 from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
 from tests.servers.neo4j import Neo4jServer
@@ -109,7 +110,7 @@ async def test_a_batch_that_comes_after_those_that_followed_it_changes_nothing(
         await speaker.call()
         (path,) = tmp_path.glob("outbox/*.db")
         other = Outbox(path)
-        early = await other.read(lambda rows: rows.waiting(rows_max=100, bytes_max=10**6, vectors=False))
+        early = await other.read(lambda rows: rows.waiting(Cargo.CONVERSATION, rows_max=100, bytes_max=10**6))
         number = await other.write(Rows.next_change)
         await other.close()
         assert {row.props.get("status") for row in early} >= {"running"}
@@ -119,7 +120,7 @@ async def test_a_batch_that_comes_after_those_that_followed_it_changes_nothing(
         await arrived(store)
         graph = Graph(Address.from_url(url_of(server)))
         # What a server does that was stopped before it and goes on.
-        told = await carry(graph, early, batch=number, deadline_s=30)
+        told = await carry(graph, early, batch=number, deadline_s=30, database=other.database_id)
         await graph.close()
         assert told.late == {speaker.session.id}
     await assert_exactly_once(server, speaker.acknowledged, head=last.id)

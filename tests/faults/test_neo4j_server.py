@@ -1,16 +1,17 @@
 """Every acknowledged word reaches the graph exactly once, whatever its server refuses meanwhile."""
 
-from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused
 from tests.contract.builders import new_session, said
-from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
+from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, replaced, url_of
 from tests.processes import until
 from tests.servers import neo4j
 from tests.servers.neo4j import OwnServer
@@ -41,6 +42,15 @@ def user(server: OwnServer) -> str:
 
 def administer(server: OwnServer, statement: str, **parameters: str) -> None:
     neo4j.query(server, statement, database="system", **parameters)
+
+
+async def test_a_wrong_password_is_refused_and_not_shown(server: OwnServer) -> None:
+    for password, told in (("wrong horse", "refuses the user 'neo4j'"), ("", "wants a user and a password")):
+        graph = Graph(Address.from_url(server.url, password))
+        with pytest.raises(LoginRefused, match=told) as refused:
+            await graph.connect()
+        assert "wrong horse" not in str(refused.value)
+        await graph.close()
 
 
 async def test_a_wrong_password_is_told_and_loses_nothing(
@@ -143,17 +153,6 @@ async def test_what_waits_goes_to_no_other_database_behind_the_same_address(
         assert store.link.waiting == 0
     assert speaker.turn
     await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
-
-
-@contextmanager
-def replaced(server: OwnServer, database_id: str) -> Generator[None]:
-    """The server's database is another one, by its id."""
-    name = "MATCH (d:RagforgeDatabase) SET d.id = $id"
-    neo4j.query(server, name, id=new_id())
-    try:
-        yield
-    finally:
-        neo4j.query(server, name, id=database_id)
 
 
 async def test_a_read_only_server_is_read_and_gets_all_when_it_may_be_written(

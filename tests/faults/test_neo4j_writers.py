@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import Conflict, SessionBusy
-from ragforge.store.base import Claim, Store
-from ragforge.store.neo4j.carrier import alone
+from ragforge.store.base import Store
+from ragforge.store.base_conversations import Claim
+from ragforge.store.neo4j.carry_lock import alone
 from tests.contract.builders import new_session, said
 from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
 from tests.faults.graph_process import writing
@@ -67,7 +68,7 @@ async def test_a_session_can_be_claimed_before_it_has_arrived(server: Neo4jServe
         await arrived(store)
         (path,) = tmp_path.glob("outbox/*.db")
         # A process of this machine was suspended while it carried.
-        async with alone(path.with_suffix(".carry.lock")):
+        async with alone(path.with_suffix(".carry.lock"), held=lambda _: None):
             session = await new_session(store)
             await store.sessions.claim(session.id)
             speaker = Speaker(store, session)

@@ -1,4 +1,4 @@
-"""A stand-in and a session for whole turns."""
+"""A stand-in and a session for whole turns; the folders of machines between which histories go."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from ragforge.session.state import Session
+from ragforge.store.blobs import SqliteBlobs
 from tests.flow.running import environ, opened
+from tests.flow.transferring import MakePlace, Place
 from tests.standins.gemini import GeminiStandIn
 
 
@@ -20,3 +22,24 @@ async def gemini() -> AsyncIterator[GeminiStandIn]:
 async def session(tmp_path: Path, gemini: GeminiStandIn) -> AsyncIterator[Session]:
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         yield session
+
+
+@pytest.fixture
+async def make_place(tmp_path: Path) -> AsyncIterator[MakePlace]:
+    places: list[Place] = []
+
+    def make(name: str) -> Place:
+        (tmp_path / name).mkdir()
+        places.append(Place(tmp_path / name, [], SqliteBlobs(tmp_path / name / "blobs.db")))
+        return places[-1]
+
+    yield make
+    for place in places:
+        for store in place.opened:
+            await store.close()
+        await place.blobs.close()
+
+
+@pytest.fixture
+def place(make_place: MakePlace) -> Place:
+    return make_place("here")

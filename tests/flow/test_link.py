@@ -1,17 +1,19 @@
 """A session on a server that goes away, or that another machine takes over, as the session layer sees it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent, Notice, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.session.commands.base import Fork, run_command
 from ragforge.session.conversation import Conversation
-from ragforge.session.link import left_words, limited_words, notice_loss
+from ragforge.session.link import left_words, limited_words, notice_loss, stranded_words
+from ragforge.session.servers import link_facts
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.store.base import Link
@@ -118,6 +120,17 @@ def test_what_is_left_is_counted() -> None:
         1: "1 row waits for the server and goes there at the next start",
         3: "3 rows wait for the server and go there at the next start",
     }
+
+
+def test_who_holds_up_what_waits_and_what_is_stranded_is_told() -> None:
+    who = "process 12 has been carrying since 14:03 and is suspended: continue it (fg), or end it"
+    held = Link(2, held=who)
+    assert left_words(held) == f"2 rows cannot go to the server: {who}"
+    assert left_words(replace(held, waiting=0)) == ""
+    assert stranded_words(Link()) == ""
+    assert "3 rows on this machine were for another database" in stranded_words(Link(stranded=3))
+    assert "`ragforge db waiting`" in stranded_words(Link(stranded=3))
+    assert [fact.name for fact in link_facts(replace(held, stranded=3))] == ["waiting", "held up", "stranded"]
 
 
 def test_search_is_limited_while_the_server_is_away() -> None:

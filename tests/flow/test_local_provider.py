@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.events import AnswerEnded, FinishReason, TextDelta, UsageSeen
@@ -70,7 +71,7 @@ async def test_hits_are_quoted_with_where_they_come_from_and_how_to_get_there():
     assert shelf.asked == ["the lexer"]
     assert "1. Parser work · turn 3 · 2026-11-20 " in text
     assert "`ragforge -r 0197-session`\n\n    The lexer keeps\n    its state." in text
-    assert "2. Parser work · turn 3, tool shell · " in text
+    assert "2. Parser work · shell call of turn 3 · " in text
 
 
 async def test_nothing_found_says_so_and_what_to_do():
@@ -89,6 +90,31 @@ async def test_the_question_itself_and_earlier_lists_are_no_answer():
     text = await answer(shelf, say("where is the lexer?"))
     assert "In lexer.py." in text
     assert "2. " not in text
+
+
+async def test_summaries_and_memories_are_told_as_what_they_are():
+    memory = replace(hit("We use MySQL.", kind=HitKind.MEMORY), memory_type="decision", replaced=True)
+    shelf = Shelf(
+        replace(hit("All about lexers.", kind=HitKind.SUMMARY), level=2, left=True),
+        memory,
+        replace(memory, session_id="", session_title="", turn_id="", turn_index=-1, text="Be brief."),
+    )
+    text = await answer(shelf, say("q"))
+    assert "1. Parser work · summary (level 2) up to turn 3, undone · " in text
+    assert "2. Parser work · decision from turn 3, replaced · " in text
+    assert "3. Remembered · decision, replaced · " in text
+    assert "`ragforge memory show h`\n\n    Be brief." in text
+
+
+async def test_versions_are_told_as_what_they_are():
+    version = replace(hit("+lex()", kind=HitKind.VERSION), version_id="0" * 24 + "abcdefgh")
+    shelf = Shelf(
+        version, replace(version, session_id="", session_title="", turn_id="", turn_index=-1, text="-lex()")
+    )
+    text = await answer(shelf, say("q"))
+    assert "1. Parser work · version abcdefgh of turn 3 · " in text
+    assert "2. Changed · version abcdefgh · " in text
+    assert "`ragforge diff abcdefgh~ abcdefgh`\n\n    -lex()" in text
 
 
 @pytest.mark.parametrize("parts", [(), (TextPart("  \n"),), (ImagePart("abc", "image/png"),)])

@@ -44,7 +44,11 @@ async def test_what_a_model_says_is_kept_without_configured_secrets(
         assert KEY not in repr(events)
         assert KEY not in shown(events)
         assert ended(await say(session, "and now?")).assistant == "Yes."
-        assert holders(tmp_path / "data") == []
+        holding = holders(tmp_path / "data")
+        if holders(session.cwd):
+            # A file of the project must come back to the last byte; nothing else than its content holds it.
+            holding = [name for name in holding if not name.startswith("blobs.db")]
+        assert holding == []
         assert KEY not in await as_markdown(session)
         assert not any(KEY in json.dumps(request.body) for request in gemini.asked())
 

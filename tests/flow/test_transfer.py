@@ -1,132 +1,21 @@
 """Backup, restore and copy: whatever the way, nothing is lost, altered or there twice."""
 
-import asyncio
 import hashlib
-import sys
-from array import array
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreDamaged, UsageError
-from ragforge.domain.ids import new_id
-from ragforge.domain.messages import CallRequest, ImagePart, TextPart
 from ragforge.domain.search import Query
-from ragforge.domain.summaries import Summary
-from ragforge.domain.turns import ConversationSession, Turn
-from ragforge.domain.vectors import Embedding, Owner, OwnerKind
-from ragforge.store.archive_lines import fingerprint
-from ragforge.store.base import Record, RecordKind, Store
-from ragforge.store.blobs import SqliteBlobs
-from ragforge.store.open import open_store
-from ragforge.store.transfer import Progress, Stage, backup, copy, restore, verified
-from ragforge.store.transfer_stream import chunks
-from tests.contract.builders import NOON, a_call, a_project, a_session, a_step, a_turn, an_end
-
-
-@dataclass
-class Place:
-    """A folder with stores and the contents of one machine."""
-
-    folder: Path
-    opened: list[Store]
-    blobs: SqliteBlobs
-
-    async def store(self, name: str) -> Store:
-        store = await open_store(f"sqlite://{self.folder}/{name}.db", machine_dir=self.folder)
-        self.opened.append(store)
-        return store
-
-    async def copy(self, source: Store, target: Store, **more: object):
-        return await copy(source, target, self.blobs, machine_dir=self.folder, **more)  # pyright: ignore
-
-
-MakePlace = Callable[[str], Place]
-
-
-@pytest.fixture
-async def make_place(tmp_path: Path) -> AsyncIterator[MakePlace]:
-    places: list[Place] = []
-
-    def make(name: str) -> Place:
-        (tmp_path / name).mkdir()
-        places.append(Place(tmp_path / name, [], SqliteBlobs(tmp_path / name / "blobs.db")))
-        return places[-1]
-
-    yield make
-    for place in places:
-        for store in place.opened:
-            await store.close()
-        await place.blobs.close()
-
-
-@pytest.fixture
-def place(make_place: MakePlace) -> Place:
-    return make_place("here")
-
-
-@dataclass
-class History:
-    """What was put into a store."""
-
-    sessions: list[ConversationSession]
-    turns: list[Turn]
-    blobs: list[bytes]
-
-
-async def lived_in(store: Store, blobs: SqliteBlobs, *, sessions: int = 3, turns: int = 4) -> History:
-    """A history of every kind of record, with a fork, an image and a long result in each session."""
-    project = a_project(git_remote="git@example.org:parser.git")
-    await store.projects.add(project)
-    history = History([], [], [])
-    for number in range(sessions):
-        session = a_session(project.id, title=f"About {number}", project_path="/home/ada/parser")
-        await store.sessions.add(session)
-        history.sessions.append(session)
-        parent: Turn | None = None
-        for depth in range(turns):
-            contents = [f"{kind} {number} {depth}".encode() * 50 for kind in ("image", "result")]
-            image, result = [await blobs.put(content) for content in contents]
-            history.blobs += contents
-            user = (TextPart(f"Ask \ud800 naïve {depth}."), ImagePart(image, "image/png", "shot.png"))
-            turn = a_turn(session, parent=parent, user=user)
-            await store.turns.start(turn)
-            request = CallRequest(new_id(), "read", {"path": "a.py", "at": depth, "odd": "\ud83d"})
-            step = a_step(turn, 0, "Let me look.", request)
-            await store.calls.add(a_call(step, result_blob=result, result_chars=99_999), step)
-            await store.turns.end(an_end(turn, f"Answer {depth}."))
-            history.turns.append(turn)
-            parent = turn
-        at = history.turns[-1].started_at
-        covers = tuple(turn.id for turn in history.turns[-turns:])
-        summary = Summary(new_id(), project.id, session.id, 1, "It parses.", covers, at, turns, topics=("x",))
-        await store.summaries.save(summary)
-        await store.vectors.use("static", 4)
-        owners = [Owner(OwnerKind.SUMMARY, summary.id), *(Owner(OwnerKind.TURN, each) for each in covers)]
-        vectors = [array("f", [number + 1, place / 3, 0.1, -1e-7]) for place in range(len(owners))]
-        await store.vectors.save(
-            [
-                Embedding(owner, "static", hashlib.sha256(owner.id.encode()).hexdigest(), vector)
-                for owner, vector in zip(owners, vectors, strict=True)
-            ]
-        )
-    fork = a_session(project.id, head=history.turns[1].id, forked_from=history.sessions[0].id)
-    await store.sessions.add(fork)
-    history.sessions.append(fork)
-    return history
-
-
-async def all_of(store: Store) -> list[Record]:
-    async with aclosing(store.archive.dump()) as records:
-        return [record async for record in records]
-
-
-async def prints(store: Store) -> list[bytes]:
-    return [fingerprint(record) for record in await all_of(store)]
+from ragforge.domain.versions import Node, NodeKind
+from ragforge.store.base import RecordKind
+from ragforge.store.transfer import Progress, Stage, backup, restore, verified
+from ragforge.store.transfer_stream import CHUNK_BYTES_MAX, chunks, items_of
+from tests.contract.builders import NOON, a_project, a_turn, an_end
+from tests.contract.builders_versions import a_change, new_version
+from tests.flow.transferring import MakePlace, Place, all_of, lived_in, prints
 
 
 async def test_a_restored_backup_is_the_same_history(make_place: MakePlace, tmp_path: Path):
@@ -179,7 +68,7 @@ async def test_an_empty_store_makes_a_backup_too(place: Place, tmp_path: Path):
     source, target = await place.store("one"), await place.store("two")
     await backup(source, place.blobs, tmp_path / "all.gz")
     moved = await restore(await verified(tmp_path / "all.gz"), target, place.blobs, machine_dir=place.folder)
-    assert (moved.counts, moved.new) == ({}, 0)
+    assert (moved.counts, moved.new) == (dict.fromkeys(RecordKind, 0), 0)
     assert await all_of(target) == []
 
 
@@ -202,6 +91,30 @@ async def test_contents_that_are_gone_are_named_and_the_rest_is_kept(make_place:
     # Where they lie already, nothing is missing.
     known = await restore(found, await there.store("four"), there.blobs, machine_dir=there.folder)
     assert (known.blobs, known.missing_blobs) == (0, ())
+
+
+async def test_contents_of_a_large_version_are_sent_before_it(make_place: MakePlace, tmp_path: Path):
+    here, there = make_place("here"), make_place("there")
+    source, target = await here.store("one"), await there.store("two")
+    project = a_project()
+    await source.projects.add(project)
+    contents = [bytes([number]) * 1_000_000 for number in range(11)]
+    nodes = [Node(NodeKind.FILE, await here.blobs.put(each), 0o644, len(each)) for each in contents]
+    empty = Node(NodeKind.FOLDER, "", 0o755)
+    changes = [a_change(f"{place}.bin", after=node) for place, node in enumerate([*nodes, nodes[0], empty])]
+    version = await new_version(source, project, changes=tuple(changes))
+    await backup(source, here.blobs, tmp_path / "all.gz")
+    found = await verified(tmp_path / "all.gz")
+    assert found.closing.counts["blob"] == len(contents)
+    parts = [chunk async for chunk in chunks(items_of(tmp_path / "all.gz"))]
+    held = [sum(len(blob.data) for blob in chunk.blobs) for chunk in parts]
+    assert sum(held) == 11_000_000
+    assert max(held) < CHUNK_BYTES_MAX + 1_000_000, "no more at once than the memory holds"
+    moved = await restore(found, target, there.blobs, machine_dir=there.folder)
+    assert (moved.new, moved.blobs, moved.missing_blobs) == (2, len(contents), ())
+    assert await target.versions.get([version.id]) == [version]
+    for node, content in zip(nodes, contents, strict=True):
+        assert await there.blobs.get(node.digest) == content
 
 
 async def test_a_damaged_backup_changes_nothing(place: Place, tmp_path: Path):
@@ -264,91 +177,6 @@ async def test_what_is_newer_on_the_target_stays_and_what_is_newer_here_arrives(
 async def test_a_store_is_not_copied_onto_itself(place: Place):
     with pytest.raises(UsageError, match=r"Both are .*one\.db"):
         await place.copy(await place.store("one"), await place.store("one"))
-
-
-async def test_a_cancelled_copy_goes_on(place: Place):
-    source, target = await place.store("one"), await place.store("two")
-    await lived_in(source, place.blobs, sessions=4)
-    copying: list[asyncio.Task[object]] = []
-
-    def stop_among_turns(progress: Progress) -> None:
-        if progress.done > 20:
-            copying[0].cancel()
-
-    copying.append(asyncio.create_task(place.copy(source, target, tell=stop_among_turns)))
-    with pytest.raises(asyncio.CancelledError):
-        await copying[0]
-    assert 0 < len(await all_of(target)) < len(await all_of(source))
-    await place.copy(source, target)
-    assert await all_of(target) == await all_of(source)
-
-
-Killed = Callable[[int], Awaitable[None]]
-
-
-@pytest.fixture
-def killed_after(place: Place) -> Killed:
-    """Starts a copy from "one" to "two" as a process, and kills it after so many chunks."""
-
-    async def run(count: int) -> None:
-        urls = [f"sqlite://{place.folder}/{name}.db" for name in ("one", "two")]
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.flow.copier", *urls, str(place.folder)), stdin=pipe, stdout=pipe
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        async with asyncio.timeout(30):
-            for _ in range(count):
-                assert (await process.stdout.readline()).startswith(b"copying")
-                process.stdin.write(b"\n")
-                await process.stdin.drain()
-            process.kill()
-            assert await process.wait() == -9
-
-    return run
-
-
-async def test_a_killed_copy_goes_on_where_it_was(place: Place, killed_after: Killed):
-    source = await place.store("one")
-    await lived_in(source, place.blobs, sessions=4)
-    for count in (1, 2, 4):
-        await killed_after(count)
-    target = await place.store("two")
-    partly = await all_of(target)
-    assert 0 < len(partly) < len(await all_of(source))
-    # It remembers what has arrived; a line that was being written when the process died is no harm.
-    (remembered,) = (place.folder / "copies").iterdir()
-    assert len(remembered.read_text().split()) >= 3
-    remembered.write_text(remembered.read_text() + "c0ffee")
-
-    moved = await place.copy(source, target)
-    assert await all_of(target) == await all_of(source)
-    assert moved.new < sum(moved.counts.values())
-    assert await target.check() == []
-
-
-async def test_what_the_target_lost_since_a_copy_broke_off_is_sent_again(place: Place, killed_after: Killed):
-    source = await place.store("one")
-    history = await lived_in(source, place.blobs, sessions=4)
-    await killed_after(4)
-    target = await place.store("two")
-    deleted = await target.sessions.delete(history.sessions[1].id)
-    assert deleted.turns == 4
-    await place.copy(source, target)
-    assert await all_of(target) == await all_of(source)
-
-
-async def test_a_lost_memory_of_a_broken_copy_costs_time_only(place: Place, killed_after: Killed):
-    source = await place.store("one")
-    await lived_in(source, place.blobs, sessions=4)
-    await killed_after(4)
-    (remembered,) = (place.folder / "copies").iterdir()
-    remembered.unlink()
-    target = await place.store("two")
-    moved = await place.copy(source, target)
-    assert await all_of(target) == await all_of(source)
-    assert moved.new < sum(moved.counts.values())
 
 
 async def test_more_records_than_a_chunk_holds_arrive_in_order(place: Place):

@@ -10,7 +10,7 @@ import pytest
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.open import open_store
 from ragforge.store.transfer import backup, copy, restore, verified
-from tests.flow.test_transfer import all_of, lived_in
+from tests.flow.transferring import all_of, lived_in
 from tests.servers.shared import Servers
 
 

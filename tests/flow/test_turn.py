@@ -4,7 +4,6 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from ragforge.agent.parts import TurnLimits
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode, ToolApproval
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.events import (
@@ -24,17 +23,7 @@ from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
 from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry, says_no
-from tests.standins.gemini import (
-    Blocked,
-    Call,
-    Calls,
-    Finish,
-    GeminiStandIn,
-    Hang,
-    ServerError,
-    Text,
-    Tokens,
-)
+from tests.standins.gemini import Blocked, Call, Calls, Finish, GeminiStandIn, Hang, ServerError, Text, Tokens
 
 
 async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiStandIn) -> None:
@@ -244,60 +233,6 @@ async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_tur
     assert "and that" in str(merged)
 
 
-async def test_a_call_made_again_and_again_is_pointed_out_and_then_stopped(
-    session: Session, gemini: GeminiStandIn
-) -> None:
-    (session.cwd / "a").write_text("same")
-    gemini.script(*[Calls(Call("read", {"path": "a"}))] * 9)
-    turn = ended(await say(session, "go"))
-    assert turn.status is TurnStatus.STOPPED
-    requests = gemini.asked("streamGenerateContent")
-    assert len(requests) == 8
-    assert "in a row" not in str(requests[2].body)
-    assert "3 times in a row" in str(requests[3].body["contents"][-1])
-
-
-async def test_max_model_calls_stops_the_turn(session: Session, gemini: GeminiStandIn) -> None:
-    gemini.script(Calls(Call("list", {"path": "."})), Calls(Call("glob", {"pattern": "*"})), Text("never"))
-    turn = ended(await say(session, "go", limits=TurnLimits(model_calls_max=2)))
-    assert turn.status is TurnStatus.STOPPED
-    assert len(gemini.asked("streamGenerateContent")) == 2
-
-
-async def test_at_the_step_limit_the_person_is_asked_to_go_on(
-    session: Session, gemini: GeminiStandIn
-) -> None:
-    gemini.script(Calls(Call("list", {"path": "."})), Calls(Call("glob", {"pattern": "*"})), Text("done"))
-    person = Person()
-    turn = ended(await say(session, "go", person, limits=TurnLimits(steps_max=1)))
-    assert turn.status is TurnStatus.FINISHED
-    assert len(person.asked) == 2
-
-
-async def test_a_price_limit_stops_before_the_next_model_call(
-    session: Session, gemini: GeminiStandIn
-) -> None:
-    gemini.script(
-        (Calls(Call("list", {"path": "."})), Finish(usage=Tokens(prompt=1_000_000, candidates=1))), Text("no")
-    )
-    turn = ended(await say(session, "go", limits=TurnLimits(price_usd_max=0.01)))
-    assert turn.status is TurnStatus.STOPPED
-    assert "$" in turn.error
-
-
-async def test_a_price_limit_that_cannot_be_kept_stops_the_turn(
-    tmp_path: Path, gemini: GeminiStandIn
-) -> None:
-    gemini.models["gemini-unpriced"] = (1_000_000, 8_000)
-    env = environ(tmp_path, gemini, RAGFORGE_MODEL="gemini:gemini-unpriced")
-    async with opened(tmp_path, env) as session:
-        gemini.script(Calls(Call("list", {"path": "."})), Text("never"))
-        turn = ended(await say(session, "go", limits=TurnLimits(price_usd_max=1.0)))
-    assert turn.status is TurnStatus.STOPPED
-    assert "price of gemini-unpriced is unknown" in turn.error
-    assert len(gemini.asked("streamGenerateContent")) == 1
-
-
 async def test_plan_mode_changes_nothing(session: Session, gemini: GeminiStandIn) -> None:
     session.live.mode = Mode.PLAN
     gemini.script(Calls(Call("write", {"path": "x", "content": "x"})), Text("Plan: ..."))
@@ -385,7 +320,8 @@ async def test_keys_reach_neither_store_nor_model(tmp_path: Path, gemini: Gemini
         for request in gemini.asked("streamGenerateContent"):
             assert gemini.key not in str(request.body)
         for file in (tmp_path / "data").iterdir():
-            if file.is_file():
+            # The blob store keeps the project's files themselves, which must come back to the last byte.
+            if file.is_file() and not file.name.startswith("blobs.db"):
                 assert gemini.key.encode() not in file.read_bytes()
 
 

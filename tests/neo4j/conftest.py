@@ -1,12 +1,17 @@
-"""A graph on a server of each kind, and rows in it that are a test's own."""
+"""A graph on a server of each kind, rows in it that are a test's own, and machines that share one."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
+from ragforge.store.base import Store
 from ragforge.store.neo4j.connection import Graph
+from tests.faults.graph import opened, port_of, url_of
 from tests.neo4j.graph_rows import Rows, connected
 from tests.servers.neo4j import Neo4jServer
+from tests.servers.proxy import Proxy
+from tests.servers.shared import Servers
 
 
 @pytest.fixture
@@ -23,3 +28,30 @@ async def rows(graph: Graph) -> AsyncIterator[Rows]:
     await found.begin()
     yield found
     await found.remove()
+
+
+# One kind is enough: the two differ in nothing that is asked of them between machines.
+@pytest.fixture(params=["neo4j-5"])
+def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
+    with neo4j_servers.among_others(request.param) as server:
+        yield server
+
+
+@pytest.fixture
+async def proxy(server: Neo4jServer) -> AsyncIterator[Proxy]:
+    async with Proxy(port_of(server)) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def there(server: Neo4jServer, tmp_path: Path) -> AsyncIterator[Store]:
+    """The store of a machine that reaches the server."""
+    async with opened(url_of(server), tmp_path / "there") as store:
+        yield store
+
+
+@pytest.fixture
+async def far(server: Neo4jServer, proxy: Proxy, tmp_path: Path) -> AsyncIterator[Store]:
+    """The store of a machine that may be cut off."""
+    async with opened(url_of(server, port=proxy.port), tmp_path / "far") as store:
+        yield store

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ragforge.domain.memories import Memory
 from ragforge.domain.messages import text_of
 from ragforge.domain.search import HitKind
 from ragforge.domain.summaries import Summary
@@ -14,6 +15,8 @@ from ragforge.store.index_text import IndexText, call_text, summary_text, turn_t
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.index_rows import memory_props
+from ragforge.store.neo4j.memory_rows import memory_row
 from ragforge.store.neo4j.migrations import prepare
 from ragforge.store.neo4j.rows import (
     Label,
@@ -94,10 +97,18 @@ class Rows:
             id=summary.id,
         )
 
+    async def add_memory(self, memory: Memory) -> None:
+        row = memory_row(memory)
+        await self.write(Label.MEMORY, [row | memory_props(row)])
+        await self.graph.write(
+            "MATCH (n:Memory {id: $id}) MATCH (p:Project {id: n.projectId}) MERGE (p)-[:HAS_MEMORY]->(n)",
+            id=memory.id,
+        )
+
     async def embed(
         self, vectors: dict[str, "array[float]"], *, model: str = "m", label: Label = Label.TURN
     ) -> None:
-        """Give the turns or summaries of these ids their vectors."""
+        """Give the nodes of these ids their vectors."""
         rows = [{"id": each, "vector": vector.tolist()} for each, vector in vectors.items()]
         for start in range(0, len(rows), BATCH):
             await self.graph.run(
@@ -121,6 +132,7 @@ class Rows:
             (Label.TURN, "projectId", self.project.id),
             (Label.CALL, "projectId", self.project.id),
             (Label.SUMMARY, "projectId", self.project.id),
+            (Label.MEMORY, "projectId", self.project.id),
             (Label.STEP, "sessionId", self.session.id),
             (Label.SESSION, "projectId", self.project.id),
             (Label.PROJECT, "id", self.project.id),

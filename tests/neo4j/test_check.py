@@ -14,6 +14,8 @@ from ragforge.store.neo4j.status import status
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 
+pytestmark = pytest.mark.remakes
+
 BROKEN = """
 CREATE (p:Project {id: 'p'}),
   (s:ConversationSession {sessionId: 's', projectId: 'p', headId: 'gone'}),
@@ -66,7 +68,7 @@ FAULTS = {
 # One kind is enough: the two differ in nothing that is asked here.
 @pytest.fixture(params=["neo4j-5"])
 def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    with neo4j_servers.emptied(request.param) as server:
+    with neo4j_servers.remade(request.param) as server:
         yield server
 
 

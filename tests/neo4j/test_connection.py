@@ -1,8 +1,8 @@
-"""The connection, on servers that are killed, stopped and want a password."""
+"""The connection, on servers that are there. `tests/faults` has those that stand still and refuse."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -11,12 +11,9 @@ import pytest
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.connection import Graph, Transaction, version_of
-from ragforge.store.neo4j.errors import LoginRefused, OutcomeUnknown, StatementRefused
-from tests.servers import neo4j
-from tests.servers.neo4j import Neo4jServer, OwnServer
+from ragforge.store.neo4j.errors import OutcomeUnknown, StatementRefused
+from tests.servers.neo4j import Neo4jServer
 
-PASSWORD = "correct horse"
-SOON_S = 1.0
 PATIENT_S = 60.0
 
 
@@ -30,13 +27,6 @@ async def graph(neo4j_server: Neo4jServer) -> AsyncIterator[Graph]:
     await graph.connect()
     yield graph
     await graph.close()
-
-
-# One kind is enough: what is tried is the driver.
-@pytest.fixture(scope="module", params=["neo4j-5"])
-def guarded(request: pytest.FixtureRequest, own_neo4j: Callable[..., OwnServer]) -> OwnServer:
-    """A server of this file's own that asks for a password."""
-    return own_neo4j(request.param, password=PASSWORD)
 
 
 async def test_the_server_says_its_version_and_edition(graph: Graph, neo4j_server: Neo4jServer) -> None:
@@ -189,55 +179,6 @@ async def test_a_database_that_does_not_exist_is_named(neo4j_server: Neo4jServer
     with pytest.raises(StoreUnavailable, match="has no database 'elsewhere'"):
         await graph.connect()
     await graph.close()
-
-
-async def test_a_wrong_password_is_refused_and_not_shown(guarded: OwnServer) -> None:
-    for password, told in (("wrong horse", "refuses the user 'neo4j'"), ("", "wants a user and a password")):
-        graph = Graph(Address.from_url(guarded.url, password))
-        with pytest.raises(LoginRefused, match=told) as refused:
-            await graph.connect()
-        assert "wrong horse" not in str(refused.value)
-        await graph.close()
-
-
-async def test_a_server_that_stands_still_is_given_up_and_used_again_when_it_goes_on(
-    guarded: OwnServer,
-) -> None:
-    graph = Graph(address_of(guarded))
-    await graph.connect()
-    # Several connections in the pool, all of which the stopped server has.
-    await asyncio.gather(*(graph.read("RETURN 1", deadline_s=PATIENT_S) for _ in range(4)))
-    neo4j.stop(guarded)
-    try:
-        began = time.monotonic()
-        with pytest.raises(OutcomeUnknown):
-            await graph.write("CREATE (:Scratch)", deadline_s=SOON_S)
-        with pytest.raises(OutcomeUnknown):
-            async for _ in graph.stream("RETURN 1", deadline_s=SOON_S):
-                pass
-        with pytest.raises(OutcomeUnknown):
-            await graph.transaction(lambda transaction: transaction.run("RETURN 1"), deadline_s=SOON_S)
-        other = Graph(address_of(guarded))
-        with pytest.raises(StoreUnavailable):
-            await other.read("RETURN 1", deadline_s=SOON_S)
-        await other.close()
-        assert time.monotonic() - began < 20
-    finally:
-        neo4j.go_on(guarded)
-    assert await graph.read("RETURN 1 AS one", deadline_s=PATIENT_S) == [{"one": 1}]
-    await graph.close()
-
-
-async def test_closing_does_not_wait_for_a_server_that_stands_still(guarded: OwnServer) -> None:
-    graph = Graph(address_of(guarded))
-    await graph.connect()
-    neo4j.stop(guarded)
-    try:
-        began = time.monotonic()
-        await graph.close()
-        assert time.monotonic() - began < 10
-    finally:
-        neo4j.go_on(guarded)
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,20 @@ import pytest
 
 from ragforge.store.open import open_store
 from tests.contract.builders import (
+    DIMENSIONS,
     a_call,
+    a_memory,
     a_request,
     a_step,
     a_summary,
     a_turn,
+    an_association,
     an_embedding,
     an_end,
     new_session,
     said,
 )
+from tests.contract.builders_versions import a_branch, new_version
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
@@ -36,7 +40,7 @@ async def written(
     """A server with a conversation that has everything, and the ids that the page's parameters stand for."""
     with neo4j_servers.emptied(request.param) as server:
         store = await open_store(server.url, machine_dir=tmp_path, password=server.password)
-        await store.vectors.use("static:2", 2)
+        await store.vectors.use("static:2", DIMENSIONS)
         session = await new_session(store)
         first = a_turn(session, "Change the parser")
         await store.turns.start(first)
@@ -49,10 +53,22 @@ async def written(
         await said(store, session, "Another way", parent=first)
         await store.sessions.set_head(session.id, last.id)
         await store.summaries.save(a_summary(session, "The parser was changed.", first, last))
+        memories = [
+            a_memory(session, "We use files.", first, importance=0.8),
+            a_memory(session, "We use rows.", last, importance=0.9),
+        ]
+        for memory in memories:
+            await store.memories.save(memory)
+        await store.memories.associate([an_association(memories[1], memories[0])])
         vectors = [
             an_embedding(each, 1.0, number / 8, model="static:2") for number, each in enumerate((first, last))
         ]
         await store.vectors.save(vectors)
+        base = await new_version(store, session, turn_id=first.id, title="Change the parser")
+        merged = await new_version(
+            store, session, base, await new_version(store, session, base), title="merge"
+        )
+        await store.versions.set_branch(a_branch(merged))
         # A busy server may be given up for a moment, in which draining gives up too.
         for _ in range(DRAINS_MAX):
             if not (await store.drain(timeout_s=60)).waiting:
@@ -83,6 +99,17 @@ def test_each_documented_query_finds_what_it_says(written: tuple[Neo4jServer, di
     assert [row["covers"] for row in by_column["covers"]] == [2]
     texts = [row["text"] for rows in found.values() for row in rows if "text" in row]
     assert texts == ["We decided to migrate to rows."] * 2
+    assert by_column["replaced_by"] == [
+        {**row, "type": "fact"}
+        for row in (
+            {"content": "We use rows.", "importance": 0.9, "replaced_by": [], "rests_on": [1]},
+            {"content": "We use files.", "importance": 0.8, "replaced_by": ["We use rows."], "rests_on": [0]},
+        )
+    ]
+    assert [(row["branch"], row["title"], row["asked"]) for row in by_column["branch"]] == [
+        ("try-it", "merge", []),
+        ("try-it", "Change the parser", ["Change the parser"]),
+    ]
     path = next(rows for words, rows in found.items() if "as a path" in words or "draws it" in words)
     assert [row["asked"] for row in path] == ["Change the parser", "And the database?"]
     nearest = next(rows for words, rows in found.items() if "mean the same" in words)

@@ -4,16 +4,17 @@ import tracemalloc
 from array import array
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.ids import new_id
 from ragforge.domain.messages import TextPart
 from ragforge.domain.summaries import Summary
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind
-from ragforge.store.archive_lines import canonical, key_of, kind_of
+from ragforge.store.archive_items import key_of, kind_of
+from ragforge.store.archive_lines import canonical
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j.archive_read import counts, dump, fetch
 from ragforge.store.neo4j.connection import Graph

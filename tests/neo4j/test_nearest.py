@@ -1,11 +1,11 @@
 """Finding by meaning in the graph: exact in small scopes, nearly so through the index in large ones."""
 
 from array import array
-from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id
@@ -13,7 +13,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.vectors import Near, Nearby, Owner, OwnerKind, Vector
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.vectors_read import get, lacking, nearest, similar
-from tests.contract.builders import NOON, a_session, a_turn
+from tests.contract.builders import NOON, a_memory, a_session, a_turn
 from tests.neo4j.graph_rows import Rows
 
 DIMENSIONS = 256
@@ -120,18 +120,25 @@ async def test_of_equals_the_lower_id_comes_first(rows: Rows) -> None:
     assert {near.score for near in found} == {found[0].score}
 
 
-async def test_turns_and_summaries_are_found_together_or_apart(rows: Rows) -> None:
-    points = vectors(3)
+async def test_turns_summaries_and_memories_are_found_together_or_apart(rows: Rows) -> None:
+    points = vectors(4)
     turns = await keep(rows, points[:1])
     summary = await a_kept_summary(rows, turns)
     await rows.embed({summary: a_vector(points[1])}, label=Label.SUMMARY)
-    both = Nearby(a_vector(points[2]), "m", project_id=rows.project.id)
-    owners = {Owner(OwnerKind.TURN, turns[0]), Owner(OwnerKind.SUMMARY, summary)}
-    assert {near.owner for near in await nearest(rows.graph, both)} == owners
-    for kind in OwnerKind:
-        (near,) = await nearest(rows.graph, replace(both, kinds=(kind,)))
-        assert near.owner.kind is kind
-    assert (await similar(rows.graph, list(owners), both)).keys() == owners
+    memory = a_memory(rows.project)
+    await rows.add_memory(memory)
+    await rows.embed({memory.id: a_vector(points[2])}, label=Label.MEMORY)
+    all_kinds = Nearby(a_vector(points[3]), "m", project_id=rows.project.id)
+    owners = {
+        Owner(OwnerKind.TURN, turns[0]),
+        Owner(OwnerKind.SUMMARY, summary),
+        Owner(OwnerKind.MEMORY, memory.id),
+    }
+    assert {near.owner for near in await nearest(rows.graph, all_kinds)} == owners
+    for owner in owners:
+        (near,) = await nearest(rows.graph, replace(all_kinds, kinds=(owner.kind,)))
+        assert near.owner == owner
+    assert (await similar(rows.graph, list(owners), all_kinds)).keys() == owners
 
 
 async def a_kept_summary(rows: Rows, covers: list[str]) -> str:

@@ -8,13 +8,20 @@ from typing import Any
 import pytest
 
 from ragforge.domain.errors import StoreDamaged, StoreForeign, StoreNewer, StoreOlder, UsageError
+from ragforge.domain.search import Query
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.connection import Graph
-from ragforge.store.neo4j.migrations import STEPS, Step, database_info, migrate, prepare, statements
+from ragforge.store.neo4j.migrations import database_info, migrate, prepare
 from ragforge.store.neo4j.schema import find, fits, standing, use_embedder, wanted_now
+from ragforge.store.neo4j.steps import STEPS, Step, statements
+from ragforge.store.open import open_store
+from tests.contract.builders import a_memory, a_turn
+from tests.neo4j.graph_rows import Rows
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
+
+pytestmark = pytest.mark.remakes
 
 SCHEMA = Path(__file__).parents[2] / "schema.cypher"
 PATIENT_S = 60.0
@@ -22,19 +29,18 @@ PATIENT_S = 60.0
 
 @pytest.fixture(params=tuple(neo4j.VERSIONS))
 def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    with neo4j_servers.emptied(request.param) as server:
+    with neo4j_servers.remade(request.param) as server:
         yield server
 
 
 @pytest.fixture
 async def graph(server: Neo4jServer) -> AsyncIterator[Graph]:
-    """A database without anything, not even a schema; it has one afterwards."""
+    """A database without anything, not even a schema; so it is left, for whoever is next makes one."""
     graph = Graph(Address.from_url(server.url, server.password))
     await graph.connect()
     await strip(graph)
     yield graph
     await strip(graph)
-    await prepare(graph, adopt=False)
     await graph.close()
 
 
@@ -110,6 +116,7 @@ async def test_nodes_without_a_label_are_somebodys_too(graph: Graph) -> None:
 
 async def test_an_older_schema_is_migrated_only_when_asked_and_a_newer_one_refused(graph: Graph) -> None:
     info = await prepare(graph, adopt=False)
+    await graph.run("CREATE (:Project {id: 'p', name: 'of somebody'})")
     more = (*STEPS, Step("more", data="MERGE (:Scratch {n: 1});\nMERGE (:Scratch {n: 2});\n"))
     with pytest.raises(StoreOlder, match="ragforge db migrate"):
         await prepare(graph, adopt=False, steps=more)
@@ -126,6 +133,60 @@ async def test_an_older_schema_is_migrated_only_when_asked_and_a_newer_one_refus
         await migrate(graph, told.append, steps=(*STEPS, Step("other", data="MERGE (:Scratch);\n")))
 
 
+async def take_first_step(graph: Graph) -> None:
+    for statement in statements(STEPS[0].schema):
+        await graph.run(statement)
+    await graph.run(
+        "CREATE (:RagforgeDatabase {id: randomUUID(), schema: 1, dimensions: 256}), "
+        "(:RagforgeMigration {version: 1, name: $name, checksum: $checksum})",
+        name=STEPS[0].name,
+        checksum=STEPS[0].checksum,
+    )
+
+
+async def test_a_database_that_was_never_used_is_built_to_its_end(graph: Graph) -> None:
+    # `prepare` with one step would wait for indexes that come with later ones.
+    await take_first_step(graph)
+    begun = await database_info(graph)
+    assert begun
+    assert begun.schema == 1
+    built = await prepare(graph, adopt=False)
+    assert (built.id, built.schema) == (begun.id, len(STEPS))
+    for one, there in await find(graph, wanted_now(graph, "", 256)):
+        assert fits(one, there), one
+
+
+async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_left_and_finds_memories(
+    graph: Graph, tmp_path: Path
+) -> None:
+    await take_first_step(graph)
+    rows = Rows(graph)
+    await rows.begin()
+    turns = [first := a_turn(rows.session), a_turn(rows.session, parent=first)]
+    await rows.add_turns(turns)
+    await graph.run(
+        "MATCH (s:ConversationSession) SET s.headId = $head "
+        "WITH s MATCH (a:ConversationTurn {id: $head}), (b:ConversationTurn {id: $below}) "
+        "MERGE (a)-[:NEXT]->(b) MERGE (s)-[:HAS_TURN]->(a) MERGE (s)-[:HAS_TURN]->(b) "
+        "WITH s MATCH (p:Project {id: s.projectId}) MERGE (p)-[:HAS_SESSION]->(s)",
+        head=turns[0].id,
+        below=turns[1].id,
+    )
+    assert await migrate(graph, lambda _: None) == len(STEPS) - 1
+    store = await open_store(graph.address.driver_uri, machine_dir=tmp_path)
+    try:
+        assert await store.turns.left([turn.id for turn in turns]) == {turns[1].id}
+        memory = a_memory(rows.session, "We use tabs.")
+        await store.memories.save(memory)
+        assert [hit.id for hit in await store.search.words(Query("tabs"))] == [memory.id]
+        assert await store.check() == []
+    finally:
+        await store.close()
+    info = await database_info(graph)
+    assert info is not None
+    assert not info.left_stale
+
+
 async def test_an_embedder_of_other_dimensions_gets_indexes_of_its_own(graph: Graph) -> None:
     await prepare(graph, adopt=False)
     await graph.run(
@@ -133,11 +194,12 @@ async def test_an_embedder_of_other_dimensions_gets_indexes_of_its_own(graph: Gr
         "(:ConversationTurn {id: 'old', embedding: [1.0, 2], embeddingModel: 'm', embeddingHash: 'h'}), "
         "(:ConversationTurn {id: 'other', embedding: [1.0], embeddingModel: 'x', embeddingHash: 'h'})"
     )
-    for dimensions in (3, 3, 4):
-        assert await use_embedder(graph, "m", dimensions, wait_s=PATIENT_S)
+    for dimensions, made in ((3, True), (3, False), (4, True)):
+        assert await use_embedder(graph, "m", dimensions, wait_s=PATIENT_S) is made
         found = await standing(graph)
         assert found["turn_embedding"].definition.dimensions == dimensions
         assert found["summary_embedding"].definition.dimensions == dimensions
+        assert found["memory_embedding"].definition.dimensions == dimensions
         inside = found["turn_embedding"].definition.properties[1:]
         assert inside == (("projectId", "sessionId", "embeddingModel") if graph.version >= (2026, 1) else ())
     rows = await graph.read(

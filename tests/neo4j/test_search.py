@@ -2,11 +2,11 @@
 
 from array import array
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.messages import TextPart
 from ragforge.domain.search import HitKind, Query
@@ -16,6 +16,7 @@ from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
 from ragforge.store.base import Store
 from ragforge.store.neo4j import search
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.weighing import Rarities
 from ragforge.store.open import open_store
 from tests.contract.builders import (
     NOON,
@@ -90,7 +91,7 @@ async def keep_both(twin: Store, rows: Rows, turns: list[Turn]) -> None:
 
 
 async def ids_of(graph: Graph, query: Query) -> list[str]:
-    return [hit.id for hit in await search.words(graph, query)]
+    return [hit.id for hit in await search.words(graph, Rarities(), query)]
 
 
 async def test_both_stores_find_the_same_turns_for_whatever_is_stored_and_asked(
@@ -101,7 +102,7 @@ async def test_both_stores_find_the_same_turns_for_whatever_is_stored_and_asked(
     found = 0
     for text in (*HOSTILE, "x " * 50_000, "📦" * 25_000, '"' * 100_000, "", " ".join(HOSTILE)):
         query = Query(text, project_id=rows.project.id, limit=1000)
-        here = {each.id for each in await search.candidates(rows.graph, query)}
+        here = {each.id for each in await search.candidates(rows.graph, Rarities(), query)}
         assert here == {each.id for each in await twin.search.candidates(query)}, text[:80]
         found += len(here)
     assert found > len(HOSTILE)
@@ -115,7 +116,7 @@ async def test_words_are_found_in_every_searched_property(rows: Rows) -> None:
     await rows.add_call(call)
     found = {}
     for word in ("parsing", "STRPTIME", "isoformat", "clock", "meridian", "grep", "March"):
-        hits = await search.words(rows.graph, Query(word, project_id=rows.project.id))
+        hits = await search.words(rows.graph, Rarities(), Query(word, project_id=rows.project.id))
         found[word] = {hit.id for hit in hits}
     assert found == {
         "parsing": {turn.id},
@@ -138,7 +139,7 @@ async def test_a_hit_says_where_it_stands_and_marks_the_words(rows: Rows) -> Non
     await rows.add_call(call)
     hits = {
         hit.kind: hit
-        for hit in await search.words(rows.graph, Query("tokenizers", project_id=rows.project.id))
+        for hit in await search.words(rows.graph, Rarities(), Query("tokenizers", project_id=rows.project.id))
     }
     said, ran = hits[HitKind.TURN], hits[HitKind.TOOL_CALL]
     assert (said.id, said.turn_id, said.turn_index, said.at) == (turn.id, turn.id, 1, turn.started_at)
@@ -156,10 +157,10 @@ async def test_a_summary_is_found_and_leads_to_the_newest_turn_it_stands_for(row
     await rows.add_turns(turns)
     for summary in (*low, high):
         await rows.add_summary(summary)
-    (hit,) = await search.words(rows.graph, Query("pouch", project_id=rows.project.id))
+    (hit,) = await search.words(rows.graph, Rarities(), Query("pouch", project_id=rows.project.id))
     assert (hit.kind, hit.id, hit.level) == (HitKind.SUMMARY, high.id, 2)
     assert (hit.turn_id, hit.turn_index, hit.at) == (turns[1].id, 1, high.at)
-    found = await search.candidates(rows.graph, Query("wombat", project_id=rows.project.id))
+    found = await search.candidates(rows.graph, Rarities(), Query("wombat", project_id=rows.project.id))
     assert {(each.id, each.turn_id) for each in found} == {
         (each.id, turn.id) for each, turn in zip(low, turns, strict=True)
     }
@@ -233,6 +234,7 @@ async def test_candidates_join_words_and_meaning_each_once(rows: Rows) -> None:
     await rows.embed({turns[0].id: axis(0), turns[2].id: axis(0, 0.6), turns[3].id: axis(1)})
     found = await search.candidates(
         rows.graph,
+        Rarities(),
         Query("cherry", project_id=rows.project.id),
         Nearby(axis(0), "m", project_id=rows.project.id, limit=2),
     )
@@ -252,6 +254,7 @@ async def test_what_is_found_by_words_has_its_meaning_though_it_is_not_near(rows
     await rows.embed({near.id: axis(0), far.id: axis(1)})
     found = await search.candidates(
         rows.graph,
+        Rarities(),
         Query("olive", project_id=rows.project.id),
         Nearby(axis(0), "m", project_id=rows.project.id, limit=1),
     )
@@ -261,7 +264,7 @@ async def test_what_is_found_by_words_has_its_meaning_though_it_is_not_near(rows
 async def test_candidates_become_hits_in_their_order_without_those_that_went(rows: Rows) -> None:
     turns = [a_turn(rows.session, f"grapes {number}") for number in range(3)]
     await rows.add_turns(turns)
-    found = await search.candidates(rows.graph, Query("grapes", project_id=rows.project.id))
+    found = await search.candidates(rows.graph, Rarities(), Query("grapes", project_id=rows.project.id))
     await rows.graph.write("MATCH (n:ConversationTurn {id: $id}) DELETE n", id=found[1].id)
     hits = await search.hits(rows.graph, found[::-1], "grape")
     assert [hit.id for hit in hits] == [found[2].id, found[0].id]
@@ -274,8 +277,8 @@ async def test_no_text_reaches_cypher_as_anything_but_a_value(rows: Rows) -> Non
     await rows.add_turns([turn])
     query = Query(evil, project_id=rows.project.id)
     nearby = Nearby(axis(0), evil, project_id=evil, session_id=evil)
-    assert [each.id for each in await search.candidates(rows.graph, query, nearby)] == [turn.id]
-    assert [hit.id for hit in await search.words(rows.graph, query)] == [turn.id]
+    assert [each.id for each in await search.candidates(rows.graph, Rarities(), query, nearby)] == [turn.id]
+    assert [hit.id for hit in await search.words(rows.graph, Rarities(), query)] == [turn.id]
     assert Owner(OwnerKind.TURN, evil) not in await search.similar(
         rows.graph, [Owner(OwnerKind.TURN, evil)], nearby
     )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragforge.domain.search import HitKind
 from ragforge.store.index_text import IndexText
-from ragforge.store.neo4j.search_words import index_props, lucene, scope_tokens, stemmer
+from ragforge.store.neo4j.search_words import index_props, lucene, lucene_scope, scope_tokens, stemmer
 from ragforge.store.text import keywords
 
 TOKEN_UNITS_MAX = 255
@@ -24,7 +24,7 @@ def test_every_word_that_is_asked_for_is_one_word_of_the_index(text: str) -> Non
     held = index_props(IndexText(user=text), scope="", cut=stemmer())["searchUser"]
     words = [word for word in JAVA_WHITE.split(held) if word]
     assert all(len(word.encode("utf-16-le")) // 2 <= TOKEN_UNITS_MAX for word in words)
-    asked = lucene(keywords(text, stemmer(), limit=32), project_id=None, session_id=None)
+    asked = lucene(keywords(text, stemmer(), limit=32), scope="")
     for part in re.findall(r'"([^"]*)"', asked):
         assert part in words
 
@@ -32,17 +32,18 @@ def test_every_word_that_is_asked_for_is_one_word_of_the_index(text: str) -> Non
 @given(st.one_of(texts, lucene_texts), st.one_of(texts, lucene_texts))
 def test_a_question_has_one_shape_whatever_is_asked(text: str, scope: str) -> None:
     stems = keywords(text, stemmer(), limit=32)
-    asked = lucene(stems, project_id=scope, session_id=scope)
+    asked = lucene(stems, scope=lucene_scope(project_id=scope, session_id=scope))
     shape = re.sub(r'"[^"\\\s]*"', "W", asked)
     wanted = " ".join("W" * len(stems))
     searched = f"searchUser:({wanted})^1.0 searchReply:({wanted})^0.1 searchNear:({wanted})^0.3 "
     searched += f"searchTools:({wanted})^0.5 searchDate:({wanted})^0.5"
-    within = "+searchScope:W^0 +searchScope:W^0 " if scope else ""
+    within = "+searchScope:(W W)^0 +searchScope:(W)^0 " if scope else ""
     assert shape == f"{within}+({searched})"
 
 
 @given(st.one_of(texts, lucene_texts), st.one_of(texts, lucene_texts))
 def test_a_scope_is_three_words_and_tells_its_ids_apart(project: str, session: str) -> None:
+    project, session = project or "p", session or "s"
     tokens = scope_tokens(project, session, HitKind.TURN).split()
     assert len(tokens) == 3
     assert all(token.isascii() and token.isalnum() for token in tokens)

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragforge.domain.errors import UsageError
@@ -13,6 +13,7 @@ from tests.tool_context import make_context
 names = st.sampled_from(["..", ".", "a", "b", "up", "out", "deep", "loop", "file", ""])
 
 
+@example(["loop", "..", "up"], False)
 @given(st.lists(names, max_size=8), st.booleans())
 def test_what_counts_as_inside_is_inside_for_the_system_too(parts: list[str], absolute: bool) -> None:
     with tempfile.TemporaryDirectory() as name:

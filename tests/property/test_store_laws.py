@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from msgspec.structs import replace
 
 from ragforge.domain.search import Query
 from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn, TurnEnd, TurnStatus

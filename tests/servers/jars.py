@@ -1,6 +1,7 @@
 """A Neo4j server's jars, collected by Maven once and kept in this person's cache."""
 
 import fcntl
+import hashlib
 import os
 import shutil
 import tempfile
@@ -45,6 +46,15 @@ def collect(version: str, folder: Path) -> Path:
             _download(version, part)
             part.rename(whole)
     return whole
+
+
+def archive(version: str, folder: Path, java: str) -> Path:
+    """The file for the classes of this version as this Java (`Java.build`) loads them.
+
+    With it a server starts in two thirds of the processor time. Source: java(1), "Class data sharing".
+    """
+    name = hashlib.sha256(f"{folder}\0{java}".encode()).hexdigest()[:16]
+    return folder / f"{version}-{name}.jsa"
 
 
 def _download(version: str, into: Path) -> None:

@@ -22,6 +22,8 @@ USUAL_PLACES = (
 class Java:
     home: Path
     major: int
+    build: str = ""
+    """What tells it from every other Java: the file in which it describes itself."""
 
     @property
     def command(self) -> Path:
@@ -66,5 +68,5 @@ def _java_in(home: Path) -> Java | None:
     except OSError:
         return None
     version = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
-    java = Java(home, int(version[1])) if version else None
+    java = Java(home, int(version[1]), release) if version else None
     return java if java and os.access(java.command, os.X_OK) else None

@@ -10,11 +10,13 @@ Every server is on a leash: it ends with the process that started it, however th
 
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, LiteralString, cast
@@ -35,6 +37,9 @@ INITIAL_PASSWORD = "neo4j"
 HEAP = "512m"
 START_S_MAX = 300
 END_S_MAX = 30
+KEEP_S_MAX = 120
+"""For the end of a server that writes its classes."""
+CLASSES = "classes.jsa"
 QUERY_S_MAX = 60
 NOT_KEPT = "NOT n:RagforgeDatabase AND NOT n:RagforgeMigration"
 """True of a node `n` that is content: not of those that describe the database itself."""
@@ -67,6 +72,8 @@ class OwnServer(Neo4jServer):
     home: Path
     leash: Leash
     """Of the process that runs it now: another one after `start_again`."""
+    archive: Path | None = None
+    """Where the classes that it has loaded are to be kept when it ends, for servers that start later."""
 
     @property
     def log(self) -> str:
@@ -91,11 +98,19 @@ def java_majors(version: str) -> tuple[int, ...]:
     return (17, 21) if kind_of(version) == "neo4j-5" else (21, 25)
 
 
-def start(version: str, home: Path, *, password: str = "", settings: Sequence[str] = ()) -> OwnServer:
+def start(
+    version: str,
+    home: Path,
+    *,
+    password: str = "",
+    settings: Sequence[str] = (),
+    keep_classes: bool = False,
+) -> OwnServer:
     """A server that answers, with its data in `home`.
 
     password: where not empty, users must log in. INITIAL_PASSWORD is left as it comes: expired. Another
-    one has to be 8 characters or longer. settings: further lines of neo4j.conf.
+    one has to be 8 characters or longer. settings: further lines of neo4j.conf. keep_classes: where none
+    are kept for this version yet, those that this one has loaded are, by `end_for_good`.
     Raises NoJars or NoServer.
     """
     for folder in ("conf", "data", "logs", "run", "plugins", "import", "licenses"):
@@ -104,7 +119,10 @@ def start(version: str, home: Path, *, password: str = "", settings: Sequence[st
     configuration = _configuration(port, with_users=bool(password), settings=settings)
     (home / "conf" / "neo4j.conf").write_text(configuration)
     url, first = f"bolt://127.0.0.1:{port}", INITIAL_PASSWORD if password else ""
-    server = OwnServer(version, url, first, home=home, leash=_launch(version, home))
+    archive = _archive(version)
+    lacking = archive if keep_classes and not archive.exists() else None
+    leash = _launch(version, home, making_archive=lacking is not None)
+    server = OwnServer(version, url, first, home=home, leash=leash, archive=lacking)
     _wait_for_answer(server)
     if password not in ("", INITIAL_PASSWORD):
         change = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
@@ -156,6 +174,25 @@ def end(server: OwnServer) -> None:
         kill(server)
 
 
+def end_for_good(server: OwnServer) -> None:
+    """End it, and keep the classes that it has loaded if that was wanted of it."""
+    if server.archive is None:
+        # A proper shutdown takes ten seconds and saves what nobody reads again.
+        kill(server)
+        return
+    server.leash.send(signal.SIGTERM)
+    if not server.leash.wait(KEEP_S_MAX):
+        kill(server)
+        return
+    part = server.archive.with_suffix(f".{os.getpid()}")
+    # A cache that is full or for reading only costs time, and fails nobody's tests.
+    with suppress(OSError):
+        shutil.copyfile(server.home / CLASSES, part)
+        part.rename(server.archive)
+    with suppress(OSError):
+        part.unlink(missing_ok=True)
+
+
 def query(
     server: Neo4jServer, text: str, *, database: str | None = None, **parameters: object
 ) -> list[dict[str, Any]]:
@@ -177,13 +214,21 @@ def version_of(server: Neo4jServer) -> str:
     return kernel["versions"][0]
 
 
-def empty(server: Neo4jServer) -> None:
-    """Delete all that is stored; what describes the database, its schema and its indexes stay."""
-    query(server, f"MATCH (n) WHERE {NOT_KEPT} DETACH DELETE n")
+def empty(server: Neo4jServer) -> dict[str, Any]:
+    """Delete all that is stored; what describes the database, its schema and its indexes stay.
+
+    What the database says of itself then, nothing where it has no schema.
+    """
+    rows = query(
+        server,
+        f"CALL () {{ MATCH (n) WHERE {NOT_KEPT} DETACH DELETE n }} "
+        "MATCH (d:RagforgeDatabase) REMOVE d.leftStale RETURN properties(d) AS d",
+    )
+    return rows[0]["d"] if rows else {}
 
 
-def _launch(version: str, home: Path) -> Leash:
-    return on_leash(_command(version, home), log=home / "console.log")
+def _launch(version: str, home: Path, *, making_archive: bool = False) -> Leash:
+    return on_leash(_command(version, home, making_archive=making_archive), log=home / "console.log")
 
 
 def _wait_for_answer(server: OwnServer) -> None:
@@ -216,10 +261,8 @@ def silence(server: Neo4jServer) -> Exception | None:
     return None
 
 
-def _command(version: str, home: Path) -> list[str]:
-    java = javas.suitable(java_majors(version), javas.installed(os.environ))
-    if java is None:
-        raise NoServer(f"Neo4j {version} needs Java {_either(java_majors(version))}.")
+def _command(version: str, home: Path, *, making_archive: bool) -> list[str]:
+    java = _java(version)
     classes = jars.collect(version, jars.cache())
     old = kind_of(version) == "neo4j-5"
     return [
@@ -234,10 +277,32 @@ def _command(version: str, home: Path) -> list[str]:
         "-Dlog4j2.disable.jmx=true",
         "-Dorg.neo4j.shaded.lucene9.vectorization.upperJavaFeatureVersion=25",
         *("-Dfile.encoding=UTF-8", "-Djava.awt.headless=true"),
+        *_sharing_classes(_archive(version), home / CLASSES if making_archive else None),
         *("-cp", f"{classes}/*"),
         "org.neo4j.server.CommunityEntryPoint" if old else "org.neo4j.server.Neo4jCommunity",
         *(f"--home-dir={home}", f"--config-dir={home / 'conf'}", "--console-mode"),
     ]
+
+
+def _java(version: str) -> javas.Java:
+    java = javas.suitable(java_majors(version), javas.installed(os.environ))
+    if java is None:
+        raise NoServer(f"Neo4j {version} needs Java {_either(java_majors(version))}.")
+    return java
+
+
+def _archive(version: str) -> Path:
+    """Where classes of this version are kept as this machine's Java loads them; see `jars.archive`."""
+    return jars.archive(version, jars.cache(), _java(version).build)
+
+
+def _sharing_classes(archive: Path, made: Path | None) -> list[str]:
+    """Java's options for starting from kept classes, or for writing them at its end."""
+    quiet = "-Xlog:disable"  # of classes that cannot be kept, thousands of lines
+    if made is not None:
+        return [f"-XX:ArchiveClassesAtExit={made}", quiet]
+    # Where it does not fit, as after an update of Java, it is passed over.
+    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", quiet] if archive.exists() else []
 
 
 def _configuration(port: int, *, with_users: bool, settings: Sequence[str]) -> str:
@@ -254,6 +319,8 @@ def _configuration(port: int, *, with_users: bool, settings: Sequence[str]) -> s
         "dbms.usage_report.enabled=false",
         # Each test empties the database, and planning all anew for that costs more than the tests themselves.
         "dbms.cypher.min_replan_interval=1h",
+        # Else each query is planned anew for every order of magnitude of each text and list among its values.
+        "internal.cypher.use_parameter_size=false",
         *settings,
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -4,7 +4,7 @@ A test says which it needs by a parameter: `KINDS` of the contract tests, or the
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer, OwnServer
+from tests.servers.order import mixed, rotated
 from tests.servers.shared import Servers, Starting
 from tests.servers.sources import Missing, jars_of
 
@@ -28,6 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[STARTING] = Starting(os.environ)
     folder = Path(handed[FOLDER]) if handed else config.stash[STARTING].folder
     config.stash[SERVERS] = Servers(folder, required=os.environ.get(REQUIRED, "") not in ("", "0"))
+    config.addinivalue_line("markers", "emptied: the store holds nothing else, and nobody else uses it")
+    config.addinivalue_line("markers", "remakes: makes indexes, so that a server loses its plans; comes last")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -40,6 +43,34 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     if starting is None:
         return []
     return ["stores: sqlite", *(f"        {kind} {starting.source_of(kind)}" for kind in neo4j.VERSIONS)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Each of several processes reads the tests from another place on."""
+    report = yield
+    handed: dict[str, Any] | None = getattr(collector.config, "workerinput", None)
+    if handed and isinstance(collector, pytest.Directory) and report.passed:
+        worker = int(handed["workerid"].removeprefix("gw"))
+        report.result = rotated(report.result, worker=worker, workers=handed["workercount"])
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that need a server are spread among the others; files that start one of their own are long, and
+    come first; those that make it plan anew, which costs it more than all else, come last.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in sorted(items, key=lambda item: (_makes_plan_anew(item), item.path)):
+        files.setdefault(item.path, []).append(item)
+
+    def place(file: Path) -> tuple[bool, bool, Path]:
+        return any(map(_makes_plan_anew, files[file])), not _starts_own(files[file]), file
+
+    spread = mixed(sorted(files, key=place), lambda file: _need_server(files[file]))
+    items[:] = [item for file in spread for item in files[file]]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -101,3 +132,15 @@ def own_neo4j(
 def _needed(kind: str, items: list[pytest.Item]) -> bool:
     functions = (item for item in items if isinstance(item, pytest.Function))
     return any(kind in item.callspec.params.values() for item in functions if hasattr(item, "callspec"))
+
+
+def _need_server(items: list[pytest.Item]) -> bool:
+    return _starts_own(items) or any(_needed(kind, items) for kind in neo4j.VERSIONS)
+
+
+def _starts_own(items: list[pytest.Item]) -> bool:
+    return any("own_neo4j" in getattr(item, "fixturenames", ()) for item in items)
+
+
+def _makes_plan_anew(item: pytest.Item) -> bool:
+    return item.get_closest_marker("remakes") is not None

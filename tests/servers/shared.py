@@ -6,17 +6,19 @@ processes that run tests find them in a folder of the run:
     KIND.wanted   a collected test needs it
     KIND.json     it answers, or why there is none
     KIND.lock     who uses it: many at once with projects of their own, or one that has emptied it
+    KIND.empty    nobody has written there since it was emptied
+    KIND.cold     it has forgotten its plans, because indexes were made; `warm.py` cures it
 """
 
 import fcntl
 import json
 import os
 import shutil
-import signal
 import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,14 +26,16 @@ from typing import Any, NoReturn
 
 import pytest
 
+from ragforge.domain.errors import StoreError
 from tests.servers import neo4j, sources
 from tests.servers.jars import NoJars
 from tests.servers.neo4j import Neo4jServer, NoServer
 from tests.servers.sources import Missing, Named, Source, Started
+from tests.servers.warm import is_ready, warm
 
 WAIT_S_MAX = 900
 """A first run downloads the servers."""
-TURN_S_MAX = 300
+TURN_S_MAX = 600
 """For a server that tests of another process use."""
 
 
@@ -85,13 +89,18 @@ class Starting:
             return {"failed": f"{kind}: {error}"}
         self._started[kind] = started
         server = started.server
+        try:
+            warm(server)
+            neo4j.empty(server)
+        except (StoreError, *neo4j.FAILURES) as error:
+            return {"failed": f"{kind}: {error}"}
         return asdict(Neo4jServer(server.version, server.url, server.password, server.user))
 
     def close(self) -> None:
         """End them. One that is just being started ends with this process."""
         self._closed.set()
-        for kind in list(self._started):
-            self._end(kind)
+        with ThreadPoolExecutor() as ends:
+            list(ends.map(self._end, list(self._started)))
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self, kind: str) -> None:
@@ -99,10 +108,12 @@ class Starting:
         if isinstance(self._sources.get(kind), Named):
             # It must be empty for the next run, and is somebody's to keep.
             neo4j.empty(started.server)
+        elif isinstance(started.server, neo4j.OwnServer):
+            if not (self.folder / f"{kind}.json").exists():
+                # It has not loaded yet what others would find loaded.
+                started.server.archive = None
+            neo4j.end_for_good(started.server)
         elif started.leash is not None:
-            # A proper shutdown takes ten seconds and saves what nobody reads again.
-            if isinstance(started.server, neo4j.OwnServer):
-                started.leash.send(signal.SIGKILL)
             started.leash.let_go()
 
 
@@ -118,20 +129,46 @@ class Servers:
     def want(self, kinds: Iterable[str]) -> None:
         """Say that tests will need them."""
         for kind in kinds:
-            (self.folder / f"{kind}.wanted").touch()
+            self._noted(kind, "wanted").touch()
 
     @contextmanager
     def emptied(self, kind: str) -> Generator[Neo4jServer]:
-        """The server with an empty database and nobody else in it. What describes the database stays."""
+        """The server with an empty database and nobody else in it. What describes the database stays.
+
+        It is emptied afterwards too, for others are to find neither what is of no project nor what is broken.
+        """
         with self._used(kind, fcntl.LOCK_EX) as server:
-            neo4j.empty(server)
-            yield server
+            self._warm_up(kind, server)
+            with self._empty(kind, server):
+                yield server
+
+    @contextmanager
+    def remade(self, kind: str) -> Generator[Neo4jServer]:
+        """As `emptied`, for tests that make indexes, with which a server forgets all its plans.
+
+        It may have no schema, and is left so. The tests are marked as `remakes`, so that they come last: then
+        it need not be warmed up for others again.
+        """
+        with self._used(kind, fcntl.LOCK_EX) as server:
+            self._noted(kind, "cold").touch()
+            with self._empty(kind, server):
+                yield server
 
     @contextmanager
     def among_others(self, kind: str) -> Generator[Neo4jServer]:
-        """The server, for a test that looks at a project of its own only; nobody empties it meanwhile."""
-        with self._used(kind, fcntl.LOCK_SH) as server:
-            yield server
+        """The server, for a test that looks at a project of its own only; nobody empties it meanwhile.
+
+        Its indexes are made for the embedder of `warm.py`, and stay so.
+        """
+        cold = self._noted(kind, "cold")
+        while True:
+            with self._used(kind, fcntl.LOCK_SH) as server:
+                if not cold.exists():
+                    self._noted(kind, "empty").unlink(missing_ok=True)
+                    yield server
+                    return
+            with self._used(kind, fcntl.LOCK_EX) as server:
+                self._warm_up(kind, server)
 
     def get(self, kind: str) -> Neo4jServer:
         """The server when it answers; skips the test, or fails it where servers are required."""
@@ -150,11 +187,34 @@ class Servers:
             pytest.fail(why, pytrace=False)
         pytest.skip(why)
 
+    @contextmanager
+    def _empty(self, kind: str, server: Neo4jServer) -> Generator[None]:
+        empty = self._noted(kind, "empty")
+        if not empty.exists():
+            neo4j.empty(server)
+        empty.unlink(missing_ok=True)
+        yield
+        if not is_ready(neo4j.empty(server)):
+            self._noted(kind, "cold").touch()
+        empty.touch()
+
+    def _warm_up(self, kind: str, server: Neo4jServer) -> None:
+        cold = self._noted(kind, "cold")
+        if cold.exists():
+            self._noted(kind, "empty").unlink(missing_ok=True)
+            # In a thread: this one may have an event loop of a test's.
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(warm, server).result()
+            cold.unlink()
+
+    def _noted(self, kind: str, what: str) -> Path:
+        return self.folder / f"{kind}.{what}"
+
     def _said(self, kind: str) -> dict[str, Any]:
-        told = self.folder / f"{kind}.json"
+        told = self._noted(kind, "json")
         deadline = time.monotonic() + WAIT_S_MAX
         while not told.exists():
-            assert (self.folder / f"{kind}.wanted").exists(), f"no collected test said that it needs {kind}"
+            assert self._noted(kind, "wanted").exists(), f"no collected test said that it needs {kind}"
             assert time.monotonic() < deadline, f"{kind} was not there after {WAIT_S_MAX} s"
             time.sleep(0.05)
         return json.loads(told.read_text())
@@ -162,7 +222,7 @@ class Servers:
     @contextmanager
     def _used(self, kind: str, way: int) -> Generator[Neo4jServer]:
         server = self.get(kind)
-        descriptor = os.open(self.folder / f"{kind}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(self._noted(kind, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             deadline = time.monotonic() + TURN_S_MAX
             while not _locked(descriptor, way):

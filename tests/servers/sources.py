@@ -114,9 +114,10 @@ def begin(source: Source, home: Path) -> Started:
     match source:
         case Named(server):
             return Started(server)
-        case Jars(version):
+        case Jars(version, _, cached):
             try:
-                own = neo4j.start(version, home)
+                # Where the cache is kept from run to run, what it takes to keep classes is paid once.
+                own = neo4j.start(version, home, keep_classes=cached)
             except NoJars:
                 if not docker_answers():
                     raise

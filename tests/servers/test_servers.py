@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.processes import running_with, until
-from tests.servers import neo4j
+from tests.servers import jars, neo4j
 from tests.servers.leash import on_leash
 
 PASSWORD = "for these tests"
@@ -40,3 +40,14 @@ def test_a_leash_tells_when_its_command_ended(tmp_path: Path) -> None:
 
 def test_a_shared_server_is_of_the_kind_it_stands_for(neo4j_server: neo4j.Neo4jServer) -> None:
     assert neo4j.version_of(neo4j_server) == neo4j_server.version
+
+
+def test_classes_are_kept_for_one_java_and_one_folder_of_jars(tmp_path: Path) -> None:
+    kept = {
+        jars.archive(version, tmp_path / folder, java)
+        for version in neo4j.VERSIONS.values()
+        for folder in ("here", "there")
+        for java in ("17.0.1", "17.0.2")
+    }
+    assert len(kept) == 8
+    assert jars.archive("5.26.30", tmp_path, "17.0.1") == jars.archive("5.26.30", tmp_path, "17.0.1")

@@ -5,6 +5,20 @@
         ... base_url=server.url, api_key=server.key ...
         [request] = await server.wait_for_requests(1)
 
+**Background calls have a script of their own.** A request that carries a JSON schema (what the program asks
+after a turn: summary and memories) never takes a reply of `script` or `when`, and is left out of `asked` and
+`wait_for_requests`, so that tests of the conversation need not know when it comes:
+
+    server.script_structured(JsonText({"summary": "..."}), RateLimited(0))     in this order, one a call
+    server.always_structured(lambda request: JsonText(made_of(request)))       once those are used up
+    server.structured()                                                        those requests so far
+    await server.wait_for_structured(3)                                        as soon as there are so many
+
+A reply may be anything that a conversation's may be: text that is no JSON, cut, slow, 500. A callable is
+given the Recorded request (`.schema`, `.last_text`, `.body`). Where nothing is scripted the answer is the
+least that fits the schema (`least_of`): empty texts and lists. Embeddings are vectors by the words of the
+text; `script_embeddings` answers the next calls otherwise.
+
 As a process: `python -m tests.standins.gemini --port 0 --script FILE.json [--log FILE.jsonl]` prints its
 URL and serves until it is ended. The script's form is in gemini_replies.py. It is strict about what the
 real service is strict about (gemini_checks.py); that is written after Google's documentation and was
@@ -16,17 +30,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import hashlib
 import itertools
 import json
-import math
-import re
 from collections import deque
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from tests.standins.echo import echo_of
 from tests.standins.gemini_answer import Answer, joined
 from tests.standins.gemini_checks import Issued, Refused, check_generate, count_tokens
+from tests.standins.gemini_embeddings import embedding_of, embeddings_of, scripted
+from tests.standins.gemini_models import MODELS, models_page
 from tests.standins.gemini_replies import (
     Blocked,
     Call,
@@ -38,6 +52,7 @@ from tests.standins.gemini_replies import (
     Hang,
     HtmlError,
     Json,
+    JsonText,
     NoFinishReason,
     QuotaPerDay,
     RateLimited,
@@ -58,6 +73,7 @@ from tests.standins.gemini_replies import (
     reply_from_json,
 )
 from tests.standins.gemini_wire import Recorded, Wire, read_request, until_closed
+from tests.standins.structured import least_of
 
 __all__ = [
     "Blocked",
@@ -70,6 +86,7 @@ __all__ = [
     "GeminiStandIn",
     "Hang",
     "HtmlError",
+    "JsonText",
     "NoFinishReason",
     "QuotaPerDay",
     "RateLimited",
@@ -82,17 +99,10 @@ __all__ = [
     "Thought",
     "Tokens",
     "Until",
+    "least_of",
 ]
 
 KEY = "stand-in-key"
-MODELS = {
-    "gemini-3.8-flash": (1_048_576, 65_536),
-    "gemini-4-carbon": (1_048_576, 65_536),
-    "gemini-3.5-flash-lite": (1_048_576, 65_536),
-    "gemini-embedding-2": (8_192, 1),
-    "gemini-embedding-001": (2_048, 1),
-}
-BATCH_MAX = 100
 WAIT_TIMEOUT_S = 20.0
 
 
@@ -108,6 +118,9 @@ class GeminiStandIn:
         self._port = port
         self._write_bytes_max = write_bytes_max
         self._replies: deque[ReplyOrRule] = deque()
+        self._structured: deque[ReplyOrRule] = deque()
+        self._structured_always: ReplyOrRule | None = None
+        self._embeddings: deque[Reply] = deque()
         self._issued: list[Issued] = []
         self._ids = itertools.count(1)
         self._arrived = asyncio.Condition()
@@ -140,6 +153,18 @@ class GeminiStandIn:
         """For ever the same reply to what contains the text; comes before the scripted ones."""
         self.rules.append((contains, reply))
 
+    def script_structured(self, *replies: ReplyOrRule) -> None:
+        """One reply for each request that carries a schema, in this order."""
+        self._structured.extend(replies)
+
+    def always_structured(self, reply: ReplyOrRule) -> None:
+        """For ever the same reply, or what the callable gives, to what carries a schema."""
+        self._structured_always = reply
+
+    def script_embeddings(self, *replies: Failure | HtmlError | Hang | Cut | Raw) -> None:
+        """What the next calls for embeddings get in place of vectors; Raw is the whole body."""
+        self._embeddings.extend(replies)
+
     def load(self, script: Json) -> None:
         """The script of a JSON file, see gemini_replies.py."""
         self.key = script.get("key", self.key)
@@ -148,10 +173,25 @@ class GeminiStandIn:
         self.script(*(reply_from_json(reply) for reply in script.get("replies", [])))
         for rule in script.get("when", []):
             self.when(rule["contains"], reply_from_json(rule["reply"]))
+        self.script_structured(*(reply_from_json(reply) for reply in script.get("structured", [])))
+        if "structured_always" in script:
+            self.always_structured(reply_from_json(script["structured_always"]))
 
     def asked(self, action: str = "") -> list[Recorded]:
-        """The requests so far, of one action where it is named."""
-        return [request for request in self.requests if not action or request.action == action]
+        """The requests so far, of one action where it is named; without those that carry a schema."""
+        return [
+            request
+            for request in self.requests
+            if request.schema is None and (not action or request.action == action)
+        ]
+
+    def structured(self) -> list[Recorded]:
+        """The calls of a model so far that carry a schema."""
+        return [
+            request
+            for request in self.requests
+            if request.schema is not None and request.action != "countTokens"
+        ]
 
     async def wait_for_requests(
         self, count: int, *, action: str = "", timeout_s: float = WAIT_TIMEOUT_S
@@ -160,6 +200,12 @@ class GeminiStandIn:
         async with asyncio.timeout(timeout_s), self._arrived:
             await self._arrived.wait_for(lambda: len(self.asked(action)) >= count)
         return self.asked(action)
+
+    async def wait_for_structured(self, count: int, *, timeout_s: float = WAIT_TIMEOUT_S) -> list[Recorded]:
+        """The requests that carry a schema, once at least so many have come whole."""
+        async with asyncio.timeout(timeout_s), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.structured()) >= count)
+        return self.structured()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -220,16 +266,24 @@ class GeminiStandIn:
             self._check_key(request)
             match request.action:
                 case "models":
-                    reply = self._models(request)
+                    if request.model:
+                        self._check_model(request)
+                    reply = models_page(request, self.models)
                 case "generateContent" | "streamGenerateContent":
                     await self._generate(request, wire)
                     return
                 case "countTokens":
                     reply = self._count(request)
+                case "embedContent" | "batchEmbedContents" if self._embeddings:
+                    reply = await scripted(self._embeddings.popleft(), request, wire)
+                    if reply is None:
+                        return
                 case "embedContent":
-                    reply = {"embedding": self._embedding(request.body)}
+                    self._check_model(request)
+                    reply = {"embedding": embedding_of(request.body, request.model, self.models)}
                 case "batchEmbedContents":
-                    reply = self._embed_batch(request)
+                    self._check_model(request)
+                    reply = embeddings_of(request.body, request.model, self.models)
                 case "not JSON":
                     raise Refused(invalid("Invalid JSON payload received. Unexpected token."))
                 case _:
@@ -257,35 +311,6 @@ class GeminiStandIn:
             )
             raise Refused(Failure(404, "NOT_FOUND", message))
 
-    def _models(self, request: Recorded) -> Json:
-        if request.model:
-            self._check_model(request)
-            return self._model(request.model)
-        query = parse_qs(urlsplit(request.path).query)
-        size = int(query.get("pageSize", ["50"])[0])
-        start = int(query.get("pageToken", ["0"])[0])
-        names = list(self.models)
-        page: Json = {"models": [self._model(name) for name in names[start : start + size]]}
-        if start + size < len(names):
-            page["nextPageToken"] = str(start + size)
-        return page
-
-    def _model(self, name: str) -> Json:
-        context_tokens, output_tokens = self.models[name]
-        methods = (
-            ["embedContent", "batchEmbedContents"]
-            if "embedding" in name
-            else ["generateContent", "countTokens", "createCachedContent"]
-        )
-        return {
-            "name": f"models/{name}",
-            "version": "001",
-            "displayName": name,
-            "inputTokenLimit": context_tokens,
-            "outputTokenLimit": output_tokens,
-            "supportedGenerationMethods": methods,
-        }
-
     def _count(self, request: Recorded) -> Json:
         self._check_model(request)
         whole = request.body.get("generateContentRequest")
@@ -294,22 +319,6 @@ class GeminiStandIn:
         if whole is not None and whole.get("model") not in {f"models/{request.model}", request.model}:
             raise Refused(invalid("generate_content_request.model: must match the request's model"))
         return {"totalTokens": count_tokens(request.body if whole is None else whole)}
-
-    def _embedding(self, body: Json) -> Json:
-        text = " ".join(part.get("text", "") for part in body.get("content", {}).get("parts", []))
-        if not text:
-            raise Refused(invalid("content is empty"))
-        return {"values": vector_of(text, body.get("outputDimensionality", 3072))}
-
-    def _embed_batch(self, request: Recorded) -> Json:
-        self._check_model(request)
-        requests = request.body.get("requests", [])
-        if not 0 < len(requests) <= BATCH_MAX:
-            message = (
-                f"* BatchEmbedContentsRequest.requests: at most {BATCH_MAX} requests can be in one batch"
-            )
-            raise Refused(invalid(message))
-        return {"embeddings": [self._embedding(one) for one in requests]}
 
     async def _generate(self, request: Recorded, wire: Wire) -> None:
         self._check_model(request)
@@ -348,23 +357,21 @@ class GeminiStandIn:
         await wire.end_stream()
 
     def _next_reply(self, request: Recorded) -> Reply:
+        if request.schema is not None:
+            return self._next_structured(request, request.schema)
         for contains, reply in self.rules:
             if contains in request.last_text:
                 return reply
         if not self._replies:
-            return Text("You said: ", request.last_text)
+            return Text(*echo_of(request.last_text))
         reply = self._replies.popleft()
         return reply(request) if callable(reply) else reply
 
-
-def vector_of(text: str, dimensions: int) -> list[float]:
-    """A vector by the words of the text: the same words in any order give the same, length 1."""
-    values = [0.0] * dimensions
-    for word in re.findall(r"\w+", text.lower()) or [text]:
-        digest = hashlib.sha256(word.encode()).digest()
-        values[int.from_bytes(digest[:4]) % dimensions] += 1.0 if digest[4] % 2 else -1.0
-    length = math.sqrt(sum(value * value for value in values)) or 1.0
-    return [value / length for value in values]
+    def _next_structured(self, request: Recorded, schema: Json) -> Reply:
+        reply = self._structured.popleft() if self._structured else self._structured_always
+        if reply is None:
+            return JsonText(least_of(schema))
+        return reply(request) if callable(reply) else reply
 
 
 async def _serve(port: int, script: Path | None, log: Path | None) -> None:

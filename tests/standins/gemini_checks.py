@@ -78,6 +78,7 @@ def check_generate(body: Json, *, model: str, issued: list[Issued]) -> None:
             _check_part(part, "system_instruction.parts")
     _check_tools(body.get("tools", []))
     _check_config(body.get("generationConfig", {}))
+    _check_structured(body)
 
 
 def count_tokens(value: Any) -> int:
@@ -256,6 +257,29 @@ def _check_schema(schema: Any, where: str, *, top: bool = False) -> None:
         _check_schema(schema["items"], f"{where}.items")
     for child in schema.get("anyOf", []):
         _check_schema(child, f"{where}.anyOf")
+
+
+def _check_structured(body: Json) -> None:
+    """A schema needs its MIME type, is one, and goes without functions."""
+    config = body.get("generationConfig", {})
+    mime = config.get("responseMimeType", "text/plain")
+    if mime not in {"text/plain", "application/json", "text/x.enum"}:
+        raise refuse(
+            f"* GenerateContentRequest.generation_config.response_mime_type: {mime} is not allowed. Allowed "
+            "mimetypes are `text/plain`, `application/json`, `application/xml`, `application/yaml` and "
+            "`text/x.enum`."
+        )
+    if "responseSchema" in config and "responseJsonSchema" in config:
+        raise refuse("* response_schema and response_json_schema are exclusive")
+    if "responseSchema" in config or "responseJsonSchema" in config:
+        if mime != "application/json":
+            raise refuse(
+                "* GenerateContentRequest.generation_config.response_schema: only allowed when "
+                "response_mime_type is `application/json`."
+            )
+        _check_schema(config.get("responseJsonSchema", config.get("responseSchema")), "response_json_schema")
+    if mime == "application/json" and body.get("tools"):
+        raise refuse("Function calling with a response mime type: 'application/json' is unsupported")
 
 
 def _check_config(config: Json) -> None:

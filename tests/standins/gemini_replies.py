@@ -15,12 +15,16 @@ A script FILE.json is an object, all of whose keys may be left out:
       "replies": [REPLY, ...],            one a model call, in this order; then, for ever:
       "when": [{"contains": "hello", "reply": REPLY}, ...]   the first whose text is in the newest
                                           user text (or a tool's result); else an echo
+      "structured": [REPLY, ...],         the same for requests that carry a schema (see gemini.py); then
+      "structured_always": REPLY          for ever; without it, the least that fits the schema
     }
 
-`when` comes before `replies`. REPLY is an item or a list of items:
+`when` comes before `replies`; neither answers a request that carries a schema. REPLY is an item or a list
+of items:
 
     "some text"                                        as one chunk
     {"text": ["in ", "chunks"], "signature": "c2ln"}   signature may be left out
+    {"json": {"summary": "..."}}                       JSON as text, in two chunks
     {"thought": ["Hm."]}
     {"calls": [{"name": "read", "args": {"path": "a"}, "id": "c1", "signature": "c2ln"}]}
     {"signature": "c2ln"}                              the empty last part that carries one
@@ -39,6 +43,7 @@ A script FILE.json is an object, all of whose keys may be left out:
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -211,6 +216,13 @@ class HtmlError:
     code: int = 502
 
 
+def JsonText(value: Any, *, pieces: int = 2) -> Text:  # reads like the other replies
+    """The value as JSON in text, streamed in so many pieces."""
+    text = json.dumps(value, ensure_ascii=False)
+    size = max(1, -(-len(text) // pieces))
+    return Text(*(text[start : start + size] for start in range(0, len(text), size)))
+
+
 def RateLimited(retry_delay_s: float | None = 1.0) -> Failure:  # reads like the other replies
     """429 of a per-minute quota, with the RetryInfo where a delay is given."""
     details: list[Json] = [_quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier")]
@@ -318,6 +330,8 @@ def _item_from_json(value: Any) -> Item:
     match value:
         case {"text": chunks}:
             return Text(*_strings(chunks), signature=value.get("signature", ""))
+        case {"json": whole}:
+            return JsonText(whole)
         case {"thought": chunks}:
             return Thought(*_strings(chunks))
         case {"calls": calls}:

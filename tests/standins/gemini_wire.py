@@ -34,6 +34,12 @@ class Recorded:
     chunks_sent: int = 0
 
     @property
+    def schema(self) -> Json | None:
+        """The JSON schema that the answer is to have; None for a request of the conversation."""
+        whole = self.body.get("generateContentRequest", self.body)
+        return whole.get("generationConfig", {}).get("responseJsonSchema")
+
+    @property
     def last_text(self) -> str:
         """The text, or tool results, of the newest content."""
         contents = self.body.get("contents") or [{}]

@@ -2,7 +2,14 @@
 
 It is as strict as the strictest of them: roles, ids of tool calls and their answers, images, the key.
 Replies are scripted, one a chat request; without a script it repeats what the user said. Every request
-and every hang-up is recorded. As a process: `python -m tests.standins.openai --flavour ollama --port 0`.
+and every hang-up is recorded.
+
+Background calls have a script of their own, as in gemini.py: a request that carries a schema (a
+`response_format`, or its words in the system text where `takes_schema` is false) never takes a reply of
+`script` and is left out of `chats`. `script_structured(...)`, then `always_structured(...)`, else the least
+that fits the schema; `structured` lists those requests. `json_reply({...})` is an answer in JSON. Embeddings
+are vectors by the words of the text; `script_embeddings` answers the next calls otherwise. As a process:
+`python -m tests.standins.openai --flavour ollama --port 0`.
 """
 
 import argparse
@@ -13,111 +20,42 @@ import struct
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
 
-from tests.standins.openai_checks import why_refused
+from tests.standins.echo import echo_of
+from tests.standins.openai_checks import why_embedding_refused, why_refused
+from tests.standins.openai_replies import (
+    USAGE,
+    Answering,
+    Call,
+    End,
+    Failure,
+    Flavour,
+    Json,
+    Raw,
+    Reply,
+    Scripted,
+    Seen,
+    delta,
+    json_reply,
+    sse,
+)
+from tests.standins.structured import least_of
+from tests.standins.vectors import vector_of
 
-Json = dict[str, Any]
-
-
-class Flavour(StrEnum):
-    """Whose habits it has."""
-
-    OPENAI = "openai"
-    OPENROUTER = "openrouter"
-    OLLAMA = "ollama"
-    LLAMA_SERVER = "llama-server"
-    VLLM = "vllm"
-    LM_STUDIO = "lmstudio"
-
-
-class End(StrEnum):
-    """How a streamed body ends."""
-
-    CLEAN = "clean"
-    CUT = "cut"
-    """Closed without the last chunk of the transfer encoding."""
-    RESET = "reset"
-    HANG = "hang"
-    """Nothing more is sent, the connection stays open."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call of the model. `id` None: the server gives none; `fragments`: pieces of the arguments."""
-
-    name: str
-    arguments: str = "{}"
-    id: str | None = "call_1"
-    fragments: int = 1
-
-
-USAGE: Json = {
-    "prompt_tokens": 100,
-    "completion_tokens": 20,
-    "total_tokens": 120,
-    "prompt_tokens_details": {"cached_tokens": 60},
-    "completion_tokens_details": {"reasoning_tokens": 5},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer made of pieces. `finish` None: none is told; "" the usual one."""
-
-    text: Sequence[str] = ()
-    thoughts: Sequence[str] = ()
-    calls: Sequence[Call] = ()
-    finish: str | None = ""
-    usage: Json | None = field(default_factory=lambda: USAGE)
-    done: bool = True
-    end: End = End.CLEAN
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """Bytes exactly as given, each piece in a chunk of its own."""
-
-    pieces: Sequence[bytes]
-    content_type: str = "text/event-stream"
-    end: End = End.CLEAN
-    pause_s: float = 0.0
-    """Before each piece."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A whole response that is no answer."""
-
-    status: int
-    body: Json | str
-    headers: Sequence[tuple[str, str]] = ()
-
-
-Scripted = Reply | Raw | Failure
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A request as it arrived."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: Json
-
-
-def sse(chunk: Json | str) -> bytes:
-    """The chunk as one server-sent event."""
-    return f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n".encode()
-
-
-def delta(finish: str | None = None, **fields: Any) -> Json:
-    """A chunk of an answer that brings these fields."""
-    choice = {"index": 0, "delta": fields, "finish_reason": finish}
-    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
+__all__ = [
+    "USAGE",
+    "Call",
+    "End",
+    "Failure",
+    "Flavour",
+    "OpenAIStandIn",
+    "Raw",
+    "Reply",
+    "Seen",
+    "delta",
+    "json_reply",
+    "sse",
+]
 
 
 class OpenAIStandIn:
@@ -131,6 +69,8 @@ class OpenAIStandIn:
         models: Sequence[str] = ("test-model",),
         context_tokens: int = 32_768,
         loaded: bool = True,
+        takes_schema: bool = True,
+        embedding_dimensions: int = 64,
     ) -> None:
         self.flavour = flavour
         self.key = key
@@ -138,10 +78,16 @@ class OpenAIStandIn:
         self.context_tokens = context_tokens
         self.loaded = loaded
         """Ollama: the model is in memory, so that its real window is known."""
+        self.takes_schema = takes_schema
+        """False: `response_format` is refused with 400, as older servers do."""
+        self.embedding_dimensions = embedding_dimensions
         self.requests: list[Seen] = []
         self.hangups = 0
         self.port = 0
         self._script: deque[Scripted] = deque()
+        self._structured: deque[Scripted | Answering] = deque()
+        self._structured_always: Scripted | Answering | None = None
+        self._embeddings: deque[Failure | Raw] = deque()
         self._changed = asyncio.Condition()
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -173,10 +119,35 @@ class OpenAIStandIn:
         """Answer the next chat requests with these, in this order."""
         self._script.extend(replies)
 
+    def script_structured(self, *replies: Scripted | Answering) -> None:
+        """One reply for each request that carries a schema, in this order."""
+        self._structured.extend(replies)
+
+    def always_structured(self, reply: Scripted | Answering) -> None:
+        """For ever the same reply, or what the callable gives, to what carries a schema."""
+        self._structured_always = reply
+
+    def script_embeddings(self, *replies: Failure | Raw) -> None:
+        """What the next calls for embeddings get in place of vectors; Failure(200, ...) is a whole body."""
+        self._embeddings.extend(replies)
+
     @property
     def chats(self) -> list[Json]:
-        """Bodies of the chat requests so far."""
-        return [seen.body for seen in self.requests if seen.path.endswith("/chat/completions")]
+        """Bodies of the chat requests so far, without those that carry a schema."""
+        return [seen.body for seen in self._asked() if seen.schema is None]
+
+    @property
+    def structured(self) -> list[Json]:
+        """Bodies of the chat requests so far that carry a schema."""
+        return [seen.body for seen in self._asked() if seen.schema is not None]
+
+    @property
+    def embeddings(self) -> list[Json]:
+        """Bodies of the requests for embeddings so far."""
+        return [seen.body for seen in self.requests if seen.path.endswith("/embeddings")]
+
+    def _asked(self) -> list[Seen]:
+        return [seen for seen in self.requests if seen.path.endswith("/chat/completions")]
 
     async def wait_for(self, fact: Callable[["OpenAIStandIn"], bool], timeout_s: float = 10.0) -> None:
         """Return as soon as the fact holds of this server."""
@@ -248,23 +219,53 @@ class OpenAIStandIn:
             )
         if seen.path.endswith("/chat/completions"):
             return self._chat(seen)
+        if seen.path == "/v1/embeddings":
+            return self._embed(seen)
         found = self._information(seen)
         return Failure(404, "404 page not found") if found is None else Failure(200, found)
 
     def _chat(self, seen: Seen) -> Scripted:
         if not seen.path.startswith("/v1/"):
             return Failure(404, "404 page not found")
-        if self._script and isinstance(self._script[0], Failure):
-            return self._script.popleft()
+        script = self._script if seen.schema is None else self._structured
+        if script and isinstance(failure := script[0], Failure):
+            script.popleft()
+            return failure
         model = seen.body.get("model")
         if model not in self.models and self.flavour is not Flavour.LLAMA_SERVER:
             return self._model_missing(str(model))
         if wrong := why_refused(seen.body):
             return _error(400, wrong, "invalid_request_error", None)
+        if "response_format" in seen.body and not self.takes_schema:
+            return _error(400, "'response_format.type' must be 'text'", "invalid_request_error", None)
+        if seen.schema is not None:
+            reply = self._structured.popleft() if self._structured else self._structured_always
+            if reply is None:
+                return json_reply(least_of(seen.schema))
+            return reply(seen) if callable(reply) else reply
         if self._script:
             return self._script.popleft()
         said = seen.body["messages"][-1]["content"]
-        return Reply(text=("You said: ", said if isinstance(said, str) else said[0].get("text", "an image")))
+        words = said if isinstance(said, str) else "\n".join(p["text"] for p in said if "text" in p)
+        return Reply(text=echo_of(words or "an image"))
+
+    def _embed(self, seen: Seen) -> Failure | Raw:
+        if self._embeddings:
+            return self._embeddings.popleft()
+        if seen.body.get("model") not in self.models:
+            return self._model_missing(str(seen.body.get("model")))
+        if wrong := why_embedding_refused(seen.body):
+            return _error(400, wrong, "invalid_request_error", None)
+        texts = seen.body["input"] if isinstance(seen.body["input"], list) else [seen.body["input"]]
+        data: list[Json] = [
+            {"object": "embedding", "index": index, "embedding": vector_of(text, self.embedding_dimensions)}
+            for index, text in enumerate(texts)
+        ]
+        tokens = sum(-(-len(text) // 4) for text in texts)
+        body: Json = {"object": "list", "model": seen.body["model"], "data": data}
+        if self.flavour is not Flavour.LLAMA_SERVER:
+            body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return Failure(200, body)
 
     def _model_missing(self, model: str) -> Failure:
         match self.flavour:

@@ -6,9 +6,13 @@ Written after what they publish and after the chat templates of local models, ne
 import base64
 import binascii
 import json
+import re
 from typing import Any
 
 Json = dict[str, Any]
+
+INPUTS_MAX = 2_048
+INPUT_TOKENS_MAX = 8_192
 
 
 def why_refused(body: Json) -> str:
@@ -21,7 +25,59 @@ def why_refused(body: Json) -> str:
     for tool in body.get("tools", ()):
         if tool.get("type") != "function" or tool["function"].get("parameters", {}).get("type") != "object":
             return "Invalid schema for function: schema must be a JSON Schema of 'type: \"object\"'."
-    return _why_messages_refused(messages)
+    return _why_format_refused(body) or _why_messages_refused(messages)
+
+
+def why_embedding_refused(body: Json) -> str:
+    """Why a request for embeddings is wrong; empty when it is right."""
+    asked = body.get("input")
+    texts = [asked] if isinstance(asked, str) else asked
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        return "'input' must be a string or a non-empty array of strings."
+    if len(texts) > INPUTS_MAX:
+        return f"'$.input' is invalid: at most {INPUTS_MAX} items are allowed."
+    if any(not text for text in texts):
+        return "'$.input' is invalid: an input may not be empty."
+    if any(len(text) > 4 * INPUT_TOKENS_MAX for text in texts):
+        return f"This model's maximum context length is {INPUT_TOKENS_MAX} tokens."
+    return ""
+
+
+def _why_format_refused(body: Json) -> str:
+    """A schema needs a name; a strict one is closed in every object, and requires every property."""
+    asked = body.get("response_format")
+    if asked is None:
+        return ""
+    match asked:
+        case {"type": "json_schema", "json_schema": {"name": str(name), "schema": dict(schema), **more}}:
+            if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
+                return "Invalid 'response_format.json_schema.name': string does not match pattern."
+            if schema.get("type") != "object":
+                return (
+                    "Invalid schema for response_format: schema must be a JSON Schema of 'type: \"object\"'."
+                )
+            return _why_not_strict(schema, ()) if more.get("strict") else ""
+        case {"type": "text" | "json_object"}:
+            return ""
+        case _:
+            return "Missing required parameter: 'response_format.json_schema'."
+
+
+def _why_not_strict(schema: Any, place: tuple[str, ...]) -> str:
+    head = f"Invalid schema for response_format 'answer': In context={place}, "
+    for word in ("minLength", "maxLength", "default", "oneOf", "allOf", "not", "if", "patternProperties"):
+        if word in schema:
+            return f"{head}{word!r} is not permitted."
+    properties = schema.get("properties", {})
+    if schema.get("type") == "object":
+        if schema.get("additionalProperties") is not False:
+            return f"{head}'additionalProperties' is required to be supplied and to be false."
+        if set(schema.get("required", ())) != set(properties):
+            return f"{head}'required' is required to be supplied and to be an array including every key."
+    within = [(name, child) for name, child in properties.items()]
+    within += [("anyOf", child) for child in schema.get("anyOf", ())]
+    within += [("items", schema["items"])] if "items" in schema else []
+    return next((wrong for name, child in within if (wrong := _why_not_strict(child, (*place, name)))), "")
 
 
 def _why_messages_refused(messages: list[Json]) -> str:

@@ -37,6 +37,8 @@ class Screen:
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
+        self._read_off: str | None = None
+        self._is_leaving = False
         self.output = b""
         full = {**env, "TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8"}
         self.process = PtyProcess.spawn(argv, dimensions=(ROWS, COLUMNS), env=full, cwd=str(cwd))
@@ -45,7 +47,7 @@ class Screen:
         self._reader.start()
 
     def _read(self) -> None:
-        while True:
+        while not self._is_leaving:
             try:
                 data = self.process.read(65536)
             except (EOFError, OSError, ValueError):  # ValueError: closed meanwhile
@@ -55,11 +57,15 @@ class Screen:
                 # pyte takes the Kitty protocol's answers for text, and has no second screen.
                 shown = re.sub(rb"\x1b\[[<>=][0-9;]*u", b"", data)
                 self._stream.feed(shown.replace(b"\x1b[?1049l", b"\x1b[2J\x1b[H"))
+                self._read_off = None
 
     @property
     def text(self) -> str:
         with self._lock:
-            return "\n".join(line.rstrip() for line in self._screen.display)
+            # Asked for fifty times a second while a test waits, and made in milliseconds.
+            if self._read_off is None:
+                self._read_off = "\n".join(line.rstrip() for line in self._screen.display)
+            return self._read_off
 
     @property
     def unwrapped(self) -> str:
@@ -117,6 +123,13 @@ class Screen:
         assert left_on == []
         assert modes.get(CURSOR, True)
         assert self.flags() == self.flags_before
+
+    def close_window(self) -> None:
+        """Take the terminal away from the program."""
+        self._is_leaving = True
+        self.press(b"x")  # is drawn, and so the reading comes to its end
+        self._reader.join(TIMEOUT_S)
+        self.process.fileobj.close()
 
     def ended(self) -> int:
         """The exit code, once the program has gone; minus the signal that killed it."""

@@ -63,6 +63,14 @@ def test_signals_restore_the_terminal_and_keep_what_had_arrived(desk: Desk, numb
     assert "interrupted" in shown
 
 
+def test_a_window_that_is_closed_ends_the_program_and_keeps_what_had_arrived(desk: Desk):
+    screen = counting(desk)
+    screen.close_window()
+    assert screen.ended() == 128 + signal.SIGHUP
+    again = opened(desk, "-c")
+    again.wait_for("I begin to count")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_signals_during_the_start_restore_the_terminal(desk: Desk, number: signal.Signals):
     screen = desk.start(argv=["env", "-u", "COLORFGBG", COMMAND])

@@ -38,7 +38,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     second.wait_for("It is polite now.")
     second.send("/search Paris")
     second.wait_for("Search this project")
-    second.wait_for(lambda screen: screen.count("turn 1") and "It is Paris" in screen)
+    second.wait_for(lambda screen: screen.count("turn 1") and "It is **Paris**" in screen)
     second.press(ENTER)
     second.wait_for("Shown up to turn 1")
     assert "It is polite now." not in second.text

@@ -120,7 +120,7 @@ def test_ask_approve_quit_resume_and_search_with_the_conversation_in_a_graph(gra
     second.wait_for(DONE)
     second.send("/search Paris")
     second.wait_for("Search this project")
-    second.wait_for(lambda screen: screen.count("turn 1") and "It is Paris" in screen)
+    second.wait_for(lambda screen: screen.count("turn 1") and "It is **Paris**, on the Seine." in screen)
     second.press(ENTER)
     second.wait_for("Shown up to turn 1")
     second.press(CTRL_D)
@@ -132,6 +132,13 @@ def test_ask_approve_quit_resume_and_search_with_the_conversation_in_a_graph(gra
 
 def assert_reads_as_it_was_said(graph_desk: GraphDesk, session: str) -> None:
     """The graph holds the conversation in nodes and relationships that can be read without ragforge."""
+    assert_turns_are_there(graph_desk, session)
+    assert_calls_are_there(graph_desk)
+    assert_nothing_is_there_twice(graph_desk)
+    assert_versions_and_summaries_are_there(graph_desk)
+
+
+def assert_turns_are_there(graph_desk: GraphDesk, session: str) -> None:
     path = """
         MATCH (:Project {name: $name})-[:HAS_SESSION]->(s:ConversationSession)-[:HAS_TURN]->(t)
         RETURN s.sessionId AS session, s.title AS title, t.turnIndex AS turn, t.userMessage AS user,
@@ -150,6 +157,9 @@ def assert_reads_as_it_was_said(graph_desk: GraphDesk, session: str) -> None:
         RETURN a.userMessage AS before, b.userMessage AS after
     """
     assert graph_desk.rows(tree) == [{"before": CAPITAL, "after": POLITE}]
+
+
+def assert_calls_are_there(graph_desk: GraphDesk) -> None:
     calls = """
         MATCH (:Project {name: $name})-[:HAS_SESSION]->()-[:HAS_TURN]->(t)-[:HAS_TOOL_CALL]->(c:ToolCall)
         WHERE (c)-[:PART_OF]->(t)
@@ -168,10 +178,33 @@ def assert_reads_as_it_was_said(graph_desk: GraphDesk, session: str) -> None:
         RETURN t.turnIndex AS turn, count(e) AS steps ORDER BY turn
     """
     assert graph_desk.rows(steps) == [{"turn": 0, "steps": 1}, {"turn": 1, "steps": 3}]
+
+
+def assert_nothing_is_there_twice(graph_desk: GraphDesk) -> None:
     everything = """
         MATCH (p:Project {name: $name})-[:HAS_SESSION]->(s)
         RETURN count(DISTINCT p) AS projects, count(s) AS sessions,
-          size(COLLECT { MATCH (p:Project {name: $name})-[*]->(n) RETURN DISTINCT n }) AS nodes
+          size(COLLECT {
+            MATCH (p:Project {name: $name})-[*]->(n)
+            WHERE NOT n:ConversationSummary AND NOT n:Memory AND NOT n:Version
+            RETURN DISTINCT n
+          }) AS nodes
     """
     # A session, two turns and two calls: nothing twice, nothing left behind.
     assert graph_desk.rows(everything) == [{"projects": 1, "sessions": 1, "nodes": 5}]
+
+
+def assert_versions_and_summaries_are_there(graph_desk: GraphDesk) -> None:
+    versions = """
+        MATCH (:Project {name: $name})-[:HAS_SESSION]->()-[:HAS_TURN]->(t)<-[:MADE_IN]-(v:Version)
+        RETURN t.turnIndex AS turn, v.paths AS paths ORDER BY turn
+    """
+    assert graph_desk.rows(versions) == [{"turn": 0, "paths": []}, {"turn": 1, "paths": ["greet.txt"]}]
+    # What the turns come to is written beside the conversation; leaving does not wait for it.
+    summaries = """
+        MATCH (:Project {name: $name})-[:HAS_SESSION]->(s)-[:HAS_SUMMARY]->(m {level: 1})
+        RETURN COLLECT { MATCH (m)-[:SUMMARIZES]->(t)<-[:HAS_TURN]-(s) RETURN t.turnIndex } AS turns
+        ORDER BY turns[0]
+    """
+    summarised = [row["turns"] for row in graph_desk.rows(summaries)]
+    assert summarised in ([], [[0]], [[1]], [[0], [1]])

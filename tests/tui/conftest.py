@@ -1,12 +1,16 @@
 """A machine of its own for tests of the whole app."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.app import App
+from textual.pilot import Pilot
 
 from tests.standins.gemini import GeminiStandIn
 from tests.tui.chat_app import Lab
+from tests.tui.waiting import until_still
 
 
 @pytest.fixture
@@ -20,3 +24,23 @@ def lab(tmp_path: Path, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch) 
     lab = Lab(tmp_path, gemini, monkeypatch)
     lab.set_environ()
     return lab
+
+
+@pytest.fixture
+def snap_compare(snap_compare: Callable[..., bool]) -> Callable[..., bool]:
+    """The plugin's, which takes the picture once nothing moves any more."""
+
+    def compare(
+        app: App[Any],
+        *,
+        terminal_size: tuple[int, int],
+        run_before: Callable[[Pilot[Any]], Awaitable[None]] | None = None,
+    ) -> bool:
+        async def before(pilot: Pilot[Any]) -> None:
+            if run_before is not None:
+                await run_before(pilot)
+            await until_still(pilot)
+
+        return snap_compare(app, terminal_size=terminal_size, run_before=before)
+
+    return compare

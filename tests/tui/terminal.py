@@ -17,6 +17,7 @@ class Terminal:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
+        self._read_off: str | None = None
         full = {**os.environ, "TERM": "xterm-256color", **env}
         self.process = PtyProcess.spawn(argv, dimensions=(rows, columns), env=full)
         threading.Thread(target=self._read, daemon=True).start()
@@ -32,11 +33,15 @@ class Terminal:
                 data = data.replace(unknown, b"")
             with self._lock:
                 self._stream.feed(data)
+                self._read_off = None
 
     @property
     def text(self) -> str:
         with self._lock:
-            return "\n".join(line.rstrip() for line in self._screen.display)
+            # Asked for fifty times a second while a test waits, and made in milliseconds.
+            if self._read_off is None:
+                self._read_off = "\n".join(line.rstrip() for line in self._screen.display)
+            return self._read_off
 
     def write(self, data: bytes) -> None:
         self.process.write(data)

@@ -8,6 +8,7 @@ import pytest
 from textual.worker import WorkerFailed
 
 from ragforge.domain.approvals import ToolApproval
+from ragforge.domain.ids import now
 from ragforge.session.commands.base import find_commands
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
@@ -15,6 +16,7 @@ from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.sessions import SessionsScreen
 from ragforge.tui.widgets.approval import QUIET_S
 from ragforge.tui.widgets.session_list import SessionList
+from tests.contract.builders_versions import a_version
 from tests.standins.gemini import Call, Calls, Hang, Text
 from tests.tui.chat_app import Chat, Lab
 
@@ -174,12 +176,33 @@ async def test_search_goes_to_the_turn(lab: Lab) -> None:
         await chat.say("/new")
         await chat.sees("A new session")
         await chat.say("/search apples")
-        await chat.until(lambda: isinstance(chat.top, SearchScreen) and chat.top._hits)
+        await chat.until(lambda: isinstance(chat.top, SearchScreen) and chat.top._found)
         await chat.pilot.press("enter")
         await chat.sees("Shown up to turn 1")
         assert "You said: about pears" not in chat.words()
         await chat.pilot.press("ctrl+end")
         await chat.sees("You said: about pears")
+
+
+async def test_search_goes_to_the_turn_of_a_version_and_says_where_others_are(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await one_turn(chat, "about apples")
+        await one_turn(chat, "about pears")
+        workspace = chat.screen.ready().workspace
+        (row,) = await workspace.store.sessions.recent()
+        first, _ = await workspace.store.turns.path(row.session.head)
+        for of, turn, words in ((row.session, first.id, "quince"), (workspace.project, "", "medlar")):
+            await workspace.store.versions.add(a_version(of, turn_id=turn, words=words, title="", at=now()))
+        await chat.say("/new")
+        await chat.sees("A new session")
+        await chat.say("/search medlar")
+        await chat.until(lambda: isinstance(chat.top, SearchScreen) and chat.top._found)
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "This belongs to no session. /log shows it." in chat.notices())
+        await chat.pilot.press(*["backspace"] * len("medlar"), *"quince")
+        await chat.until(lambda: [each.hit.text for each in chat.top._found[:1]] == ["quince"])
+        await chat.pilot.press("enter")
+        await chat.sees("Shown up to turn 1")
 
 
 async def test_the_model_changes_within_a_session(lab: Lab) -> None:

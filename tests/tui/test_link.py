@@ -1,9 +1,10 @@
 """What the chat tells of a server that goes away, and of a session that another machine takes over."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Input
 
 from ragforge.store.base import Link
@@ -47,6 +48,19 @@ async def test_the_status_line_says_that_the_server_is_away_until_all_is_carried
         await chat.until(lambda: "2 waiting" in chat.status and "away" not in chat.status)
         store.link = Link()
         await chat.until(lambda: "waiting" not in chat.status)
+
+
+async def test_who_holds_up_what_waits_is_said_once_and_stays_in_the_status_line(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        store = linked(chat)
+        store.link = Link(3, held="process 12 has been carrying since 14:03 and does not end")
+        await chat.sees("3 rows cannot go to the server: process 12 has been carrying since 14:03")
+        await chat.until(lambda: "3 waiting · held up" in chat.status)
+        store.link = Link(4, held=store.link.held)
+        await chat.until(lambda: "4 waiting · held up" in chat.status)
+        assert chat.words().count("process 12") == 1
+        store.link = Link()
+        await chat.until(lambda: "held up" not in chat.status)
 
 
 async def test_search_says_while_it_is_limited(lab: Lab) -> None:

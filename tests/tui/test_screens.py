@@ -1,18 +1,22 @@
 """What the screens look like, with nothing in them that changes from run to run."""
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
 from ragforge.domain.messages import TextPart
+from ragforge.memory.embedding import embed_owners
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+from ragforge.session.state import Workspace
 from ragforge.session.turn import submit
 from ragforge.tui.app import RagforgeApp
 from ragforge.tui.opening import NotOpened, Opened
@@ -22,19 +26,28 @@ from tests.tui.chat_app import chat_of
 from tests.tui.waiting import press_enter, until
 
 Compare = Callable[..., bool]
-SAID = (
+Said = tuple[tuple[str, ...], ...]
+"""The messages of each session."""
+
+SAID: Said = (
     ("Why does the nightly import take two hours?", "And which rows are slow?"),
     ("Write a retry with backoff for the payment gateway",),
     ("Which tests touch the tax rules?",),
 )
+SAID_ONCE: Said = (*((first,) for first, *_ in SAID), ("Rename the table of the orders",))
+"""Nothing of which answers another: an answer without a model quotes times and ids of what it found, and its
+vector would be another in each run."""
 
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project folder in a home of its own, where no model is chosen."""
+    """A project folder in a home of its own, where no model is chosen.
+
+    Nothing is summarised in the background: how far that has come would be seen in the pictures.
+    """
     folder = tmp_path / "home" / "code" / "shop"
     folder.mkdir(parents=True)
-    for name, value in environ(tmp_path).items():
+    for name, value in environ(tmp_path, RAGFORGE_MEMORY_ENABLED="false").items():
         monkeypatch.setenv(name, value)
     return folder
 
@@ -42,21 +55,44 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def shop_with_sessions(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RAGFORGE_MODEL", "local")
-    asyncio.run(_talk(shop, environ(tmp_path, RAGFORGE_MODEL="local")))
+    asyncio.run(_talk(shop, tmp_path, SAID))
     return shop
 
 
-async def _talk(folder: Path, env: dict[str, str]) -> None:
+@pytest.fixture
+def shop_of_single_turns(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RAGFORGE_MODEL", "local")
+    asyncio.run(_talk(shop, tmp_path, SAID_ONCE))
+    return shop
+
+
+async def _talk(folder: Path, home: Path, said: Said) -> None:
     async def no(request: ApprovalRequest) -> ApprovalAnswer:
         return ApprovalAnswer(Answer.NO)
 
+    env = environ(home, RAGFORGE_MODEL="local", RAGFORGE_MEMORY_ENABLED="false")
     workspace = await open_workspace(cwd=folder, flags={}, environ=env)
-    for texts in SAID:
+    for texts in said:
         session = await new_session(workspace)
         for text in texts:
             async for _ in submit(session, (TextPart(text),), no):
                 pass
         await close_session(session)
+    await close_workspace(workspace)
+
+
+async def embed_all(workspace: Workspace) -> None:
+    """Make the vectors that the background work would make at some moment."""
+    embedder = workspace.recall.embedder
+    assert embedder
+    lacking = await workspace.store.vectors.lacking(embedder.name, limit=1_000)
+    await embed_owners(workspace.store, embedder, lacking)
+
+
+async def embed_folder(folder: Path) -> None:
+    """The same of a folder in which nobody works."""
+    workspace = await open_workspace(cwd=folder, flags={}, environ=os.environ)
+    await embed_all(workspace)
     await close_workspace(workspace)
 
 
@@ -89,6 +125,8 @@ def after_typing(line: str, *keys: str) -> Callable[[Pilot[Any]], Coroutine[Any,
         chat.prompt.set_draft(line)
         await press_enter(pilot)
         await until(pilot, lambda: pilot.app.screen is not chat)
+        for field in pilot.app.screen.query(Input):
+            field.cursor_blink = False
         await until(pilot, lambda: not [w for w in pilot.app.workers if w.node is pilot.app.screen])
         await pilot.press(*keys)
 
@@ -113,11 +151,31 @@ def test_the_screen_of_sessions(shop_with_sessions: Path, snap_compare: Compare,
 
 
 @pytest.mark.parametrize("columns", [100, 40])
-def test_the_screen_of_search(shop_with_sessions: Path, snap_compare: Compare, columns: int) -> None:
-    app = app_in(shop_with_sessions, new=True)
-    assert snap_compare(app, terminal_size=(columns, 24), run_before=after_typing("/search retry tests"))
+def test_the_screen_of_search(shop_of_single_turns: Path, snap_compare: Compare, columns: int) -> None:
+    asyncio.run(embed_folder(shop_of_single_turns))
+    app = app_in(shop_of_single_turns, new=True)
+    words = "/search payment retry tests"
+    assert snap_compare(app, terminal_size=(columns, 24), run_before=after_typing(words))
 
 
 def test_a_resumed_conversation_without_a_model(shop_with_sessions: Path, snap_compare: Compare) -> None:
     app = app_in(shop_with_sessions, continue_newest=True)
     assert snap_compare(app, terminal_size=(100, 24), run_before=just_opened)
+
+
+async def test_that_the_store_is_awaited_is_said_only_until_it_is_open(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGFORGE_MODEL", "local")
+    answers = asyncio.Event()
+
+    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+        await answers.wait()
+        return await open_for_interface(Options(cwd=shop, new=True), embedded=embedded)
+
+    app = RagforgeApp(open_session, terminal_is_dark=True)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: bool(app.screen.query(".still-opening")))
+        answers.set()
+        await opened(pilot)
+        assert not app.screen.query(".still-opening")

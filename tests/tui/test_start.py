@@ -1,11 +1,14 @@
 """How it opens: without a model, with sessions below the prompt, with a draft that was left."""
 
+import asyncio
 import os
 import stat
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input, OptionList
 
+from ragforge.session import setup
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.widgets.plain import PlainText
@@ -59,6 +62,30 @@ async def test_without_a_model_a_key_is_asked_for_proved_and_kept(lab: Lab) -> N
         assert stat.S_IMODE(keys.stat().st_mode) == 0o600
         await chat.say("hi")
         await chat.sees("Hello.")
+
+
+async def test_closing_the_setup_ends_what_it_was_asking(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        await chat.pilot.press("escape")
+        await chat.until(lambda: not isinstance(chat.top, ModelScreen))
+        half_gone = asyncio.Event()
+
+        async def answered_when_half_gone() -> list[setup.FoundEndpoint]:
+            await half_gone.wait()
+            return []
+
+        monkeypatch.setattr(setup, "find_local_endpoints", answered_when_half_gone)
+        await chat.say("/model")
+        await chat.until(lambda: isinstance(chat.top, ModelScreen) and "Looking for" in hint(chat))
+        dialog = chat.top
+        monkeypatch.setattr(PlainText, "on_unmount", lambda _: half_gone.set(), raising=False)
+        await chat.pilot.press("escape")
+        await chat.until(lambda: not dialog.is_attached and half_gone.is_set())
+        await chat.say("where are the apples")
+        await chat.sees("No model configured: search results, not generated text")
+        await chat.turn_ended()
 
 
 async def test_without_a_model_search_answers_and_says_so(lab: Lab) -> None:

@@ -25,7 +25,7 @@ from ragforge.domain.usage import Usage
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.thoughts import ThoughtsHead
-from ragforge.tui.widgets.tool_line import ToolHead
+from ragforge.tui.widgets.tool_line import ToolCallView, ToolHead
 from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
 from tests.tui.waiting import until
 
@@ -125,6 +125,28 @@ async def test_a_running_tool_shows_its_last_lines_and_its_seconds() -> None:
         await until(pilot, lambda: "line 9" not in app.text())
 
 
+async def test_a_model_that_is_silent_is_said_to_be_until_it_speaks() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(StepStarted(0, "a-model"))
+        app.clock.now_s += 2
+        app.transcript.tick()
+        await pilot.pause()
+        assert "no word from the model" not in app.text()
+        app.clock.now_s += 10
+        app.transcript.tick()
+        await until(pilot, lambda: "no word from the model for 12 s (Esc interrupts)" in app.text())
+        app.transcript.show(TextDelta("Here I am."))
+        await until(pilot, lambda: "no word" not in app.text())
+        # What comes now is the person's to answer, or a tool's.
+        app.transcript.show(UsageUpdated(Usage(10, 0, 5), 0.1, 15, 100))
+        app.clock.now_s += 10
+        app.transcript.tick()
+        await pilot.pause()
+        assert "no word" not in app.text()
+
+
 @pytest.mark.parametrize("how", ["click", "enter", "toggle"])
 async def test_a_tool_line_opens_to_its_input_and_output_and_closes_again(how: str) -> None:
     app = ChatApp()
@@ -214,6 +236,27 @@ async def test_an_edit_shows_its_diff_open_with_signs_and_numbers() -> None:
         assert "42 +     print(parse(sys.stdin.read()))" in app.text()
         app.transcript.action_toggle_last_tool()
         await until(pilot, lambda: "tokenize" not in app.text())
+
+
+async def test_what_a_call_shows_stands_below_its_line_however_fast_it_comes() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(100, 40)) as pilot:
+        show = app.transcript.show
+        show(TurnStarted(turn()))
+        show(TextDelta("I look."))
+        await until(pilot, lambda: "I look." in app.text())
+        show(ToolStarted("1", "edit", {"path": "src/parser.py"}, "src/parser.py"))
+        show(ToolStarted("2", "shell", {"command": "make test"}, "make test"))
+        app.transcript.flush()  # twice before anything of it stands
+        app.transcript.action_toggle_all_tools()
+        show(ToolOutput("2", "collected 41 items"))
+        show(ToolEnded(call("edit", {"path": "src/parser.py"}, "Edited.", diff=DIFF, id="1")))
+        app.transcript.flush()
+        await until(pilot, lambda: "check(tokens)" in app.text() and "collected" in app.text())
+        said = app.text()
+        assert said.index("edit src/parser.py") < said.index("check(tokens)")
+        assert said.index("make test") < said.index("collected 41 items")
+        assert all(isinstance(view.children[0], ToolHead) for view in app.query(ToolCallView))
 
 
 async def test_a_long_diff_is_cut_and_opens() -> None:

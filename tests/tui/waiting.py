@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 
 async def until(
-    pilot: Pilot[Any], condition: Callable[[], object], *, timeout_s: float = 10.0, what: str = ""
+    pilot: Pilot[Any], condition: Callable[[], object], *, timeout_s: float = 30.0, what: str = ""
 ) -> None:
     """Returns once `condition()` is true, having let the app work; fails the test when it stays false."""
     deadline_s = monotonic() + timeout_s
@@ -20,6 +20,15 @@ async def until(
         if monotonic() > deadline_s:
             raise AssertionError(f"after {timeout_s} s still not so: {what or condition}")
         await asyncio.sleep(0.01)
+
+
+async def until_still(pilot: Pilot[Any]) -> None:
+    """Returns once the screen stays as it is: what was drawn last has moved nothing else."""
+    seen: list[str] = []
+    while len(seen) < 5 or len(set(seen)) > 1:
+        await pilot.pause(0.02)
+        strips = pilot.app.screen._compositor.render_strips()
+        seen = [*seen[-4:], repr([list(strip) for strip in strips])]
 
 
 async def send_line(pilot: Pilot[Any], text: str) -> None:

@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.config.schema import BUILT_IN_ENDPOINTS, KEYS, Key, ProjectMay
+from ragforge.config.keys import KEYS, Key
+from ragforge.config.kinds import ProjectMay
+from ragforge.config.schema import BUILT_IN_ENDPOINTS
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 

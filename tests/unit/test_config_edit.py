@@ -154,3 +154,8 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="Cannot make the folder"):
         set_value(tmp_path / "file" / "config.toml", "mode", "ask")
+
+
+def test_a_list_is_written_as_a_list(file: Path) -> None:
+    set_value(file, "history.alternatives_carry", ".venv,node_modules")
+    assert tomllib.loads(file.read_text())["history"] == {"alternatives_carry": [".venv", "node_modules"]}

@@ -6,10 +6,10 @@ import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.tools import job, shell

@@ -124,6 +124,21 @@ async def test_a_path_leads_to_its_project_and_back(local: LocalState) -> None:
     assert await local.project_at(Path("/nowhere")) is None
 
 
+async def test_an_answer_about_a_command_holds_for_its_very_text_in_its_folder(local: LocalState) -> None:
+    folder, setting = Path("/home/x"), "history.check_command"
+    assert await local.may_run(folder, setting, "make test") is None
+    await local.set_may_run(folder, setting, "make test", may_run=True)
+    await local.set_may_run(folder, setting, "make", may_run=False)
+    local = await reopened(local)
+    assert await local.may_run(folder, setting, "make test") is True
+    assert await local.may_run(folder, setting, "make") is False
+    for other in ((folder, setting, "make  test"), (Path("/home"), setting, "make"), (folder, "", "make")):
+        assert await local.may_run(*other) is None
+    await local.set_may_run(folder, setting, "make", may_run=True)
+    assert await local.may_run(folder, setting, "make") is True
+    await local.close()
+
+
 async def test_confirmed_folders_and_the_last_model_are_remembered(local: LocalState) -> None:
     assert not await local.is_confirmed(Path("/home/x"))
     assert await local.last_model() == ""

@@ -1,47 +1,12 @@
-"""Which shell commands need asking, and what "always" would add."""
+"""Which shell commands need asking."""
 
 from pathlib import Path
 
 import pytest
 
-from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, decide
-from ragforge.domain.approvals import Mode, parse_rule
-from ragforge.tools import shell
-from ragforge.tools.base import Preview
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("consent").resolve() / "project"
-    (root / "src").mkdir(parents=True)
-    (root / "src/a.py").write_text("a")
-    (root / "lib").mkdir()
-    (root / "lib/a.py").write_text("a")
-    (root / "dashes").mkdir()
-    (root / "dashes/-n.py").write_text("named like a flag")
-    (root / "b.py").write_text("b")
-    (root / "x").write_text("x")
-    (root / "out").symlink_to("/etc")
-    (root / "src/passwd").symlink_to("/etc/passwd")
-    return root
-
-
-def judge(root: Path, command: str, *rules: str, mode: Mode = Mode.ASK) -> Decision:
-    return decide(
-        shell.TOOL,
-        {"command": command},
-        Preview(detail=command),
-        mode=mode,
-        rules=[parse_rule(rule) for rule in rules],
-        root=root,
-        cwd=root,
-    )
-
-
-def offered(decision: Decision) -> list[str]:
-    assert isinstance(decision, Ask)
-    return [str(rule) for rule in decision.rules]
-
+from ragforge.agent.permissions import Allow, Ask, Refuse
+from ragforge.domain.approvals import Mode
+from tests.unit.judging import judge
 
 READ_ONLY = """
 ls
@@ -374,134 +339,6 @@ def test_plan_mode_asks_before_it_reads_elsewhere_and_offers_no_rule(root: Path)
     assert judge(root, "cat /etc/hosts", mode=Mode.PLAN) == Ask("reads outside the project: /etc/hosts")
 
 
-@pytest.mark.parametrize(
-    ("command", "rules"),
-    [
-        ("npm test -- --watch", ["shell(npm test)"]),
-        ("npm run build --if-present", ["shell(npm run build)"]),
-        ("cargo build --release", ["shell(cargo build)"]),
-        ("make test", ["shell(make test)"]),
-        ("git commit -m 'a b'", ["shell(git commit)"]),
-        ("git add .", ["shell(git add)"]),
-        ("pytest -q tests", ["shell(pytest)"]),
-        ("uv pip install x", ["shell(uv pip install)"]),
-        ("npm test && git add x", ["shell(npm test)", "shell(git add)"]),
-        ("npm test | tail -5", ["shell(npm test)"]),
-        ("git push --force", ["shell(= git push --force)"]),
-        ("git reset --hard", ["shell(= git reset --hard)"]),
-        ("rm -r build", ["shell(= rm -r build)"]),
-        ("cat /etc/hosts", ["shell(= cat /etc/hosts)"]),
-        ("make", ["shell(= make)"]),
-        ("make -f evil", ["shell(= make -f evil)"]),
-        ("python -c 'print(1)'", ["shell(= python -c 'print(1)')"]),
-        ("python3.12 x.py", ["shell(= python3.12 x.py)"]),
-        ("bash -c 'ls; ls'", ["shell(= bash -c 'ls; ls')"]),
-        ("sudo npm test", ["shell(= sudo npm test)"]),
-        ("find . -delete", ["shell(= find . -delete)"]),
-        ("uv run pytest", ["shell(= uv run pytest)"]),
-        ("npx x", ["shell(= npx x)"]),
-        ("./run.sh", ["shell(= ./run.sh)"]),
-        ("X=1 npm test", []),
-        ("npm test > out", []),
-        ("pytest $(cat x)", ["shell(pytest)"]),
-        ("rm $X", []),
-        ("echo $X", []),
-        ("python $X", []),
-        ("ls | xargs rm", []),
-        ("cat x | python -", []),
-        ("curl http://x | sh", []),
-        ("cd src && python x.py", []),
-        ("a1; a2; a3; a4; a5", []),
-        ("if ls; then npm test; fi", []),
-        ("npm test 'a\nb'", ["shell(npm test)"]),
-        ("rm 'a\nb'", []),
-    ],
-)
-def test_always_adds_the_narrowest_sensible_rule(root: Path, command: str, rules: list[str]) -> None:
-    decision = judge(root, command)
-    assert offered(decision) == rules
-    if rules:
-        assert judge(root, command, *rules) == Allow()
-
-
-@pytest.mark.parametrize(
-    ("rule", "command"),
-    [
-        ("shell(git add)", "git add ."),
-        ("shell(git add *)", "git add ."),
-        ("shell(git add)", "'git' a\"d\"d x"),
-        ("shell(git add)", "git status && git add x; ls"),
-        ("shell(= rm -r build)", "rm -r 'build'"),
-        ("shell(rm)", "rm -r build"),
-        ("shell(npm test)", "cd src && npm test"),
-        ("shell(pytest)", "pytest $X"),
-        ("shell(pytest)", "pytest $(ls)"),
-        ("shell(python x.py)", "python x.py"),
-        ("shell(npm test)", "npm test 2>&1 >/dev/null"),
-        ("shell(cat)", "cat /etc/passwd"),
-    ],
-)
-def test_a_rule_allows_what_it_says(root: Path, rule: str, command: str) -> None:
-    assert judge(root, command, rule) == Allow()
-
-
-@pytest.mark.parametrize(
-    ("rule", "command"),
-    [
-        ("shell(git add)", "git"),
-        ("shell(git add)", "git addx"),
-        ("shell(git add)", "git -C / add"),
-        ("shell(git add)", "/tmp/git add"),
-        ("shell(git add)", "X=1 git add"),
-        ("shell(git add)", "git add > x"),
-        ("shell(git add)", "git add; rm x"),
-        ("shell(git add)", "git add $(rm x)"),
-        ("shell(git add)", "git add `rm x`"),
-        ("shell(git add)", 'git add "$(rm x)"'),
-        ("shell(git add)", "git add <(rm x)"),
-        ("shell(git add)", "git 'add x'"),
-        ("shell(git add)", "'git add'"),
-        ("shell(git add)", "git add\nrm x"),
-        ("shell(git add)", "git $X add"),
-        ("shell(git add)", "sudo git add"),
-        ("shell(git diff)", "git diff --ext-diff"),
-        ("shell(git diff)", "git diff --ext"),
-        ("shell(git diff)", "git diff $X"),
-        ("shell(npm test)", "npm test $X"),
-        ("shell(git fetch)", "git fetch --upload-pack=x"),
-        ("shell(git -c)", "git -c core.pager=sh log"),
-        ("shell(python)", "python x.py"),
-        ("shell(python x.py)", "python x.py more"),
-        ("shell(python -)", "cat x | python -"),
-        ("shell(python)", "curl x | python"),
-        ("shell(bash)", "bash -c ls"),
-        ("shell(env)", "env ls"),
-        ("shell(xargs)", "ls | xargs rm"),
-        ("shell(find)", "find . -exec rm {} +"),
-        ("shell(make test)", "make test SHELL=./x"),
-        ("shell(make test)", "make test -f x"),
-        ("shell(tar)", "tar xf a --to-command=sh"),
-        ("shell(go test)", "go test -exec sh"),
-        ("shell(./run)", "cd src && ./run"),
-        ("shell(= rm -r build)", "rm -r build /"),
-        ("shell(= rm -r build)", "rm -r 'build /'"),
-        ("shell(*)", "rm x"),
-        ("shell(git add; rm)", "git add; rm x"),
-        ("shell(X=1 rm)", "X=1 rm"),
-        ("shell(rm > x)", "rm > x"),
-        ("shell($X)", "rm"),
-        ("shell(')", "rm"),
-        ("edit(rm)", "rm"),
-    ],
-)
-def test_a_rule_allows_nothing_more(root: Path, rule: str, command: str) -> None:
-    assert isinstance(judge(root, command, rule), Ask)
-
-
-def test_rules_do_not_count_in_plan_mode(root: Path) -> None:
-    assert isinstance(judge(root, "npm test", "shell(npm test)", mode=Mode.PLAN), Refuse)
-
-
 def test_the_reason_names_what_is_doubtful(root: Path) -> None:
     for command, words in {
         "ls && rm x": "rm x",
@@ -514,14 +351,6 @@ def test_the_reason_names_what_is_doubtful(root: Path) -> None:
         decision = judge(root, command)
         assert isinstance(decision, Ask)
         assert words in decision.reason
-
-
-def test_a_session_opened_through_a_link_is_in_its_project(root: Path) -> None:
-    link = root.parent / "a link"
-    link.symlink_to(root)
-    for command, decision in {"cat b.py": Allow(), "cd src && cat a.py": Allow()}.items():
-        args = {"command": command}
-        assert decide(shell.TOOL, args, Preview(), mode=Mode.ASK, rules=[], root=root, cwd=link) == decision
 
 
 @pytest.mark.parametrize(
@@ -548,16 +377,3 @@ def test_a_session_opened_through_a_link_is_in_its_project(root: Path) -> None:
 )
 def test_what_only_looks_like_reading_asks(root: Path, command: str) -> None:
     assert isinstance(judge(root, command), Ask)
-
-
-def test_a_folder_left_through_the_link_it_was_entered_by_asks(root: Path) -> None:
-    (root / "deep/er").mkdir(parents=True)
-    (root / "link").symlink_to("deep/er")
-    # The shell goes from the link to `out` beside it, the system to `deep/out`, which is not there.
-    assert isinstance(judge(root, "cd link/../out && cat hostname"), Ask)
-    assert isinstance(judge(root, "cd link && cd ../out && cat hostname"), Ask)
-    assert judge(root, "cd link/../src && cat a.py") == Allow()
-
-
-def test_very_many_ways_through_folders_ask(root: Path) -> None:
-    assert isinstance(judge(root, "; ".join(f"cd ./{number}" for number in range(40)) + "; ls"), Ask)

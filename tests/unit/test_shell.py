@@ -4,11 +4,11 @@ import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ragforge.tools.base import ToolContext
 from ragforge.tools.jobs import Jobs

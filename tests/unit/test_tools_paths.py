@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.tools.paths import inside, is_protected, printable, resolve
+from ragforge.domain.printable import escaped
+from ragforge.tools.paths import inside, is_protected, resolve
 from tests.tool_context import make_context
 
 
@@ -49,5 +50,5 @@ def test_a_folder_whose_name_begins_like_the_root_is_outside() -> None:
 
 
 def test_what_breaks_or_reorders_a_line_is_escaped_and_letters_stay() -> None:
-    assert printable("größe 日本\u202f.png") == "größe 日本\u202f.png"
-    assert printable("a\x1b[2J\nb\u202e\udce9") == "a\\x1b[2J\\nb\\u202e\\udce9"
+    assert escaped("größe 日本\u202f.png") == "größe 日本\u202f.png"
+    assert escaped("a\x1b[2J\nb\u202e\udce9") == "a\\x1b[2J\\nb\\u202e\\udce9"

@@ -5,7 +5,8 @@ import json
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ragforge.domain.errors import ModelError, ModelRefusedKey, ModelUnknown
 from ragforge.domain.events import ModelEvent, UsageSeen
@@ -64,7 +65,10 @@ class GeminiProvider:
             provider=self.name,
             model=self.model,
             load_blob=self._load_blob,
-            thinking=to_thinking(self._thinking_level, show_thoughts=self._show_thoughts),
+            # Nobody reads the thoughts of an answer of a schema.
+            thinking=to_thinking(
+                self._thinking_level, show_thoughts=self._show_thoughts and request.json_schema is None
+            ),
         )
         async with aclosing(retried(lambda: self._attempt(body), self._policy)) as events:
             async for event in events:

@@ -4,9 +4,10 @@ import asyncio
 import logging
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.json import JsonObject
@@ -32,8 +33,7 @@ NOTHING_AUTOMATIC: dict[str, Any] = {
 LOGGERS = ("google_genai", "google", "httpx2", "httpcore2")
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
+class _Opened(Struct, frozen=True):
     client: "Client"
     http: "httpx2.AsyncClient"
 
@@ -147,7 +147,9 @@ def _open(endpoint: Endpoint) -> _Opened:
     from google.genai import Client
 
     from ragforge.providers.gemini.http import new_options
+    from ragforge.providers.gemini.warm import build_types
 
+    build_types()
     try:
         _ = urlsplit(endpoint.url).port  # raises ValueError where it is none
         options, http = new_options(endpoint)

@@ -6,8 +6,9 @@ answers, answers without calls, empty parts.
 """
 
 import base64
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from ragforge.domain.errors import StoreError
 from ragforge.domain.json import JsonObject, JsonValue
@@ -40,10 +41,14 @@ async def to_body(
     body: JsonObject = {"contents": cast(JsonValue, contents)}
     if request.system:
         body["systemInstruction"] = {"parts": [{"text": clean(request.system)}]}
-    if request.tools:
+    # An answer of a schema and tools exclude each other for most models.
+    if request.tools and request.json_schema is None:
         body["tools"] = [{"functionDeclarations": [_declaration(spec) for spec in request.tools]}]
-    if thinking:
-        body["generationConfig"] = {"thinkingConfig": thinking}
+    config: JsonObject = {"thinkingConfig": thinking} if thinking else {}
+    if request.json_schema is not None:
+        config |= {"responseMimeType": "application/json", "responseJsonSchema": request.json_schema}
+    if config:
+        body["generationConfig"] = config
     return body
 
 
@@ -77,8 +82,7 @@ def _declaration(spec: ToolSpec) -> JsonObject:
     return {"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.parameters}
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A call that was sent and waits for its answer; `sent_id` is empty where the service gave none."""
 
     name: str

@@ -4,8 +4,9 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from ragforge.domain.errors import (
     AnswerUnusable,
@@ -27,8 +28,7 @@ CAUSES_MAX = 20
 KEY_PAGE = "https://aistudio.google.com/apikey"
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """What the sentences speak of. The key is known only to be left out of them."""
 
     model: str
@@ -64,8 +64,7 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True):
     """An HTTP error of the service, or of something before it."""
 
     code: int

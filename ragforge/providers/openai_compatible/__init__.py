@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ragforge.domain.errors import AnswerUnusable, UsageError
+from ragforge.domain.errors import AnswerUnusable, ModelError, UsageError
 from ragforge.domain.events import ModelEvent
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest
@@ -64,6 +64,7 @@ class OpenAICompatibleProvider:
         self._policy = RetryPolicy(attempts_max, delay_s_max)
         self._idle_timeout_s = idle_timeout_s
         self._limits: ModelLimits | None = None
+        self._takes_schema = True
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """The answer as it arrives. Retries only while nothing of it was given."""
@@ -109,8 +110,35 @@ class OpenAICompatibleProvider:
         await self._http.close()
 
     async def _attempt(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """One try. Raises Retryable where another may help."""
-        body = await to_chat(request, provider=self.name, model=self.model, load_blob=self._load_blob)
+        """One try. Raises Retryable where another may help.
+
+        A service that refuses a schema is asked once more, with the schema in words, and from then on so.
+        """
+        begun, in_words = False, not self._takes_schema
+        try:
+            async with aclosing(self._ask(request, takes_schema=not in_words)) as events:
+                async for event in events:
+                    begun = True
+                    yield event
+            return
+        except ModelError as error:
+            # Its plain kind is a request that the service refuses for no reason known to us.
+            if type(error) is not ModelError or begun or in_words or request.json_schema is None:
+                raise
+        async with aclosing(self._ask(request, takes_schema=False)) as events:
+            async for event in events:
+                # Only an answer shows that it was the schema which it minded.
+                self._takes_schema = False
+                yield event
+
+    async def _ask(self, request: ModelRequest, *, takes_schema: bool) -> AsyncGenerator[ModelEvent, None]:
+        body = await to_chat(
+            request,
+            provider=self.name,
+            model=self.model,
+            load_blob=self._load_blob,
+            takes_schema=takes_schema,
+        )
         data = await asyncio.to_thread(encode, body)
         answer = Answer(provider=self.name, model=self.model, request_chars=chars_of(body))
         try:

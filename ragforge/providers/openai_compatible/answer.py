@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import cast
 
 import msgspec
+from msgspec import Struct, field
 
 from ragforge.domain.errors import AnswerUnusable
 from ragforge.domain.events import (
@@ -40,8 +40,7 @@ class StreamError(Exception):
         self.body = body
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     """A tool call while it arrives. `fields` and `function` are whatever else the server says of it."""
 
     index: JsonValue

@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable
 from typing import cast
 
+from msgspec.structs import replace
+
 from ragforge.domain.errors import StoreError
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import (
@@ -24,13 +26,19 @@ from ragforge.domain.messages import (
     UserMessage,
 )
 from ragforge.providers.base import LoadBlob, ModelRequest
+from ragforge.providers.openai_compatible.structured import response_format, told
 
 IMAGE_CHARS = 4_000
 NOT_ANSWERED = "There is no result: the call was interrupted before it ran to its end."
 
 
-async def to_chat(request: ModelRequest, *, provider: str, model: str, load_blob: LoadBlob) -> JsonObject:
-    """The body of a streaming request."""
+async def to_chat(
+    request: ModelRequest, *, provider: str, model: str, load_blob: LoadBlob, takes_schema: bool = True
+) -> JsonObject:
+    """The body of a streaming request. takes_schema: false puts a schema into words instead of a field."""
+    schema = request.json_schema
+    if schema is not None and not takes_schema:
+        request = replace(request, system=told(request.system, schema))
     body: JsonObject = {
         "model": model,
         "messages": cast(
@@ -40,7 +48,9 @@ async def to_chat(request: ModelRequest, *, provider: str, model: str, load_blob
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    if request.tools:
+    if schema is not None and takes_schema:
+        body["response_format"] = response_format(schema)
+    if request.tools and schema is None:
         body["tools"] = [_tool(spec) for spec in request.tools]
     return body
 
@@ -52,7 +62,8 @@ def encode(body: JsonObject) -> bytes:
 
 def chars_of(body: JsonObject) -> int:
     """How much there is to read, for an estimate; an image counts as IMAGE_CHARS, whatever its size."""
-    chars = len(json.dumps(body.get("tools", ""), ensure_ascii=False))
+    beside = [body.get("tools", ""), body.get("response_format", "")]
+    chars = len(json.dumps(beside, ensure_ascii=False))
     for message in cast(list[JsonObject], _list(body["messages"])):
         chars += len(json.dumps(message.get("tool_calls", ""), ensure_ascii=False))
         for part in _as_parts(message.get("content") or ""):

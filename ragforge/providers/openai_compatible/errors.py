@@ -8,10 +8,10 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 import msgspec
+from msgspec import Struct
 
 from ragforge.domain.errors import (
     AnswerUnusable,
@@ -49,8 +49,7 @@ _START = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """Whom we talk to, as an error names it."""
 
     name: str

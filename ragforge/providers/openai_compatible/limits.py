@@ -14,9 +14,10 @@ bound: these servers start models with less, and Ollama then silently cuts what 
 """
 
 import re
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.providers.base import ModelLimits
@@ -39,8 +40,7 @@ class Ask(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """What a server tells; None where it does not. trained: an upper bound for what is not told."""
 
     told: int | None = None

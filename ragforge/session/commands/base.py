@@ -2,19 +2,19 @@
 
 import importlib
 import pkgutil
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """Show this to the person; Markdown, no part of the conversation."""
 
     text: str
@@ -27,64 +27,115 @@ class ScreenName(StrEnum):
     SEARCH = "search"
     MODEL = "model"
     STORE = "store"
+    MEMORY = "memory"
+    LOG = "log"
+    REWIND = "rewind"
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """Open a screen, with what was typed after the command."""
 
     screen: ScreenName
     args: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Confirm:
-    """Ask; on yes run the command line `then`."""
+class Confirm(Struct, frozen=True):
+    """Ask; on yes run the command line `then`.
+
+    otherwise: the command line of a no, where that is an answer too; Esc does nothing then.
+    """
 
     question: str
     then: str
+    otherwise: str = ""
+    detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Option(Struct, frozen=True):
+    """An answer: its name, what it means, and the command line that it runs."""
+
+    name: str
+    meaning: str
+    then: str
+
+
+class Choose(Struct, frozen=True):
+    """Ask which; Esc does nothing. diff: what there is to choose from, as a unified diff."""
+
+    question: str
+    detail: str
+    options: tuple[Option, ...]
+    diff: str = ""
+
+
+class Copy(Struct, frozen=True):
     """Put this on the clipboard."""
 
     text: str
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class StartNew:
+class StartNew(Struct, frozen=True):
     """Leave this session and start a new one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Struct, frozen=True):
     """Go on from here, or from a turn counted from 1, in a session of its own."""
 
     at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ClearView:
+class HeadMoved(Struct, frozen=True):
+    """Files or chat are somewhere else in the tree of versions now; say `lines`, one a line.
+
+    chat: whether the conversation shown is another now. draft: the message that returns to the prompt.
+    """
+
+    lines: tuple[str, ...]
+    chat: bool = True
+    draft: str = ""
+
+
+class Follow(Struct, frozen=True):
+    """Say each line as it comes, for as long as any come; what is no line is done."""
+
+    lines: "AsyncGenerator[str | Outcome, None]"
+
+
+class ClearView(Struct, frozen=True):
     """Empty the screen; the session stays as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """Go on with the newest turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quit:
+class Quit(Struct, frozen=True):
     """Leave ragforge."""
 
 
-Outcome: TypeAlias = Tell | Open | Confirm | Copy | StartNew | Fork | ClearView | Retry | Quit
+class GoIncognito(Struct, frozen=True):
+    """Leave, and start again in a store that goes away with the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+Outcome: TypeAlias = (
+    Tell
+    | Open
+    | Confirm
+    | Choose
+    | Copy
+    | StartNew
+    | Fork
+    | HeadMoved
+    | Follow
+    | ClearView
+    | Retry
+    | Quit
+    | GoIncognito
+)
+
+
+class Command(Struct, frozen=True):
     """A slash command. `usage` follows the name; `while_running` says whether it works during a turn."""
 
     name: str
@@ -125,6 +176,8 @@ def command_named(name: str) -> Command:
 async def run_command(session: Session, name: str, args: str) -> Outcome:
     """What the front end shall do. Raises RagforgeError that says what was wrong."""
     command = command_named(name)
+    if session.is_only_moving and not command.while_running:
+        raise UsageError(session.why_busy)
     if session.busy and not command.while_running:
         raise UsageError(f"/{command.name} waits until the turn has ended. Esc interrupts it.")
     return await command.run(session, args)

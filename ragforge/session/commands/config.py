@@ -1,8 +1,8 @@
 """`/config`: the settings, where each comes from, and how to change one."""
 
-from ragforge.config.edit import set_value
 from ragforge.config.paths import user_file
 from ragforge.session.commands.base import Command, Outcome, Tell
+from ragforge.session.setting import set_setting
 from ragforge.session.state import Session
 
 _STORE = "`/store` shows where conversations are kept, and connects to a server."
@@ -17,7 +17,7 @@ async def _run(session: Session, args: str) -> Outcome:
         rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(key)]
         lines = [f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows]
         return Tell("\n".join([*lines, "", _STORE] if key == "store" else lines))
-    set_value(file, key, value.strip())
+    set_setting(file, key, value.strip(), endpoints=session.workspace.settings.endpoints)
     return Tell(f"`{key}` is set in {file}. It holds from the next start on.")
 
 

@@ -1,8 +1,16 @@
 """`/cost`: what this session and this project have used."""
 
+from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.session.commands.base import Command, Outcome, Tell
 from ragforge.session.state import Session
-from ragforge.store.base import UsageRow
+from ragforge.store.base_conversations import UsageRow
+
+_FOR = {
+    Purpose.CHAT: "chat",
+    Purpose.SUMMARY: "memory: summaries",
+    Purpose.EMBEDDING: "memory: embeddings",
+    Purpose.RECALL: "memory: look-ups",
+}
 
 
 async def _run(session: Session, args: str) -> Outcome:
@@ -15,17 +23,24 @@ async def _run(session: Session, args: str) -> Outcome:
 def _table(title: str, rows: list[UsageRow]) -> str:
     if not rows:
         return f"**{title}**: nothing used yet."
+    chat = [row for row in rows if row.purpose is Purpose.CHAT]
+    memory = [row for row in rows if row.purpose is not Purpose.CHAT]
     head = [
         "| model | for | calls | input | cached | output | thoughts | cost |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     lines = [
-        f"| {row.model} | {row.purpose} | {row.calls} "
+        f"| {row.model} | {_FOR[row.purpose]} | {row.calls} "
         f"| {row.usage.input_tokens:,} | {row.usage.cached_tokens:,} "
         f"| {row.usage.output_tokens:,} | {row.usage.thought_tokens:,} | {cost_words(row.cost_usd)} |"
-        for row in rows
+        for row in [*chat, *memory]
     ]
-    return "\n".join([f"**{title}**", "", *head, *lines])
+    apart = f"chat {_sum_words(chat)}" + (f", memory {_sum_words(memory)}" if memory else "")
+    return "\n".join([f"**{title}**: {apart}", "", *head, *lines])
+
+
+def _sum_words(rows: list[UsageRow]) -> str:
+    return cost_words(sum_costs(row.cost_usd for row in rows))
 
 
 def cost_words(cost_usd: float | None) -> str:

@@ -10,7 +10,7 @@ async def _run(session: Session, args: str) -> Outcome:
 
 COMMAND = Command(
     "search",
-    "Search every turn and tool call of this project.",
+    "Search what was said, done and remembered in this project.",
     _run,
     usage="[WORDS]",
     while_running=False,

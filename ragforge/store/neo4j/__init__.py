@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
@@ -18,43 +20,52 @@ from ragforge.store.neo4j.claims import Claims
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused
 from ragforge.store.neo4j.known import KnownServers
+from ragforge.store.neo4j.leases import Neo4jLeases
+from ragforge.store.neo4j.memories import Neo4jMemories
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
 from ragforge.store.neo4j.projects import Neo4jProjects
 from ragforge.store.neo4j.searching import Neo4jSearch
 from ragforge.store.neo4j.sessions import Neo4jSessions
 from ragforge.store.neo4j.status import status
+from ragforge.store.neo4j.stranded import Stranded, discard, find_stranded, note_address, take_over
 from ragforge.store.neo4j.summaries import Neo4jSummaries
 from ragforge.store.neo4j.turns import Neo4jTurns
 from ragforge.store.neo4j.usage import Neo4jUsageLog
 from ragforge.store.neo4j.vectors import Neo4jVectors
+from ragforge.store.neo4j.versions import Neo4jVersions
 
 DRAIN_S = 5.0
 """So long a command waits at its end for what it wrote to arrive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+class Here(Struct, frozen=True):
     """What this machine keeps of a database."""
 
     outbox: Outbox
     database_id: str
     machine: str
     lock_dir: Path
+    stranded: tuple[Stranded, ...] = ()
+    """What waits for other databases that answered at the same address before."""
 
 
 class Neo4jStore:
     """Implements `Store` on a database of a server, with an outbox on this machine."""
 
-    def __init__(self, url: str, graph: Graph, here: Here, *, away: str = "") -> None:
-        """away: why the server could not be reached, where it could not."""
+    def __init__(
+        self, url: str, graph: Graph, here: Here, *, away: str = "", left_stale: bool = False
+    ) -> None:
+        """away: why the server could not be reached, where it could not. left_stale: see `Carrier`."""
         outbox = here.outbox
         self.url = url
         self._graph = graph
         self._outbox = outbox
+        self._here = here
         self._database_id = here.database_id
         self._carrier = Carrier(graph, outbox, reach=self._reach, fenced=self._fenced, away=away)
         self._nodes = Nodes(graph, outbox, self._carrier)
+        self._carrier.left_stale = left_stale
         self._claims = Claims(self._nodes, here.lock_dir, here.machine)
         self.projects = Neo4jProjects(self._nodes)
         self.sessions = Neo4jSessions(self._nodes, self._claims)
@@ -63,6 +74,9 @@ class Neo4jStore:
         self.usage = Neo4jUsageLog(self._nodes)
         self.summaries = Neo4jSummaries(self._nodes)
         self.vectors = Neo4jVectors(self._nodes)
+        self.memories = Neo4jMemories(self._nodes)
+        self.leases = Neo4jLeases(self._nodes)
+        self.versions = Neo4jVersions(self._nodes)
         self.search = Neo4jSearch(self._nodes)
         self.archive = Neo4jArchive(self._nodes)
         self._closed = False
@@ -71,11 +85,38 @@ class Neo4jStore:
     @property
     def link(self) -> Link:
         """What waits to be carried to the server, and whether it can be reached."""
-        return self._carrier.link
+        return replace(self._carrier.link, stranded=sum(each.rows for each in self._here.stranded))
 
     async def drain(self, *, timeout_s: float) -> Link:
         """Carry on what waits, for at most this long; what is left then."""
-        return await self._carrier.drain(timeout_s)
+        await self._carrier.drain(timeout_s)
+        return self.link
+
+    @property
+    def stranded(self) -> tuple[Stranded, ...]:
+        """What waited here for other databases at this address, when the store was opened."""
+        return self._here.stranded
+
+    async def take_stranded(self) -> int:
+        """Let what waited for other databases be carried to this one; how many rows these are."""
+        taken = 0
+        for each in self._here.stranded:
+            taken += await take_over(each, self._outbox, lock_dir=self._here.lock_dir)
+        self._here = replace(self._here, stranded=())
+        # The heads came before their turns.
+        self._carrier.left_stale = True
+        self._carrier.nudge()
+        return taken
+
+    async def discard_stranded(self) -> None:
+        """Remove what waited for other databases, for good."""
+        for each in self._here.stranded:
+            await discard(each, lock_dir=self._here.lock_dir)
+        self._here = replace(self._here, stranded=())
+
+    async def changes(self) -> object | None:
+        """None: asking the server would take as long as searching."""
+        return None
 
     async def status(self) -> StoreStatus:
         """What there is to know of the database."""
@@ -90,13 +131,18 @@ class Neo4jStore:
         if repair:
             await self._outbox.write(Rows.retry_refused)
         await self._nodes.arrive()
+        await self._nodes.settle_lefts()
         refused = await self._outbox.read(Rows.refused)
+        found = await findings(self._graph, repair=repair)
+        if repair:
+            # Indexes may have been made again.
+            self._carrier.cool()
         return [
             *(
                 f"{label} {identifier} waits here: the server refused it: {why}"
                 for label, identifier, why in refused
             ),
-            *await findings(self._graph, repair=repair),
+            *found,
         ]
 
     async def close(self) -> None:
@@ -105,6 +151,7 @@ class Neo4jStore:
             return
         self._closed = True
         await self._carrier.drain(DRAIN_S)
+        await self._nodes.settle_lefts()
         await self._claims.release_all()
         await self._carrier.close()
         bookmarks = "\n".join(self._graph.bookmarks)
@@ -119,8 +166,10 @@ class Neo4jStore:
         if info is None or info.id != self._database_id:
             raise StoreUnavailable(
                 f"{self._graph.address.shown} answers with another database than before. What waits is kept "
-                "for the one it was written for."
+                "for the one it was written for: end ragforge and start it anew, then `ragforge db waiting` "
+                "shows it."
             )
+        self._carrier.left_stale |= info.left_stale
 
     async def _fenced(self, session_ids: tuple[str, ...]) -> None:
         await self._claims.fenced(session_ids)
@@ -137,17 +186,20 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
     address = Address.from_url(url, password)
     known = KnownServers(machine_dir / "outbox" / "servers.json")
     expected = await asyncio.to_thread(known.find, address.shown)
-    here = await _here(machine_dir, expected) if expected else None
+    here = await _here(machine_dir, expected, address) if expected else None
     bookmarks = await here.outbox.read(lambda rows: rows.fact("bookmarks")) if here else ""
     graph = Graph(address, bookmarks=bookmarks.split())
-    away = ""
+    away, left_stale = "", False
     try:
         try:
             await graph.connect()
-            found = (await migrations.prepare(graph, adopt=adopt)).id
+            info = await migrations.prepare(graph, adopt=adopt)
+            found, left_stale = info.id, info.left_stale
             await asyncio.to_thread(known.remember, address.shown, found)
             if here is None or here.database_id != found:
-                here = await _here(machine_dir, found)
+                if here:
+                    await here.outbox.close()
+                here = await _here(machine_dir, found, address)
         except LoginRefused:
             raise
         except StoreUnavailable as error:
@@ -156,7 +208,8 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
                     f"{error} This server was never reached before, so nothing can be kept for it yet."
                 ) from error
             away = str(error)
-        return Neo4jStore(url, graph, here, away=away)
+        here = replace(here, stranded=await asyncio.to_thread(_stranded, here, address, known))
+        return Neo4jStore(url, graph, here, away=away, left_stale=left_stale)
     except BaseException:
         await graph.close()
         raise
@@ -175,13 +228,19 @@ async def migrate_store(
         await graph.close()
 
 
-async def _here(machine_dir: Path, database_id: str) -> Here:
+def _stranded(here: Here, address: Address, known: KnownServers) -> tuple[Stranded, ...]:
+    folder = here.outbox.path.parent
+    return tuple(find_stranded(folder, address.shown, here=here.database_id, known=known.ids()))
+
+
+async def _here(machine_dir: Path, database_id: str, address: Address) -> Here:
     lock_dir = machine_dir / "locks"
     path = machine_dir / "outbox" / f"{database_id}.db"
     outbox = await asyncio.to_thread(open_outbox, path, lock_dir=lock_dir)
 
     def prepare(rows: Rows) -> str:
         rows.prune()
+        note_address(rows, address.shown)
         if not rows.fact("machine"):
             rows.set_fact("machine", new_id())
         return rows.fact("machine")

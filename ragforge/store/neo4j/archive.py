@@ -2,12 +2,16 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
+from ragforge.domain.memories import Memory
 from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.domain.versions import Branch, Version
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j import archive_read
-from ragforge.store.neo4j.load import load_records
+from ragforge.store.neo4j.load import Loader
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rows import Label
+from ragforge.store.neo4j.version_rows import branch_key
 
 
 class Neo4jArchive:
@@ -15,17 +19,23 @@ class Neo4jArchive:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
+        self._loader: Loader | None = None
 
     async def dump(self) -> AsyncGenerator[Record, None]:
         """Every record, kind by kind, parents before children; it streams."""
         await self._settle()
+        await self._nodes.settle_lefts()
         async for record in archive_read.dump(self._nodes.graph):
             yield record
 
     async def load(self, records: Sequence[Record]) -> int:
         """Keep the records; how many were new or newer here. They go to the graph directly, in bulk."""
-        await self._settle()
-        changed = await load_records(self._nodes.graph, records)
+        # Before the first is written: whoever breaks off in the middle asks for it all the same.
+        self._nodes.carrier.left_stale = True
+        if self._loader is None:
+            database = self._nodes.outbox.database_id
+            self._loader = Loader(self._nodes.graph, database=database, settle=self._settle)
+        changed = await self._loader.load(records)
         if changed:
             await self._nodes.outbox.write(lambda rows: _forget(rows, records))
         return changed
@@ -33,10 +43,12 @@ class Neo4jArchive:
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
         """Those of the kind with these ids that there are, in any order."""
         await self._settle()
+        if kind is RecordKind.MEMORY:
+            await self._nodes.settle_lefts()
         return await archive_read.fetch(self._nodes.graph, kind, valid_ids(ids))
 
     async def counts(self) -> Mapping[RecordKind, int]:
-        """How many there are of each kind."""
+        """How many there are of every kind; 0 where there are none."""
         await self._settle()
         return await archive_read.counts(self._nodes.graph)
 
@@ -50,3 +62,7 @@ def _forget(rows: Rows, records: Sequence[Record]) -> None:
     sessions |= {each.session_id for each in records if isinstance(each, Turn)}
     for session_id in sessions:
         rows.forget_session(session_id)
+    rows.forget(Label.MEMORY, [each.id for each in records if isinstance(each, Memory)])
+    rows.forget(Label.VERSION, [each.id for each in records if isinstance(each, Version)])
+    branches = [each for each in records if isinstance(each, Branch)]
+    rows.forget(Label.BRANCH, [branch_key(each.project_id, each.name) for each in branches])

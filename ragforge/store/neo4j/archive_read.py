@@ -2,17 +2,23 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import apsw
+from msgspec import Struct
 
+from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
+from ragforge.domain.usage import Spent
 from ragforge.domain.vectors import Embedding, OwnerKind
+from ragforge.domain.versions import Branch, CheckoutLog, Version
+from ragforge.store.archive_items import key_of, kind_of
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
-from ragforge.store.neo4j.nodes import fields, identifier
+from ragforge.store.neo4j.left import MEMORY_LEFT
+from ragforge.store.neo4j.memory_rows import REPLACED, TYPES, association_of, memory_of, spent_of
+from ragforge.store.neo4j.nodes import FIELDS, identifier
 from ragforge.store.neo4j.rows import (
     Label,
     call_of,
@@ -24,13 +30,19 @@ from ragforge.store.neo4j.rows import (
 )
 from ragforge.store.neo4j.vectors_read import LABELS as OWNERS
 from ragforge.store.neo4j.vectors_read import embedding_of
+from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
+from ragforge.store.neo4j.waiting import TIMES
+from ragforge.store.sqlite.rows import from_ms
 
 if TYPE_CHECKING:
     from ragforge.store.sqlite.connection import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+DERIVED = frozenset({"searchNear", "nearChild", "takenOver"})
+"""No part of any record."""
+
+
+class Source(Struct, frozen=True):
     """Where the records of a kind stand."""
 
     label: Label
@@ -38,6 +50,34 @@ class Source:
     whole: str
     """A property that all of ours have: a node that only other people's have, or a bare one, is no record."""
     order: str
+    more: str = ""
+    """What the record holds beside the node's properties, as further columns."""
+    named: str = ""
+    """What `Archive.fetch` finds it by, where that is not the node's id."""
+
+    @property
+    def key(self) -> str:
+        """What `Archive.fetch` finds it by."""
+        return self.named or f"n.{identifier(self.label)}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The properties that a record is made of."""
+        return tuple(name for name in FIELDS[self.label] if name not in DERIVED)
+
+    @property
+    def returned(self) -> str:
+        """The node as a list of values, for the driver reads names as slowly as values, and times slower."""
+        values = (f"datetime(n.{name}).epochMillis" if name in TIMES else f"n.{name}" for name in self.names)
+        return f"RETURN [{', '.join(values)}] AS n{f', {self.more}' if self.more else ''}"
+
+    def read(self, row: dict[str, Any]) -> Record:
+        """The record of a row."""
+        found: dict[str, Any] = dict(zip(self.names, row.pop("n"), strict=True))
+        for name in TIMES & found.keys():
+            if found[name] is not None:
+                found[name] = from_ms(found[name])
+        return self.record(found | row)
 
     @property
     def matched(self) -> str:
@@ -55,8 +95,31 @@ SOURCES: Mapping[RecordKind, Source] = {
     RecordKind.STEP: Source(Label.STEP, step_of, "message", "n.turnId, n.stepIndex"),
     RecordKind.TOOL_CALL: Source(Label.CALL, call_of, "toolResult", "n.id"),
     RecordKind.SUMMARY: Source(Label.SUMMARY, summary_of, "summary", "n.id"),
+    RecordKind.MEMORY: Source(
+        Label.MEMORY,
+        memory_of,
+        "content",
+        "n.id",
+        more=f"{REPLACED} AS replaced, {MEMORY_LEFT.format('n')} AS left",
+    ),
+    RecordKind.SPENT: Source(Label.USAGE, spent_of, "purpose", "n.id"),
+    RecordKind.VERSION: Source(Label.VERSION, version_of, "changes", "n.timestamp, n.id"),
+    # The node's id may stand for a name that is too long for one.
+    RecordKind.BRANCH: Source(
+        Label.BRANCH, branch_of, "versionId", "n.projectId, n.name", named="n.projectId + '/' + n.name"
+    ),
+    RecordKind.MOVE: Source(Label.MOVE, move_of, "action", "n.id"),
 }
-"""All but the embeddings, which stand on turns and summaries."""
+"""All but the embeddings, which stand on turns, summaries and memories, and the links between memories."""
+
+_WHOLE_FIRST = (RecordKind.PROJECT, RecordKind.SESSION, RecordKind.BRANCH)
+"""Few enough to be held, and what moves while a dump runs: titles, heads, tips."""
+
+LINKS = f"""
+MATCH (a:{Label.MEMORY})-[r:{"|".join(TYPES.values())}]->(b:{Label.MEMORY})
+WITH toLower(type(r)) AS kind, a.id AS from, b.id AS to, r.at AS at, coalesce(r.turn, '') AS turn
+"""
+LINK = "RETURN kind, from, to, at, turn"
 
 EMBEDDINGS = """
 MATCH (n:{label}) WHERE n.embedding IS NOT NULL {condition}
@@ -68,14 +131,30 @@ RETURN '{kind}' AS kind, n.id AS id, n.embeddingModel AS model, n.embeddingHash 
 async def dump(graph: Graph) -> AsyncGenerator[Record, None]:
     """Every record, kind by kind, parents before children; a few hundred of them are held at once.
 
-    Neo4j shows each query what others have committed until it reaches a node ("read committed"), so this is
-    no one state: what was begun meanwhile may be there or not, and a turn may be older than its steps. What
-    belongs to something that came too late is left out, as it is from what would be one state; so all that
-    comes out can be loaded.
+    Neo4j shows each query what others have committed until it reaches a node ("read committed"). So all
+    ids are noted first, and what was begun meanwhile is left out with all that belongs to it. Projects,
+    sessions and branches are read whole before that: no head or tip points to what was left out. Of the
+    rest, what was there comes out as it stands by then: a turn may be older than its steps.
     """
     seen = _Seen()
     try:
+        first = {kind: [record async for record in _of_kind(graph, kind)] for kind in _WHOLE_FIRST}
+        for kind, records in first.items():
+            for record in records:
+                seen.know(kind, key_of(record))
+        for kind, source in SOURCES.items():
+            if kind in _WHOLE_FIRST:
+                continue
+            query = f"{source.matched} RETURN {source.key} AS id"
+            async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
+                async for row in rows:
+                    seen.know(kind, row["id"])
         for kind in RecordKind:
+            for record in first.get(kind, ()):
+                if seen.add(record):
+                    yield record
+            if kind in _WHOLE_FIRST:
+                continue
             async with aclosing(_of_kind(graph, kind)) as records:
                 async for record in records:
                     if seen.add(record):
@@ -88,42 +167,56 @@ async def fetch(graph: Graph, kind: RecordKind, ids: Sequence[str]) -> list[Reco
     """Those of the kind with these ids that there are, in any order."""
     if kind is RecordKind.EMBEDDING:
         return await _fetch_embeddings(graph, ids)
+    if kind is RecordKind.ASSOCIATION:
+        said_in = "CASE turn WHEN '' THEN '' ELSE '/' + turn END"
+        query = f"{LINKS} WHERE kind + '/' + from + '/' + to + {said_in} IN $ids {LINK}"
+        rows = await graph.read(query, deadline_s=RUN_DEADLINE_S, ids=list(ids))
+        return [association_of(row) for row in rows]
     source = SOURCES[kind]
     rows = await graph.read(
-        f"{source.matched} AND n.{identifier(source.label)} IN $ids RETURN {fields('n', source.label)} AS n",
+        f"{source.matched} AND {source.key} IN $ids {source.returned}",
         deadline_s=RUN_DEADLINE_S,
         ids=list(ids),
     )
-    return [source.record(row["n"]) for row in rows]
+    return [source.read(row) for row in rows]
 
 
 async def counts(graph: Graph) -> dict[RecordKind, int]:
-    """How many there are of each kind."""
+    """How many there are of every kind; 0 where there are none."""
     counted = [f"COUNT {{ {source.matched} }} AS {kind}" for kind, source in SOURCES.items()]
     embeddings = " + ".join(
         f"COUNT {{ MATCH (n:{label}) WHERE n.embedding IS NOT NULL }}" for label in OWNERS.values()
     )
+    links = f"COUNT {{ (:{Label.MEMORY})-[:{'|'.join(TYPES.values())}]->(:{Label.MEMORY}) }}"
     (row,) = await graph.read(
-        f"RETURN {', '.join(counted)}, {embeddings} AS {RecordKind.EMBEDDING}", deadline_s=RUN_DEADLINE_S
+        f"RETURN {', '.join(counted)}, {embeddings} AS {RecordKind.EMBEDDING}, "
+        f"{links} AS {RecordKind.ASSOCIATION}",
+        deadline_s=RUN_DEADLINE_S,
     )
     return {kind: row[kind] for kind in RecordKind}
 
 
 async def _of_kind(graph: Graph, kind: RecordKind) -> AsyncGenerator[Record, None]:
     if kind is RecordKind.EMBEDDING:
-        # By `KIND/ID`: what stands for summaries comes first.
+        # By `KIND/ID`: memories come first, then summaries, then turns.
         for owner in sorted(OWNERS):
             query = EMBEDDINGS.format(label=OWNERS[owner], kind=owner, condition="")
             async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
                 async for row in rows:
                     yield embedding_of(row)
         return
+    if kind is RecordKind.ASSOCIATION:
+        query = f"{LINKS} {LINK} ORDER BY kind, from, to, turn"
+        async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
+            async for row in rows:
+                yield association_of(row)
+        return
     source = SOURCES[kind]
     # Put in order before the properties are read, so that the server sorts short rows.
-    query = f"{source.matched} WITH n ORDER BY {source.order} RETURN {fields('n', source.label)} AS n"
+    query = f"{source.matched} WITH n ORDER BY {source.order} {source.returned}"
     async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
         async for row in rows:
-            yield source.record(row["n"])
+            yield source.read(row)
 
 
 async def _fetch_embeddings(graph: Graph, ids: Sequence[str]) -> list[Record]:
@@ -141,12 +234,21 @@ class _Seen:
 
     def __init__(self) -> None:
         self._database = cast("Connection", apsw.Connection(""))
-        self._database.execute("CREATE TABLE seen (key TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN")
+        self._database.execute(
+            "CREATE TABLE known (key TEXT PRIMARY KEY) WITHOUT ROWID;"
+            "CREATE TABLE seen (key TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN"
+        )
+
+    def know(self, kind: RecordKind, identifier: str) -> None:
+        """Note that there is one."""
+        self._database.execute("INSERT OR IGNORE INTO known VALUES (?)", (f"{kind}/{identifier}",))
 
     def add(self, record: Record) -> bool:
-        """Whether all that it belongs to has come out; then it counts as come out too."""
+        """Whether it was known, and all that it belongs to has come out; then it counts as come out too."""
         key, needed = _ties(record)
         if not all(self._has(each) for each in needed):
+            return False
+        if kind_of(record) in SOURCES and not self._has(_name(record), "known"):
             return False
         if key:
             self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
@@ -155,8 +257,13 @@ class _Seen:
     def close(self) -> None:
         self._database.close()
 
-    def _has(self, key: str) -> bool:
-        return next(self._database.execute("SELECT 1 FROM seen WHERE key = ?", (key,)), None) is not None
+    def _has(self, key: str, table: str = "seen") -> bool:
+        return next(self._database.execute(f"SELECT 1 FROM {table} WHERE key = ?", (key,)), None) is not None
+
+
+def _name(record: Record) -> str:
+    """Its kind and id."""
+    return f"{kind_of(record)}/{key_of(record)}"
 
 
 def _ties(record: Record) -> tuple[str, list[str]]:
@@ -173,7 +280,22 @@ def _ties(record: Record) -> tuple[str, list[str]]:
             return "", [f"turn/{record.turn_id}"]
         case Summary():
             return f"summary/{record.id}", [f"session/{record.session_id}"]
+        case Memory():
+            return f"memory/{record.id}", [f"project/{record.project_id}"]
+        case Association():
+            return "", [f"memory/{record.from_id}", f"memory/{record.to_id}"]
         case Embedding():
             return "", [f"{record.owner.kind}/{record.owner.id}"]
+        case Spent():
+            return "", []
+        case Version():
+            session = [f"session/{record.session_id}"] if record.session_id else []
+            turn = [f"turn/{record.turn_id}"] if record.turn_id else []
+            parents = [f"version/{parent}" for parent in record.parents]
+            return f"version/{record.id}", [f"project/{record.project_id}", *session, *turn, *parents]
+        case Branch():
+            return "", [f"project/{record.project_id}", f"version/{record.version_id}"]
+        case CheckoutLog():
+            return "", [f"project/{record.project_id}"]
         case _:
             assert_never(record)

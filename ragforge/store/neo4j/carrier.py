@@ -1,19 +1,18 @@
 """What brings waiting rows to the graph, in the background, for as long as the store is open."""
 
 import asyncio
-import fcntl
 import logging
-import os
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
-from ragforge.domain.errors import StoreError, StoreUnavailable
+from ragforge.domain.errors import StoreError
 from ragforge.store.base import Link
 from ragforge.store.neo4j.carry import carry, warm_up
+from ragforge.store.neo4j.carry_lock import alone
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused, ReadsOnly, StatementRefused
-from ragforge.store.neo4j.outbox import EMBEDDING, Outbox, Row, Rows
+from ragforge.store.neo4j.outbox import Outbox, Rows
+from ragforge.store.neo4j.waiting import Cargo, Row
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,6 @@ RETRY_FIRST_S = 0.5
 RETRY_MAX_S = 5.0
 LOGIN_RETRY_S = 30.0
 """A server locks out for some seconds who gives it a wrong password three times, and all of that name."""
-LOCK_POLL_S = 0.02
 
 Reach = Callable[[], Awaitable[None]]
 Fenced = Callable[[tuple[str, ...]], Awaitable[None]]
@@ -52,16 +50,22 @@ class Carrier:
         self._away = away
         self._trouble: StoreError | None = None
         """What the newest try ended with, where it failed."""
+        self._held = ""
+        """Which other process keeps rows from being carried."""
         self._lock_path = outbox.path.with_suffix(".carry.lock")
         self._wanted = asyncio.Event()
         self._moved = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
         self._patience = 1
+        self._warm = False
+        """Whether the server has planned what rows are written by."""
+        self.left_stale = False
+        """Whether all turns are to be looked at before it is told which are left (see `left.py`)."""
 
     @property
     def link(self) -> Link:
         """What waits, and why the server cannot be reached where it cannot."""
-        return Link(self._outbox.waiting, self._away)
+        return Link(self._outbox.waiting, self._away, held=self._held if self._outbox.waiting else "")
 
     @property
     def away(self) -> bool:
@@ -75,6 +79,11 @@ class Carrier:
 
     def nudge(self) -> None:
         """There is something to carry."""
+        self._wanted.set()
+
+    def cool(self) -> None:
+        """An index was made or dropped: with that the server forgets its plans, so it is warmed up anew."""
+        self._warm = False
         self._wanted.set()
 
     def lost(self, reason: str) -> None:
@@ -143,18 +152,14 @@ class Carrier:
 
     async def _run(self) -> None:
         pause_s = RETRY_FIRST_S
-        warm = False
         while True:
-            if warm and not self._away:
+            if self._warm and not self._away:
                 await self._wanted.wait()
             self._wanted.clear()
             try:
                 if self._away:
                     await self._reach()
-                    warm = False
-                if not warm:
-                    await warm_up(self._graph, deadline_s=WARM_UP_DEADLINE_S)
-                    warm, self._away, self._trouble = True, "", None
+                    self._warm = False
                 while await self._carry_next():
                     await self._tell()
                 pause_s = RETRY_FIRST_S
@@ -183,20 +188,36 @@ class Carrier:
         async with self._moved:
             self._moved.notify_all()
 
+    async def _warm_up(self) -> None:
+        """Let the server plan what rows are written by, unless it has."""
+        while not self._warm:
+            # First: whoever makes an index meanwhile is heard.
+            self._warm = True
+            try:
+                await warm_up(self._graph, database=self._outbox.database_id, deadline_s=WARM_UP_DEADLINE_S)
+            except BaseException:
+                self._warm = False
+                raise
+            self._away, self._trouble = "", None
+
     async def _carry_next(self) -> bool:
         """Carry one batch; whether there was one."""
+        await self._warm_up()
         if not await self._outbox.count():
             return False
-        async with alone(self._lock_path):
+        async with alone(self._lock_path, held=self._hold):
             rows = await self._outbox.read(_next_batch)
             if rows:
                 await self._send(rows)
         return bool(rows)
 
+    def _hold(self, words: str) -> None:
+        self._held = words
+
     async def _send(self, rows: list[Row]) -> None:
         batch = await self._outbox.write(Rows.next_batch)
         try:
-            deadline_s = BULK_DEADLINE_S if rows[0].label == EMBEDDING else STEP_DEADLINE_S
+            deadline_s = BULK_DEADLINE_S if rows[0].cargo is Cargo.VECTORS else STEP_DEADLINE_S
             # Nobody waits for a repetition, and a server that is only slow must get done some time.
             arrived = await carry(
                 self._graph,
@@ -206,10 +227,11 @@ class Carrier:
                 database=self._outbox.database_id,
             )
             self._patience = 1
+            self.left_stale |= arrived.unsettled
         except StatementRefused as error:
             await self._send_apart(rows, error)
             return
-        there = [row for row in rows if row.props.get("sessionId") not in arrived.late]
+        there = [row for row in rows if row.session_id not in arrived.late]
         await self._outbox.write(lambda here: here.mark_carried(there))
         if arrived.fenced:
             await self._fenced(arrived.fenced)
@@ -229,36 +251,8 @@ class Carrier:
 
 
 def _next_batch(rows: Rows) -> list[Row]:
-    # All else before any vector: a vector needs its owner there.
-    return rows.waiting(rows_max=ROWS_MAX, bytes_max=BYTES_MAX, vectors=False) or rows.waiting(
-        rows_max=ROWS_MAX, bytes_max=VECTOR_BYTES_MAX, vectors=True
-    )
-
-
-@asynccontextmanager
-async def alone(path: Path) -> AsyncGenerator[None, None]:
-    """Hold the file's lock, so that of all processes here one carries at a time and nothing overtakes.
-
-    Raises StoreUnavailable where the file cannot be written.
-    """
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreUnavailable(
-            f"Cannot lock {path}: {error.strerror}. Make the folder writable; what waits goes on waiting."
-        ) from error
-    try:
-        # A lock of the operating system tells nobody when it is free.
-        while not _locked(descriptor):  # noqa: ASYNC110
-            await asyncio.sleep(LOCK_POLL_S)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    for cargo in Cargo:
+        bytes_max = VECTOR_BYTES_MAX if cargo is Cargo.VECTORS else BYTES_MAX
+        if found := rows.waiting(cargo, rows_max=ROWS_MAX, bytes_max=bytes_max):
+            return found
+    return []

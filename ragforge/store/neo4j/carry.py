@@ -7,125 +7,21 @@ the turns, steps and calls that were written there still arrive, as a branch.
 
 from array import array
 from base64 import b64decode
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, assert_never
 
-from ragforge.domain.errors import StoreUnavailable
-from ragforge.store.neo4j.outbox import EMBEDDING, Row
+from msgspec import Struct
+
+from ragforge.domain.errors import StoreError, StoreUnavailable
+from ragforge.domain.ids import new_id
+from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
+from ragforge.store.neo4j.carry_parts import CALLS, GUARDS, PROJECTS, SESSIONS, STEPS, SUMMARIES, TURNS
+from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
+from ragforge.store.neo4j.left import SETTLE_MOVED
 from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.neo4j.waiting import EMBEDDING, Cargo, Row
 
-OWNERS = {"turn": Label.TURN, "summary": Label.SUMMARY}
-
-PROJECTS = """
-CALL () {
-  UNWIND $rows.projects AS row
-  MERGE (n:Project {id: row.id})
-  ON CREATE SET n += row.first
-  SET n += row.set
-}
-"""
-
-# Writing a property takes the lock before the epoch is read: a claim that comes meanwhile waits.
-# A batch may come late: its answer was given up, and a stopped server went on with it after the batch that
-# followed. Such a one is skipped; all that it held was sent again.
-SESSIONS = """
-CALL () {
-  UNWIND $rows.sessions AS row
-  MERGE (n:ConversationSession {sessionId: row.id})
-  ON CREATE SET n += row.first
-  SET n.carriedAt = datetime.realtime()
-  WITH n, row, coalesce(n.writerEpoch, 0) AS epoch
-  WITH n, row,
-    row.epoch > 0 AND epoch > row.epoch AS fenced,
-    row.epoch > 0 AND epoch = row.epoch AND coalesce(n.carriedBatch, 0) > $batch AS late
-  FOREACH (_ IN CASE WHEN fenced OR late THEN [] ELSE [1] END |
-    SET n += row.set, n.carriedBatch = CASE WHEN row.epoch > 0 THEN $batch ELSE n.carriedBatch END)
-  WITH n, row, fenced, late
-  CALL (n, row) {
-    WITH n, row WHERE row.draw
-    MERGE (p:Project {id: n.projectId})
-    MERGE (p)-[:HAS_SESSION]->(n)
-  }
-  RETURN collect(CASE WHEN fenced THEN n.sessionId END) AS fenced,
-    collect(CASE WHEN late THEN n.sessionId END) AS late
-}
-"""
-
-TURNS = """
-CALL (late) {
-  UNWIND $rows.turns AS row
-  WITH row WHERE NOT row.session IN late
-  MERGE (n:ConversationTurn {id: row.id})
-  ON CREATE SET n += row.first
-  SET n += row.set
-  WITH n, row WHERE row.draw
-  MERGE (s:ConversationSession {sessionId: n.sessionId})
-  MERGE (s)-[:HAS_TURN]->(n)
-  WITH n, row WHERE n.parentId IS NOT NULL
-  MATCH (p:ConversationTurn {id: n.parentId})
-  MERGE (p)-[:NEXT]->(n)
-}
-"""
-
-STEPS = """
-CALL (late) {
-  UNWIND $rows.steps AS row
-  WITH row WHERE NOT row.session IN late
-  MERGE (n:ConversationStep {id: row.id})
-  ON CREATE SET n += row.first
-  SET n += row.set
-  WITH n, row WHERE row.draw
-  MATCH (t:ConversationTurn {id: n.turnId})
-  MERGE (n)-[:PART_OF]->(t)
-}
-"""
-
-CALLS = """
-CALL (late) {
-  UNWIND $rows.calls AS row
-  WITH row WHERE NOT row.session IN late
-  MERGE (n:ToolCall {id: row.id})
-  ON CREATE SET n += row.first
-  SET n += row.set
-  WITH n, row WHERE row.draw
-  MATCH (t:ConversationTurn {id: n.turnId})
-  MERGE (t)-[:HAS_TOOL_CALL]->(n)
-  MERGE (n)-[:PART_OF]->(t)
-}
-"""
-
-# What a turn is embedded by holds its level 1 summary; a new text makes that vector old, and so does none.
-SUMMARIES = """
-CALL (late) {
-  UNWIND $rows.summaries AS row
-  WITH row WHERE NOT row.session IN late
-  MERGE (n:ConversationSummary {id: row.id})
-  ON CREATE SET n += row.first
-  SET n += row.set
-  WITH n, row WHERE row.draw
-  MERGE (s:ConversationSession {sessionId: n.sessionId})
-  MERGE (s)-[:HAS_SUMMARY]->(n)
-  WITH n
-  CALL (n) {
-    OPTIONAL MATCH (n)-[old:SUMMARIZES]->(child)
-    WHERE NOT coalesce(child.id, '') IN n.covers
-    DELETE old
-    FOREACH (_ IN CASE WHEN child:ConversationTurn THEN [1] ELSE [] END | SET child.embeddingStale = true)
-  }
-  CALL (n) {
-    WITH n WHERE n.level = 1
-    MATCH (t:ConversationTurn) WHERE t.id IN n.covers
-    MERGE (n)-[:SUMMARIZES]->(t)
-    SET t.embeddingStale = true
-  }
-  CALL (n) {
-    WITH n WHERE n.level > 1
-    MATCH (c:ConversationSummary) WHERE c.id IN n.covers
-    MERGE (n)-[:SUMMARIZES]->(c)
-  }
-}
-"""
+OWNERS = {"turn": Label.TURN, "summary": Label.SUMMARY, "memory": Label.MEMORY}
 
 # One fragment a label, because a parameter cannot name a label.
 EMBEDDING_PART = """
@@ -147,18 +43,37 @@ among its parameters, which for six lists is a new plan with almost every turn: 
 The lists in a map have no such sizes.
 """
 
-EMBEDDING_PARTS = "WITH [] AS fenced, [] AS late\n" + "".join(
-    EMBEDDING_PART.format(name=f"{owner}Vectors", label=label) for owner, label in OWNERS.items()
-)
+NOTHING_MOVED = "WITH d, [] AS fenced, [] AS late, [] AS moved\n"
 
-# Always together, whatever of it is there: the server plans each text once, and planning takes long.
-STEP_PARTS = PROJECTS + SESSIONS + TURNS + STEPS + CALLS + SUMMARIES
+# Always the whole of a text, whatever of it is there: the server plans each once, and planning takes long.
+PARTS: Mapping[Cargo, str] = {
+    Cargo.CONVERSATION: PROJECTS + SESSIONS + TURNS + STEPS + CALLS,
+    Cargo.SUMMARIES: GUARDS + SUMMARIES + "WITH d, fenced, late, [] AS moved\n",
+    Cargo.VERSIONS: NOTHING_MOVED + VERSION_PARTS,
+    Cargo.MEMORIES: NOTHING_MOVED + MEMORY_PARTS,
+    Cargo.VECTORS: NOTHING_MOVED
+    + "".join(EMBEDDING_PART.format(name=owner, label=label) for owner, label in OWNERS.items()),
+}
+
+# Which turns are left by it is counted right after; until it is, the database says that it is to be.
+ANSWER = """
+WITH d, fenced, late, [id IN reduce(ids = [], each IN moved | ids + each) WHERE id <> ''] AS moved
+FOREACH (_ IN CASE WHEN size(moved) = 0 OR d.leftStale IS NOT NULL THEN [] ELSE [1] END |
+  SET d.leftStale = $mark)
+RETURN fenced, late, moved
+"""
 
 # Another database may answer at the address by now, on a connection that was made to the one before.
-HERE = f"MATCH (d:{Label.DATABASE}) WHERE d.id = coalesce($database, d.id) WITH d LIMIT 1\n"
+# Where the turns that are left are not kept in line with what is written, it is noted that they must be.
+HERE = f"""
+MATCH (d:{Label.DATABASE}) WHERE d.id = $database WITH d
+FOREACH (_ IN CASE WHEN $lefts THEN [] ELSE [1] END | SET d.leftStale = $mark)
+WITH d
+"""
 
-OWNED = frozenset({Label.TURN, Label.STEP, Label.CALL, Label.SUMMARY})
-"""What belongs to a session and is written by its writer."""
+OTHER_DATABASE = (
+    "The server answers with another database than before. What waits is kept for the one it was written for."
+)
 
 TIES = frozenset({"sessionId", "projectId", "parentId", "turnId", "covers"})
 """Properties from which relationships are drawn."""
@@ -172,95 +87,167 @@ class Writer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """What the graph said of a batch. fenced: sessions that others write now; late: what was skipped."""
+class Arrived(Struct, frozen=True):
+    """What the graph said of a batch. fenced: sessions that others write now; late: what was skipped.
+
+    unsettled: which turns are left is still to be counted.
+    """
 
     fenced: tuple[str, ...] = ()
     late: frozenset[str] = frozenset()
+    unsettled: bool = False
 
 
 async def carry(
-    graph: Writer, rows: Sequence[Row], *, batch: int, deadline_s: float, database: str | None = None
+    graph: Writer,
+    rows: Sequence[Row],
+    *,
+    batch: int,
+    deadline_s: float,
+    database: str,
+    lefts: bool = True,
 ) -> Arrived:
-    """Write the rows: vectors, or all else. batch: a number that is higher for each batch of this machine.
+    """Write the rows, which are of one cargo. batch: a number that is higher for each of this machine.
 
-    database: the id of the only one that may have them; any, where it is None. Raises StoreUnavailable
-    where it is another.
+    database: the id of the only one that may have them. lefts: keep the turns that
+    are left in line with it (see `left.py`), else all must be looked at afterwards. Raises StoreUnavailable
+    where it is another database.
     """
-    query, parameters = statement(rows, vectors=rows[0].label == EMBEDDING)
-    found = await graph.write(query, deadline_s=deadline_s, batch=batch, database=database, **parameters)
+    query, parameters = statement(rows, rows[0].cargo)
+    parameters |= {"batch": batch, "database": database, "lefts": lefts, "mark": new_id()}
+    found = await graph.write(query, deadline_s=deadline_s, **parameters)
     if not found:
-        raise StoreUnavailable(
-            "The server answers with another database than before. What waits is kept for the one it was "
-            "written for."
-        )
+        raise StoreUnavailable(OTHER_DATABASE)
     answer = found[0]
-    return Arrived(tuple(answer["fenced"]), frozenset(answer["late"]))
+    unsettled = False
+    if answer["moved"]:
+        try:
+            await graph.write(
+                SETTLE_MOVED, deadline_s=deadline_s, ids={"of": answer["moved"]}, mark=parameters["mark"]
+            )
+        except StoreError:
+            # What was written has arrived; the database says what is still to be done.
+            unsettled = True
+    return Arrived(tuple(answer["fenced"]), frozenset(answer["late"]), unsettled)
 
 
-async def warm_up(graph: Writer, *, deadline_s: float) -> None:
-    """Let the server plan what rows are written by: that takes it longer than a step may."""
-    for vectors in (False, True):
-        query, parameters = statement([], vectors=vectors)
-        await graph.write(query, deadline_s=deadline_s, batch=0, database=None, **parameters)
+async def warm_up(graph: Writer, *, database: str, deadline_s: float) -> None:
+    """Let the server plan what rows are written by: that takes it longer than a step may.
+
+    It plans for the types of the parameters too, so these are as they will be.
+    """
+    for cargo in Cargo:
+        query, parameters = statement([], cargo)
+        parameters |= {"batch": 0, "database": database, "lefts": True, "mark": new_id()}
+        await graph.write(query, deadline_s=deadline_s, **parameters)
+    await graph.write(SETTLE_MOVED, deadline_s=deadline_s, ids={"of": []}, mark=new_id())
 
 
-def statement(rows: Sequence[Row], *, vectors: bool) -> tuple[str, dict[str, Any]]:
-    """The query and its parameters; the text is one of a few. vectors: whether some are among the rows."""
-    by_label: dict[str, list[dict[str, Any]]] = {label: [] for label in Label}
-    for row in rows:
-        if row.label != EMBEDDING:
-            by_label[row.label].append(_as_written(row))
-    # Writing to what belongs to a session is guarded by a write to the session itself.
-    sessions = by_label[Label.SESSION]
-    guards = {row.props["sessionId"]: _guard(row) for row in rows if row.label in OWNED}
-    known = {row["id"] for row in sessions}
-    sessions += [guard for session, guard in guards.items() if session not in known]
-    query = EMBEDDING_PARTS if vectors else STEP_PARTS
-    lists = {
-        "projects": by_label[Label.PROJECT],
-        "sessions": sessions,
-        "turns": by_label[Label.TURN],
-        "steps": by_label[Label.STEP],
-        "calls": by_label[Label.CALL],
-        "summaries": by_label[Label.SUMMARY],
-        **{f"{owner}Vectors": _vectors(rows, owner) for owner in OWNERS},
-    }
-    return f"{PLAN_ONCE}{HERE}{query}RETURN fenced, late", {"rows": lists}
+def statement(rows: Sequence[Row], cargo: Cargo) -> tuple[str, dict[str, Any]]:
+    """The query and its parameters; the text is one for each cargo."""
+    match cargo:
+        case Cargo.CONVERSATION | Cargo.SUMMARIES:
+            lists = _owned_lists(rows)
+        case Cargo.VERSIONS:
+            lists = version_lists(rows)
+        case Cargo.MEMORIES:
+            lists = memory_lists(rows)
+        case Cargo.VECTORS:
+            lists = {owner: _vectors(rows, owner) for owner in OWNERS}
+        case _:
+            assert_never(cargo)
+    return f"{PLAN_ONCE}{HERE}{PARTS[cargo]}{ANSWER}", {"rows": lists}
 
 
-def whole_rows(pairs: Iterable[tuple[Label, Props]]) -> list[Row]:
-    """Nodes to be written whole, such as those of a backup."""
+def whole_rows(pairs: Iterable[tuple[str, Props]]) -> list[Row]:
+    """Nodes to be written whole, over what is there too, such as those of a backup."""
     return [
         Row(
             label,
-            props["sessionId"] if label is Label.SESSION else props["id"],
+            props["sessionId"] if label == Label.SESSION else props["id"],
             props,
+            fresh=True,
             dirty=frozenset(props),
         )
         for label, props in pairs
     ]
 
 
-def _as_written(row: Row) -> dict[str, Any]:
+def new_row(label: str, props: Props) -> Row:
+    """A node to be written where there is none, and nowhere else: so its properties are sent once."""
+    return Row(label, props["id"], props, fresh=True)
+
+
+def _owned_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+    begun = {row.id: row for row in rows if row.label == Label.TURN and row.fresh}
+    sessions = {row.id: _session_as_written(row, begun) for row in rows if row.label == Label.SESSION}
+    # Writing to what belongs to a session is guarded by a write to the session itself.
+    for row in rows:
+        if row.label != Label.SESSION and row.session_id is not None:
+            sessions.setdefault(row.session_id, _guard(row, begun))
+    by_label: dict[str, list[dict[str, Any]]] = {label: [] for label in Label}
+    for row in rows:
+        by_label[row.label].append(as_written(row))
+    return {
+        "projects": by_label[Label.PROJECT],
+        "sessions": list(sessions.values()),
+        "turns": by_label[Label.TURN],
+        "steps": by_label[Label.STEP],
+        "calls": by_label[Label.CALL],
+        "summaries": by_label[Label.SUMMARY],
+    }
+
+
+def as_written(row: Row) -> dict[str, Any]:
+    """What the parts of the query are given of the row."""
     changed = {name: row.props.get(name) for name in row.dirty}
-    # A session that was deleted elsewhere while its words waited comes back with them.
-    comes_back = row.fresh or row.label == Label.SESSION
-    first = {name: value for name, value in row.props.items() if name not in changed} if comes_back else {}
     return {
         "id": row.id,
-        "session": row.props.get("sessionId"),
-        "epoch": row.epoch,
-        "first": first,
+        "session": row.session_id,
+        "turn": row.props.get("turnId"),
+        "method": row.props.get("method"),
+        "make": row.fresh,
+        "first": row.props if row.fresh else {},
         "set": changed,
         "draw": row.fresh or not TIES.isdisjoint(changed),
     }
 
 
-def _guard(row: Row) -> dict[str, Any]:
+def _session_as_written(row: Row, begun: Mapping[str, Row]) -> dict[str, Any]:
+    made = _made_in(row.id, begun)
+    written = as_written(row)
+    # A session that was deleted elsewhere while its words waited comes back with them.
+    make = row.fresh or bool(made)
+    onto = _onto(row.props.get("headId"), made, begun) if "headId" in row.dirty else None
+    written |= {"make": make, "first": row.props if make else {}, "draw": make or written["draw"]}
+    return written | {"fresh": row.fresh, "epoch": row.epoch, "made": made, "onto": onto}
+
+
+def _guard(row: Row, begun: Mapping[str, Row]) -> dict[str, Any]:
     """The row's session, of which nothing but the guard is written."""
-    return {"id": row.props["sessionId"], "first": {}, "set": {}, "draw": False, "epoch": row.epoch}
+    assert row.session_id is not None
+    made = _made_in(row.session_id, begun)
+    return {
+        **{"id": row.session_id, "epoch": row.epoch, "first": {}, "set": {}, "draw": False},
+        **{"make": False, "fresh": False, "made": made, "onto": None},
+    }
+
+
+def _made_in(session_id: str, begun: Mapping[str, Row]) -> list[str]:
+    """The turns that began in the session."""
+    return [turn for turn, row in begun.items() if row.session_id == session_id]
+
+
+def _onto(head: str | None, made: Sequence[str], begun: Mapping[str, Row]) -> str | None:
+    """The turn that the head was at if all that was made goes on from there to where it is now.
+
+    Empty for the start of a session, None where the head moved in another way.
+    """
+    passed: set[str] = set()
+    while head is not None and head in begun and head not in passed:
+        passed.add(head)
+        head = begun[head].props.get("parentId")
+    return (head or "") if made and passed == set(made) else None
 
 
 def _vectors(rows: Sequence[Row], owner: str) -> list[dict[str, Any]]:

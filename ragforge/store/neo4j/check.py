@@ -6,6 +6,8 @@ from ragforge.domain.errors import StoreError, StoreUnavailable
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.laws import Law, laws
+from ragforge.store.neo4j.laws_versions import version_laws
+from ragforge.store.neo4j.left import mark_afresh, wrong_lefts
 from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.schema import Definition, Kind, Standing, await_online, find, fits, wanted_now
 
@@ -28,9 +30,20 @@ async def findings(graph: Graph, *, repair: bool) -> list[str]:
     wanted = wanted_now(graph, info.embedder, info.dimensions)
     async for sentence in _of_schema(graph, wanted, repair=repair):
         found.append(sentence)
-    for law in laws(embedder=info.embedder, dimensions=info.dimensions):
+    for law in (*laws(embedder=info.embedder, dimensions=info.dimensions), *version_laws()):
         found += await _of_law(graph, law, repair=repair, embedder=info.embedder, dimensions=info.dimensions)
-    return found
+    return found + await _of_lefts(graph, repair=repair)
+
+
+async def _of_lefts(graph: Graph, *, repair: bool) -> list[str]:
+    """Turns of which it is said that they are left, and they are not, or the other way round."""
+    wrong = await wrong_lefts(graph)
+    done = ""
+    if wrong and repair:
+        await mark_afresh(graph, wrong)
+        done = " It was put right."
+    sentence = "Turn {} lies on a branch that was left, or not, and says otherwise."
+    return [f"{sentence.format(turn)}{done}" for turn in wrong[:FINDINGS_MAX]]
 
 
 async def _of_schema(

@@ -11,9 +11,10 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragforge.domain.errors import Conflict, RagforgeError, SessionBusy, StoreError, StoreUnavailable
 from ragforge.domain.ids import new_id, now, short_id
@@ -93,8 +94,7 @@ class GraphClaim:
             await self._release(self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """How the session stood before it was claimed."""
 
     epoch: int
@@ -160,7 +160,8 @@ class Claims:
     async def _confirm(self, claim: GraphClaim) -> None:
         """Decide it on the server, and end what an earlier writer left running."""
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, claim.session_id))
-        await self._nodes.reach(timeout_s=CLAIM_REACH_S if row else REACH_S)
+        # What a dead writer left is ended there as it really stood, so all of it must be there first.
+        await self._nodes.arrive(reach_s=CLAIM_REACH_S if row else REACH_S)
 
         async def work(transaction: Transaction) -> _Found | None:
             answer = await transaction.run(LOCK, id=claim.session_id)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC
 from importlib import import_module
@@ -118,6 +118,15 @@ class Graph:
             doing=READING,
             deadline_s=deadline_s,
         )
+
+    async def read_as_one(self, query: str, columns: Sequence[str], /, **parameters: Any) -> list[Row]:
+        """The rows of a query that returns these columns, sent as one record.
+
+        A record by itself costs the driver 0.1 ms and a time in it 0.2 ms; `epochMillis` costs nothing.
+        """
+        whole = f"CALL () {{\n{query}\n}}\nRETURN collect([{', '.join(columns)}]) AS rows"
+        (answer,) = await self.read(whole, **parameters)
+        return [dict(zip(columns, row, strict=True)) for row in answer["rows"]]
 
     async def write(
         self, query: str, /, *, deadline_s: float = WRITE_DEADLINE_S, **parameters: Any

@@ -1,15 +1,19 @@
 """Deleting a session from the graph without breaking any other."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
 
 from ragforge.domain.search import HitKind
-from ragforge.store.base import Deleted
+from ragforge.store.base_conversations import Deleted
 from ragforge.store.neo4j.connection import Transaction
+from ragforge.store.neo4j.deletion_versions import hand_over_versions, leave_versions, remove_moves
+from ragforge.store.neo4j.left import MEMORY_LEFT, SETTLE_THESE
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.search_words import scope_tokens
+from ragforge.store.neo4j.waiting import ASSOCIATION
 
 DELETE_DEADLINE_S = 30.0
 BATCH = 500
@@ -17,6 +21,7 @@ BATCH = 500
 OWN = f"""
 MATCH (t:{Label.TURN} {{sessionId: $id}}) RETURN t.id AS id, t.parentId AS parent
 """
+HEAD = f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) RETURN s.headId AS head"
 
 # Where another session rests on this one's turns: its head lies here, or a turn of its own is a child of
 # one here. The latter holds for turns that an undo left behind too: they must not lose their root.
@@ -78,16 +83,66 @@ CALL (x) {{ OPTIONAL MATCH (x)-[:SUMMARIZES]->(t:{Label.TURN}) SET t.embeddingSt
 DETACH DELETE x
 """
 
+# Those of the session alone, and those that only turns attest which are left and go: with its turns gone,
+# what the person took back would count as never doubted.
+MEMORIES = f"""
+CALL () {{
+  MATCH (n:{Label.MEMORY} {{sessionId: $id}}) WHERE n.scope = 'session' RETURN n
+  UNION
+  MATCH (t:{Label.TURN})<-[:EVIDENCE]-(n:{Label.MEMORY}) WHERE t.id IN $turns
+  WITH DISTINCT n WHERE {MEMORY_LEFT.format("n")} AND NOT EXISTS {{
+    UNWIND n.evidence AS proof MATCH (t:{Label.TURN} {{id: proof}}) WHERE NOT t.id IN $turns }}
+  RETURN n
+}}
+WITH n, n.id AS id
+DETACH DELETE n
+RETURN id
+"""
+
+# What was said in a turn that is left and goes would count again.
+REMOVE_LINKS = f"""
+MATCH (t:{Label.TURN}) WHERE t.id IN $turns AND t.left
+WITH collect(t.id) AS turns
+MATCH (a:{Label.MEMORY})-[r:UPDATES]->(b:{Label.MEMORY}) WHERE r.turn IN turns
+WITH r, 'updates/' + a.id + '/' + b.id + '/' + r.turn AS id
+DELETE r
+RETURN id
+"""
+
+REMOVE_EVIDENCE = f"""
+MATCH (t:{Label.TURN})<-[:EVIDENCE]-(n:{Label.MEMORY}) WHERE t.id IN $turns
+WITH DISTINCT n
+SET n.evidence = [turn IN n.evidence WHERE NOT turn IN $turns]
+RETURN n.id AS id
+"""
+
+# They were made in no session that is stored, and are found in none.
+REMOVE_ORIGIN = f"""
+MATCH (n:{Label.MEMORY} {{sessionId: $id}})
+SET n.sessionId = '', n.searchScope = replace(n.searchScope, $token, '')
+RETURN n.id AS id
+"""
+
 REMOVE_SESSION = f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) DETACH DELETE s"
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """What goes, and to whom the rest goes."""
 
     gone: tuple[str, ...]
+    lowest: str | None
+    """The first turn on the way up from the head that stays."""
     heirs: Mapping[str, tuple[str, str]]
     """For each turn that stays, its next session and that one's project."""
+
+
+class _Changed(Struct, frozen=True):
+    """Ids of what else went or changed."""
+
+    memories: Sequence[str] = ()
+    links: Sequence[str] = ()
+    versions: Sequence[str] = ()
+    moves: Sequence[str] = ()
 
 
 async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False) -> Deleted:
@@ -97,19 +152,24 @@ async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False
     """
     await nodes.arrive()
 
-    async def work(transaction: Transaction) -> tuple[Deleted, _Plan]:
+    await nodes.settle_lefts()
+
+    async def work(transaction: Transaction) -> tuple[Deleted, _Plan, _Changed]:
         plan = await _plan(transaction, session_id)
         (calls,) = await transaction.run(COUNT_CALLS, turns=list(plan.gone))
-        if not dry_run:
-            await _carry_out(transaction, session_id, plan)
-        return Deleted(len(plan.gone), len(plan.heirs), calls["calls"]), plan
+        changed = _Changed() if dry_run else await _carry_out(transaction, session_id, plan)
+        return Deleted(len(plan.gone), len(plan.heirs), calls["calls"]), plan, changed
 
-    deleted, plan = await nodes.graph.transaction(work, deadline_s=DELETE_DEADLINE_S)
+    deleted, plan, changed = await nodes.graph.transaction(work, deadline_s=DELETE_DEADLINE_S)
     if not dry_run:
 
         def forget(rows: Rows) -> None:
             rows.forget_turns((*plan.gone, *plan.heirs))
             rows.forget_session(session_id, waiting_too=True)
+            rows.forget(Label.MEMORY, changed.memories)
+            rows.forget(ASSOCIATION, changed.links)
+            rows.forget(Label.VERSION, changed.versions)
+            rows.forget(Label.MOVE, changed.moves)
 
         await nodes.outbox.write(forget)
     return deleted
@@ -123,10 +183,15 @@ async def _plan(transaction: Transaction, session_id: str) -> _Plan:
         while turn in own and turn not in heirs:
             heirs[turn] = found["heir"], found["project"]
             turn = own[turn]
-    return _Plan(tuple(turn for turn in own if turn not in heirs), heirs)
+    gone = {turn: parent for turn, parent in own.items() if turn not in heirs}
+    found = await transaction.run(HEAD, id=session_id)
+    lowest = found[0]["head"] if found else None
+    while lowest in gone:
+        lowest = gone[lowest]
+    return _Plan(tuple(gone), lowest, heirs)
 
 
-async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> None:
+async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> _Changed:
     (summaries,) = await transaction.run(SUMMARIES, id=session_id, turns=list(plan.gone))
     await transaction.run(REMOVE_SUMMARIES, ids=summaries["ids"])
     rows = [
@@ -141,6 +206,18 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
     ]
     for start in range(0, len(rows), BATCH):
         await transaction.run(HAND_OVER, rows=rows[start : start + BATCH])
+    memories = await transaction.run(MEMORIES, id=session_id, turns=list(plan.gone))
+    links = await transaction.run(REMOVE_LINKS, turns=list(plan.gone))
+    memories += await transaction.run(REMOVE_EVIDENCE, turns=list(plan.gone))
+    heirs = {turn: heir for turn, (heir, _) in plan.heirs.items()}
+    versions = await hand_over_versions(transaction, heirs)
+    versions += await leave_versions(transaction, session_id, plan.gone)
     for start in range(0, len(plan.gone), BATCH):
         await transaction.run(REMOVE_TURNS, turns=list(plan.gone[start : start + BATCH]))
     await transaction.run(REMOVE_SESSION, id=session_id)
+    # `s<session> `, wherever it stands among the words of the scope.
+    token = scope_tokens("", session_id, HitKind.MEMORY).split()[1] + " "
+    memories += await transaction.run(REMOVE_ORIGIN, id=session_id, token=token)
+    moves = await remove_moves(transaction, session_id)
+    await transaction.run(SETTLE_THESE, ids={"of": [plan.lowest]})
+    return _Changed([each["id"] for each in memories], [each["id"] for each in links], versions, moves)

@@ -22,10 +22,12 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from ragforge.domain.errors import StoreError, StoreUnavailable
+from msgspec import Struct
+
+from ragforge.domain.errors import StoreError, StoreLoginRefused, StoreUnavailable
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.store.neo4j.address import Address
 
@@ -33,18 +35,18 @@ MINIMUM_VERSION = (5, 26)
 SAID_CHARS_MAX = 300
 
 _OTHER = "or choose the store on this machine with RAGFORGE_STORE=sqlite:///PATH"
+NO_ANSWER = (
+    "Tried to {doing} {at}: it did not answer {within}. Look whether it is stopped, overloaded or behind a "
+    f"slow network, {_OTHER}."
+)
 
 
 class OutcomeUnknown(StoreUnavailable):
     """The server may have done what it was asked, or not: ask for the same again."""
 
 
-class LoginRefused(StoreUnavailable):
+class LoginRefused(StoreLoginRefused):
     """The server does not take this user and password; `expired` when the password must be changed first."""
-
-    def __init__(self, message: str, *, expired: bool = False) -> None:
-        super().__init__(message)
-        self.expired = expired
 
 
 class ReadsOnly(StoreUnavailable):
@@ -55,8 +57,139 @@ class StatementRefused(StoreError):
     """The server is there, but cannot do this statement with these values: another row may be fine."""
 
 
-Code: TypeAlias = str
-"""What Neo4j calls an error: `Neo.CLASS.CATEGORY.TITLE`."""
+class Reported(Struct, frozen=True):
+    """What a server reported. Neo4j calls an error `Neo.KIND.CATEGORY.TITLE`."""
+
+    code: str
+    message: str
+
+    @property
+    def kind(self) -> str:
+        """Whose fault it is: `ClientError`, `TransientError` or `DatabaseError`."""
+        return self._part(1)
+
+    @property
+    def category(self) -> str:
+        """What it is about, such as `Security`."""
+        return self._part(2)
+
+    @property
+    def title(self) -> str:
+        """The error itself."""
+        return self._part(3)
+
+    def _part(self, place: int) -> str:
+        return f"{self.code}...".split(".")[place]
+
+
+class Refusal(Struct, frozen=True):
+    """A way in which servers refuse: how it is known, what is raised, and what the person reads.
+
+    sentence: with the names that `_refused` fills in.
+    """
+
+    fits: Callable[[Reported], bool]
+    error: Callable[[str], StoreError]
+    sentence: str
+
+
+def _titled(*titles: str, category: str = "") -> Callable[[Reported], bool]:
+    """True of errors with one of these titles; in the category, where one is given."""
+    return lambda error: error.title in titles and category in ("", error.category)
+
+
+def _holds(*parts: str) -> Callable[[Reported], bool]:
+    """True of errors whose title holds one of these."""
+    return lambda error: any(part in error.title for part in parts)
+
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(
+        _titled("CredentialsExpired"),
+        partial(LoginRefused, expired=True),
+        "{at} wants the password of {user!r} changed first. In its browser or cypher-shell, in the database "
+        "`system`, run: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'. Then connect with the new one.",
+    ),
+    Refusal(
+        _titled("AuthenticationRateLimit"),
+        LoginRefused,
+        "{at} was given a wrong password too often and refuses to listen for some seconds. Wait, then try "
+        "again with the right one.",
+    ),
+    Refusal(
+        _titled(
+            *("Unauthorized", "AuthorizationFailed", "TokenExpired", "AuthorizationExpired"),
+            category="Security",
+        ),
+        LoginRefused,
+        "{login}",
+    ),
+    Refusal(
+        lambda error: error.category == "Security",
+        StoreUnavailable,
+        "Cannot {doing} {at}: {who} may not ({said}). Ask its administrator for the right, or connect as "
+        "another user.",
+    ),
+    Refusal(
+        _titled("DatabaseNotFound"),
+        StoreUnavailable,
+        "{at} has no database {database!r}. SHOW DATABASES tells which there are; put its name behind the "
+        "host, or leave it out for your own.",
+    ),
+    Refusal(
+        _titled("DatabaseUnavailable"),
+        StoreUnavailable,
+        "The database {its_database!r} of {at} is not running. Start it: START DATABASE `NAME`. Or wait "
+        "until it is up.",
+    ),
+    Refusal(
+        _titled("ForbiddenOnReadOnlyDatabase", "ReadOnly", "AccessMode", "WriteOnReadOnlyAccessDatabase"),
+        ReadsOnly,
+        "Cannot {doing} {at}: the database only reads ({said}). Make it writable, or connect with neo4j:// "
+        "so that the right member of the cluster is found.",
+    ),
+    Refusal(
+        lambda error: error.category == "Cluster",
+        StoreUnavailable,
+        "Cannot {doing} {at}: this member of the cluster does not lead ({said}). Connect with neo4j:// "
+        "instead of bolt://, or wait until a leader is elected.",
+    ),
+    Refusal(
+        _holds("OutOfMemory", "MemoryPool", "StackOverFlow"),
+        StoreUnavailable,
+        "Cannot {doing} {at}: it is out of memory ({said}). Give it more: server.memory.heap.max_size, "
+        "dbms.memory.transaction.total.max.",
+    ),
+    Refusal(_holds("TimedOut"), OutcomeUnknown, NO_ANSWER),
+    Refusal(_titled("LockClientStopped", "Terminated"), OutcomeUnknown, NO_ANSWER),
+    Refusal(
+        lambda error: _is_full(error.message),
+        StoreUnavailable,
+        "Cannot {doing} {at}: its disk is full or out of order ({said}). Free some space there.",
+    ),
+    Refusal(
+        lambda error: _is_too_large(error.message),
+        StatementRefused,
+        "{at} cannot hold one of the values: {said}.",
+    ),
+    Refusal(
+        lambda error: error.kind == "TransientError",
+        StoreUnavailable,
+        "Cannot {doing} {at} at the moment ({said}). It was tried several times; try again.",
+    ),
+    Refusal(
+        lambda error: error.kind == "DatabaseError" and error.category != "Schema",
+        StoreUnavailable,
+        "Cannot {doing} {at}: it failed inside ({code}: {said}). Look into its debug.log.",
+    ),
+    Refusal(
+        lambda _: True,
+        StatementRefused,
+        "{at} refused a statement ({code}: {said}). It is a value that Neo4j cannot hold, or a mistake of "
+        "ragforge's: please report it.",
+    ),
+)
+"""The first that fits counts."""
 
 
 def worded(error: Exception, address: Address, *, doing: str) -> StoreError:
@@ -70,7 +203,7 @@ def worded(error: Exception, address: Address, *, doing: str) -> StoreError:
         case TimeoutError():
             return no_answer(address, doing=doing)
         case Neo4jError():
-            return _refusal(error.code or "", error.message or "", address, doing=doing)
+            return _refused(Reported(error.code or "", error.message or ""), address, doing=doing)
         case DriverError():
             return _unreachable(error, address, doing=doing)
         case OSError():
@@ -97,10 +230,7 @@ def is_bookmark_error(error: Exception) -> bool:
 def no_answer(address: Address, *, doing: str, deadline_s: float | None = None) -> OutcomeUnknown:
     """Nothing came back in time."""
     within = "in time" if deadline_s is None else f"within {deadline_s:g} s"
-    return OutcomeUnknown(
-        f"Tried to {doing} Neo4j at {address.shown}: it did not answer {within}. Look whether it is stopped, "
-        f"overloaded or behind a slow network, {_OTHER}."
-    )
+    return OutcomeUnknown(NO_ANSWER.format(doing=doing, at=f"Neo4j at {address.shown}", within=within))
 
 
 def too_old(address: Address, version: str) -> StoreUnavailable:
@@ -112,77 +242,23 @@ def too_old(address: Address, version: str) -> StoreUnavailable:
     )
 
 
-def _refusal(code: Code, message: str, address: Address, *, doing: str) -> StoreError:
+def _refused(reported: Reported, address: Address, *, doing: str) -> StoreError:
     """An error that the server reported."""
-    at = f"Neo4j at {address.shown}"
-    said = _cut(message, address)
-    _, kind, category, title = f"{code}...".split(".")[:4]
-    match category, title:
-        case _, "CredentialsExpired":
-            return LoginRefused(
-                f"{at} wants the password of {address.user!r} changed first. In its browser or cypher-shell, "
-                "in the database `system`, run: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'. "
-                "Then connect with the new one.",
-                expired=True,
-            )
-        case _, "AuthenticationRateLimit":
-            return LoginRefused(
-                f"{at} was given a wrong password too often and refuses to listen for some seconds. Wait, "
-                "then try again with the right one."
-            )
-        case "Security", "Unauthorized" | "AuthorizationFailed" | "TokenExpired" | "AuthorizationExpired":
-            return LoginRefused(_login_sentence(address))
-        case "Security", _:
-            return StoreUnavailable(
-                f"Cannot {doing} {at}: {address.user or 'nobody'} may not ({said}). Ask its administrator "
-                "for the right, or connect as another user."
-            )
-        case _, "DatabaseNotFound":
-            return StoreUnavailable(
-                f"{at} has no database {address.database!r}. SHOW DATABASES tells which there are; put its "
-                "name behind the host, or leave it out for your own."
-            )
-        case _, "DatabaseUnavailable":
-            return StoreUnavailable(
-                f"The database {address.database or 'that is yours'!r} of {at} is not running. Start it: "
-                "START DATABASE `NAME`. Or wait until it is up."
-            )
-        case _, "ForbiddenOnReadOnlyDatabase" | "ReadOnly" | "AccessMode" | "WriteOnReadOnlyAccessDatabase":
-            return ReadsOnly(
-                f"Cannot {doing} {at}: the database only reads ({said}). Make it writable, or connect with "
-                "neo4j:// so that the right member of the cluster is found."
-            )
-        case "Cluster", _:
-            return StoreUnavailable(
-                f"Cannot {doing} {at}: this member of the cluster does not lead ({said}). Connect with "
-                "neo4j:// instead of bolt://, or wait until a leader is elected."
-            )
-        case _, title if "OutOfMemory" in title or "MemoryPool" in title or "StackOverFlow" in title:
-            return StoreUnavailable(
-                f"Cannot {doing} {at}: it is out of memory ({said}). Give it more: "
-                "server.memory.heap.max_size, dbms.memory.transaction.total.max."
-            )
-        case _, title if "TimedOut" in title or title in {"LockClientStopped", "Terminated"}:
-            return no_answer(address, doing=doing)
-        case _ if _is_full(message):
-            return StoreUnavailable(
-                f"Cannot {doing} {at}: its disk is full or out of order ({said}). Free some space there."
-            )
-        case _ if _is_too_large(message):
-            return StatementRefused(f"{at} cannot hold one of the values: {said}.")
-        case _ if kind == "TransientError":
-            return StoreUnavailable(
-                f"Cannot {doing} {at} at the moment ({said}). It was tried several times; try again."
-            )
-        case _ if kind == "DatabaseError" and category != "Schema":
-            return StoreUnavailable(
-                f"Cannot {doing} {at}: it failed inside ({code}: {said}). Look into its debug.log."
-            )
-        case _:
-            return StatementRefused(
-                f"{at} refused a statement ({code}: {said}). It is a value that Neo4j cannot hold, or a "
-                "mistake of ragforge's: please report it."
-            )
+    refusal = next(each for each in REFUSALS if each.fits(reported))
+    return refusal.error(
+        refusal.sentence.format(
+            at=f"Neo4j at {address.shown}",
+            doing=doing,
+            said=_cut(reported.message, address),
+            code=reported.code,
+            user=address.user,
+            who=address.user or "nobody",
+            database=address.database,
+            its_database=address.database or "that is yours",
+            login=_login_sentence(address),
+            within="in time",
+        )
+    )
 
 
 def _unreachable(error: Exception, address: Address, *, doing: str) -> StoreError:

@@ -4,11 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragforge.domain.memories import MemoryScope
 from ragforge.domain.search import HitKind
-from ragforge.store.index_text import call_text, summary_text, turn_text
-from ragforge.store.neo4j.outbox import EMBEDDING, Rows
+from ragforge.store.index_text import call_text, memory_text, summary_text, turn_text, version_text
+from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.neo4j.search_words import index_props, scope_tokens, stemmer
+from ragforge.store.neo4j.waiting import EMBEDDING
 
 CALLS_MAX = 200
 
@@ -67,6 +69,28 @@ def summary_props(summary: Mapping[str, Any]) -> Props:
         at=summary["timestamp"],
     )
     scope = scope_tokens(summary["projectId"], summary["sessionId"], HitKind.SUMMARY)
+    return index_props(text, scope=scope, cut=stemmer())
+
+
+def memory_props(memory: Mapping[str, Any]) -> Props:
+    """Of a memory."""
+    text = memory_text(memory["content"], kind=memory["type"], topic=memory["topic"], at=memory["created"])
+    project = "" if memory["scope"] == MemoryScope.GLOBAL else memory["projectId"]
+    scope = scope_tokens(project, memory["sessionId"], HitKind.MEMORY)
+    return index_props(text, scope=scope, cut=stemmer())
+
+
+def version_props(version: Mapping[str, Any]) -> Props:
+    """Of a version."""
+    text = version_text(
+        version["title"],
+        label=version["label"],
+        note=version["note"],
+        words=version["words"],
+        at=version["timestamp"],
+        is_empty_turn=bool(version.get("turnId")) and version["files"] == 0,
+    )
+    scope = scope_tokens(version["projectId"], version.get("sessionId") or "", HitKind.VERSION)
     return index_props(text, scope=scope, cut=stemmer())
 
 

@@ -18,6 +18,10 @@ class KnownServers:
         """The id of the database, empty where the address never answered."""
         return self._read().get(address, "")
 
+    def ids(self) -> set[str]:
+        """The databases that stand behind some address."""
+        return set(self._read().values())
+
     def remember(self, address: str, database_id: str) -> None:
         """Keep it. Raises StoreUnavailable where the file cannot be written."""
         known = self._read()

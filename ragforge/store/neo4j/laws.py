@@ -4,13 +4,14 @@ A query returns the ids of what it finds as `id`; `{limit}` stands where it may 
 drawn from the properties that name what a node belongs to, so these decide. Words are never deleted.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ragforge.store.neo4j.rows import Label
 
 BATCH = 500
 
 _SESSION, _TURN, _CALL, _STEP, _SUMMARY = Label.SESSION, Label.TURN, Label.CALL, Label.STEP, Label.SUMMARY
+_MEMORY, _VERSION = Label.MEMORY, Label.VERSION
 
 
 def _noun(label: Label) -> str:
@@ -18,8 +19,7 @@ def _noun(label: Label) -> str:
     return str(label).removeprefix("Conversation")
 
 
-@dataclass(frozen=True, slots=True)
-class Law:
+class Law(Struct, frozen=True):
     """sentence: with {} for the id. repair: a statement for all that breaks it, where there is one."""
 
     sentence: str
@@ -29,8 +29,7 @@ class Law:
     """What was done, as a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(Struct, frozen=True):
     """A relationship and the property it is drawn from: (owner {key}) - (owned {named_by}).
 
     inward: it points from the owned to its owner.
@@ -67,10 +66,15 @@ TIES = (
 
 def laws(*, embedder: str, dimensions: int) -> list[Law]:
     """All of them, for the embedder in use."""
-    found = [law for tie in TIES for law in (_orphans(tie), _astray(tie), _doubled(tie), _undrawn(tie))]
+    found = [law for tie in TIES for law in of_tie(tie)]
     # A call is drawn twice to its turn; one sentence tells that it has none.
     found = list({(law.sentence, law.find): law for law in found}.values())
-    return [*found, *_OTHERS, *_of_covers(), *_of_vectors(embedder, dimensions)]
+    return [*found, *_OTHERS, *_of_covers(), *_of_memories(), *_of_vectors(embedder, dimensions)]
+
+
+def of_tie(tie: Tie) -> tuple[Law, ...]:
+    """Its ends are stored, and it stands where they say, once."""
+    return _orphans(tie), _astray(tie), _doubled(tie), _undrawn(tie)
 
 
 def _orphans(tie: Tie) -> Law:
@@ -155,7 +159,7 @@ _OTHERS = (
             f"{_noun(label)} {{}} cannot be found by search.",
             f"MATCH (n:{label}) WHERE n.searchScope IS NULL RETURN n.id AS id LIMIT $limit",
         )
-        for label in (_TURN, _CALL, _SUMMARY)
+        for label in (_TURN, _CALL, _SUMMARY, _MEMORY, _VERSION)
     ),
     Law(
         "The database has more than one RagforgeDatabase node: {}.",
@@ -196,13 +200,58 @@ def _of_covers() -> tuple[Law, ...]:
     )
 
 
+def _of_memories() -> tuple[Law, ...]:
+    """Project and session own a memory by the same relationship, and its evidence is a list."""
+    owned = f"MATCH (n:{_MEMORY})<-[r:HAS_MEMORY]-(o)"
+    foreign = (
+        f"{owned} WHERE NOT coalesce(o:{Label.PROJECT} AND o.id = n.projectId "
+        f"OR o:{_SESSION} AND o.sessionId = n.sessionId, false)"
+    )
+    lone = f"MATCH (n:{_MEMORY}) MATCH (o:{Label.PROJECT}) WHERE o.id = n.projectId"
+    lone += " AND NOT EXISTS { (o)-[:HAS_MEMORY]->(n) }"
+    unproven = f"MATCH (n:{_MEMORY}) UNWIND n.evidence AS proof MATCH (t:{_TURN}) WHERE t.id = proof"
+    unproven += " AND NOT EXISTS { (n)-[:EVIDENCE]->(t) } WITH n, t"
+    astray = f"MATCH (n:{_MEMORY})-[r:EVIDENCE]->(t) WHERE NOT coalesce(t.id IN n.evidence, false)"
+    return (
+        Law(
+            "Memory {} names a Project that is not stored.",
+            f"MATCH (n:{_MEMORY}) WHERE NOT EXISTS {{ MATCH (o:{Label.PROJECT}) WHERE o.id = n.projectId }} "
+            "RETURN n.id AS id LIMIT $limit",
+        ),
+        Law(
+            "Memory {} has a HAS_MEMORY that neither its projectId nor its sessionId names.",
+            f"{foreign} RETURN DISTINCT n.id AS id LIMIT $limit",
+            f"{foreign} CALL (r) {{ DELETE r }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was removed.",
+        ),
+        Law(
+            "Memory {} lacks the HAS_MEMORY of its Project.",
+            f"{lone} RETURN n.id AS id LIMIT $limit",
+            f"{lone} CALL (o, n) {{ MERGE (o)-[:HAS_MEMORY]->(n) }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was drawn.",
+        ),
+        Law(
+            "Memory {} has an EVIDENCE that its evidence does not name.",
+            f"{astray} RETURN DISTINCT n.id AS id LIMIT $limit",
+            f"{astray} CALL (r) {{ DELETE r }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was removed.",
+        ),
+        Law(
+            "Memory {} lacks an EVIDENCE.",
+            f"{unproven} RETURN DISTINCT n.id AS id LIMIT $limit",
+            f"{unproven} CALL (n, t) {{ MERGE (n)-[:EVIDENCE]->(t) }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was drawn.",
+        ),
+    )
+
+
 def _of_vectors(embedder: str, dimensions: int) -> list[Law]:
     forget = (
         "CALL (n) { REMOVE n.embedding, n.embeddingModel, n.embeddingHash SET n.embeddingStale = true } "
         f"IN TRANSACTIONS OF {BATCH} ROWS"
     )
     found: list[Law] = []
-    for label in (_TURN, _SUMMARY):
+    for label in (_TURN, _SUMMARY, _MEMORY):
         half = (
             f"MATCH (n:{label}) WHERE (n.embedding IS NULL) <> (n.embeddingModel IS NULL) "
             "OR (n.embedding IS NULL) <> (n.embeddingHash IS NULL)"

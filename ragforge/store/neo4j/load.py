@@ -1,26 +1,38 @@
-"""Records into the graph, many at once: what is there already stays unless the record is newer."""
+"""Records into the graph, many at once: what is there already stays unless the record is newer.
 
-from array import array
-from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from typing import Any
+Several batches may be on their way: while one is written the next is asked for and made ready, on what the
+first brings. They are written one after another, in the order in which they came.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from msgspec import Struct, field
 
 from ragforge.domain.errors import Conflict
+from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
+from ragforge.domain.usage import Spent
 from ragforge.domain.vectors import Embedding, check_vector
+from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.base import Record
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.carry import carry, whole_rows
+from ragforge.store.memory_rules import check_memory
+from ragforge.store.neo4j.carry import carry, new_row, whole_rows
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.index_rows import (
     call_props,
     child_props,
+    memory_props,
     summary_props,
     tools_props,
     turn_props,
 )
-from ragforge.store.neo4j.outbox import EMBEDDING, Row
+from ragforge.store.neo4j.load_new import New, write_nodes, write_vectors
+from ragforge.store.neo4j.load_there import THERE, There, named
+from ragforge.store.neo4j.load_versions import branch_rows, version_rows
+from ragforge.store.neo4j.memory_rows import association_key, association_row, memory_row, spent_row
 from ragforge.store.neo4j.rows import (
     Label,
     Props,
@@ -32,159 +44,161 @@ from ragforge.store.neo4j.rows import (
     summary_row,
     turn_row,
 )
+from ragforge.store.neo4j.version_rows import move_row
+from ragforge.store.neo4j.waiting import ASSOCIATION, Cargo, Row
 
-LOAD_DEADLINE_S = 30.0
-"""A batch of a copy is no step of a turn; nobody waits for it."""
+LOAD_DEADLINE_S = 120.0
+"""A batch of a copy is no step of a turn: nobody waits for it, and a busy server may take its time."""
 
 BATCH = 1000
 """As many as a copy sends at once: its chunks are no larger than a server takes at once."""
 
-# What is there of the things named, with what tells which is newer, and of turns what their rows need. A list
-# a subquery: to group what follows by a long list would cost its length for every row. All is found by unique
-# ids: planning anew while the graph grows takes longer than the reading.
-THERE = f"""
-CYPHER replan=skip
-RETURN
-  COLLECT {{ MATCH (n:{Label.PROJECT}) WHERE n.id IN $projects RETURN n.id }} AS projects,
-  COLLECT {{
-    MATCH (n:{Label.SESSION}) WHERE n.sessionId IN $sessions
-    RETURN [n.sessionId, n.lastActivity, n.projectId]
-  }} AS sessions,
-  COLLECT {{
-    MATCH (n:{Label.TURN}) WHERE n.id IN $turns
-    OPTIONAL MATCH (up:{Label.TURN} {{id: CASE WHEN $words THEN n.parentId END}})
-    RETURN n {{.id, .turnIndex, .endTime, .sessionId, .projectId, .searchTools, .nearChild,
-      searchNear: CASE WHEN $words THEN n.searchNear END,
-      userMessage: CASE WHEN $words THEN left(n.userMessage, 1000) END,
-      parentWords: left(up.userMessage, 1000),
-      vector: [n.embeddingModel, n.embeddingHash]}}
-  }} AS turns,
-  COLLECT {{ MATCH (n:{Label.STEP}) WHERE n.id IN $steps RETURN n.id }} AS steps,
-  COLLECT {{ MATCH (n:{Label.CALL}) WHERE n.id IN $calls RETURN n.id }} AS calls,
-  COLLECT {{
-    MATCH (n:{Label.SUMMARY}) WHERE n.id IN $summaries
-    RETURN [n.id, n.embeddingModel, n.embeddingHash, n.method]
-  }} AS summaries
-"""
+
+class _Batch(Struct):
+    """What is to be written: what is new by the shortest way, all else as rows are carried."""
+
+    there: There
+    """With what the batch brings."""
+    rests_on: There | None
+    """What is being written before it, where something is."""
+    new: New = field(default_factory=New)
+    rows: dict[tuple[str, str], Row] = field(default_factory=dict[tuple[str, str], Row])
+    changed: int = 0
+    """Records that are new or newer."""
+
+    def add(self, rows: Sequence[Row]) -> bool:
+        """Whether there are any."""
+        self.rows |= {(row.label, row.id): row for row in rows}
+        return bool(rows)
 
 
-class _There:
-    """What the graph has of the things that a batch names."""
+class Loader:
+    """Brings records to the database of this id."""
 
-    def __init__(self, answer: Mapping[str, Any]) -> None:
-        self.projects = set[str](answer["projects"])
-        self.sessions: dict[str, Any] = {found[0]: found for found in answer["sessions"]}
-        self.turns: dict[str, Props] = {found["id"]: found for found in answer["turns"]}
-        self.steps = set[str](answer["steps"])
-        self.calls = set[str](answer["calls"])
-        self.summaries: dict[str, Any] = {found[0]: found for found in answer["summaries"]}
+    def __init__(self, graph: Graph, *, database: str, settle: Callable[[], Awaitable[None]]) -> None:
+        """settle: lets what was written before arrive."""
+        self._graph = graph
+        self._database = database
+        self._settle = settle
+        self._making = asyncio.Lock()
+        self._writing = asyncio.Lock()
+        self._coming: There | None = None
+        """What is being written."""
 
-    def project_of(self, session_id: str) -> str:
-        """The session's project. Raises Conflict where there is no such session."""
-        if session_id not in self.sessions:
-            raise Conflict(f"The session {session_id} is not in the store, but turns of it are to be loaded.")
-        return self.sessions[session_id][2]
+    async def load(self, records: Sequence[Record]) -> int:
+        """Keep them; how many were new or newer. May be called again before it has returned.
 
-    def turn(self, turn_id: str) -> Props:
-        """The turn. Raises Conflict where there is none."""
-        if turn_id not in self.turns:
-            raise Conflict(f"The turn {turn_id} is not in the store, but something of it is to be loaded.")
-        return self.turns[turn_id]
+        Raises Conflict for what belongs to nothing, UsageError for a vector that cannot be compared.
+        """
+        for record in records:
+            if isinstance(record, Embedding):
+                check_vector(record.vector, of=f"{record.owner.kind} {record.owner.id}")
+            elif isinstance(record, Memory):
+                check_memory(record)
+        changed = 0
+        parts = [records[start : start + BATCH] for start in range(0, len(records), BATCH)]
+        # Locks are given in the order in which they are asked for.
+        async with self._making:
+            await self._settle()
+            batch = None
+            for part in parts:
+                if batch is not None:
+                    changed += await self._written(batch)
+                batch = await self._begun(part)
+        return changed + await self._written(batch) if batch is not None else 0
+
+    async def _begun(self, records: Sequence[Record]) -> _Batch:
+        """What is to be written, which nothing else is meanwhile."""
+        batch = await self._made_ready(records)
+        await self._writing.acquire()
+        try:
+            if batch.rests_on is not None and not batch.rests_on.arrived:
+                batch = await self._made_ready(records)
+        except BaseException:
+            self._writing.release()
+            raise
+        self._coming = batch.there
+        return batch
+
+    async def _written(self, batch: _Batch) -> int:
+        """How many records were new or newer, once they are written."""
+        try:
+            await self._write(batch)
+            batch.there.arrived = True
+        finally:
+            self._coming = None
+            self._writing.release()
+        return batch.changed
+
+    async def _made_ready(self, records: Sequence[Record]) -> _Batch:
+        # First what is coming, then what is there: what arrives in between is in both.
+        coming = self._coming
+        (answer,) = await self._graph.read(THERE, deadline_s=LOAD_DEADLINE_S, ids=named(records))
+        # Words are cut into stems: long enough to be in the way of whoever types meanwhile.
+        return await asyncio.to_thread(_made_ready, records, There(answer), coming)
+
+    async def _write(self, batch: _Batch) -> None:
+        graph, database = self._graph, self._database
+        for cargo in Cargo:
+            if rows := [row for row in batch.rows.values() if row.cargo is cargo]:
+                await carry(graph, rows, batch=0, deadline_s=LOAD_DEADLINE_S, database=database, lefts=False)
+            if cargo is Cargo.CONVERSATION:
+                await write_nodes(graph, batch.new, database=database, deadline_s=LOAD_DEADLINE_S)
+        await write_vectors(graph, batch.new, database=database, deadline_s=LOAD_DEADLINE_S)
 
 
-async def load_records(graph: Graph, records: Sequence[Record]) -> int:
-    """Keep them; how many were new or newer.
-
-    Raises Conflict for what belongs to nothing, UsageError for a vector that cannot be compared.
-    """
+def _made_ready(records: Sequence[Record], there: There, coming: There | None) -> _Batch:
+    if coming is not None:
+        there.add(coming)
+    batch = _Batch(there, coming)
     for record in records:
-        if isinstance(record, Embedding):
-            check_vector(record.vector, of=f"{record.owner.kind} {record.owner.id}")
-    changed = 0
-    for start in range(0, len(records), BATCH):
-        changed += await _load(graph, records[start : start + BATCH])
-    return changed
+        batch.changed += _add(record, there, batch)
+    return batch
 
 
-async def _load(graph: Graph, records: Sequence[Record]) -> int:
-    (answer,) = await graph.read(THERE, deadline_s=LOAD_DEADLINE_S, **_named(records))
-    there = _There(answer)
-    rows: dict[tuple[str, str], Row] = {}
-    changed = 0
-    for record in records:
-        found = _rows(record, there)
-        changed += bool(found)
-        for row in found:
-            before = rows.get((row.label, row.id))
-            rows[row.label, row.id] = _joined(before, row) if before else row
-    for vectors in (False, True):
-        if part := [row for row in rows.values() if (row.label == EMBEDDING) == vectors]:
-            await carry(graph, part, batch=0, deadline_s=LOAD_DEADLINE_S)
-    return changed
-
-
-def _named(records: Sequence[Record]) -> dict[str, Any]:
-    """The ids of all that the records are or belong to, by kind. words: whether what was said is needed."""
-    ids: dict[str, set[str]] = {
-        name: set() for name in ("projects", "sessions", "turns", "steps", "calls", "summaries")
-    }
-    for record in records:
-        match record:
-            case Project():
-                ids["projects"].add(record.id)
-            case ConversationSession():
-                ids["projects"].add(record.project_id)
-                ids["sessions"].add(record.id)
-            case Turn():
-                ids["sessions"].add(record.session_id)
-                ids["turns"].update(each for each in (record.id, record.parent) if each)
-            case Step():
-                ids["steps"].add(step_key(record.turn_id, record.index))
-                ids["turns"].add(record.turn_id)
-            case ToolCall():
-                ids["calls"].add(record.id)
-                ids["steps"].add(step_key(record.turn_id, record.step_index))
-                ids["turns"].add(record.turn_id)
-            case Summary():
-                ids["sessions"].add(record.session_id)
-                ids["summaries"].add(record.id)
-            case Embedding():
-                ids["turns" if record.owner.kind == "turn" else "summaries"].add(record.owner.id)
-    words = any(isinstance(record, Turn) for record in records)
-    return {name: sorted(found) for name, found in ids.items()} | {"words": words}
-
-
-def _rows(record: Record, there: _There) -> list[Row]:
-    """What is to be written of the record; nothing where the graph has it as new."""
+def _add(record: Record, there: There, batch: _Batch) -> bool:
+    """Whether anything is to be written of the record: the graph may have it, or a newer one."""
     match record:
         case Project():
-            if record.id in there.projects:
-                return []
-            there.projects.add(record.id)
-            return whole_rows([(Label.PROJECT, project_row(record))])
+            return batch.add(_if_new(Label.PROJECT, project_row(record), there.projects))
         case ConversationSession():
-            return _session_rows(record, there)
+            return batch.add(_session_rows(record, there))
         case Turn():
-            return _turn_rows(record, there)
+            return _add_turn(record, there, batch)
         case Step():
-            turn = there.turn(record.turn_id)
-            if step_key(record.turn_id, record.index) in there.steps:
-                return []
-            there.steps.add(step_key(record.turn_id, record.index))
-            return whole_rows([(Label.STEP, step_row(record, session_id=turn["sessionId"]))])
+            return _add_step(record, there, batch.new)
         case ToolCall():
-            return _call_rows(record, there)
+            return _add_call(record, there, batch.new)
         case Summary():
-            return _summary_rows(record, there)
+            return batch.add(_summary_rows(record, there))
+        case Memory():
+            return batch.add(_memory_rows(record, there))
+        case Association():
+            return batch.add(_association_rows(record, there))
         case Embedding():
-            return _embedding_rows(record, there)
+            return _add_vector(record, there, batch.new)
+        case Spent():
+            return batch.add(_if_new(Label.USAGE, spent_row(record), there.spent))
+        case Version():
+            _check_version(record, there)
+            return batch.add(_joined_versions(batch, version_rows(record, there.tree)))
+        case Branch():
+            return batch.add(branch_rows(record, there.tree))
+        case CheckoutLog():
+            there.need_project(record.project_id, "a move")
+            return batch.add(_if_new(Label.MOVE, move_row(record), there.tree.moves))
 
 
-def _session_rows(session: ConversationSession, there: _There) -> list[Row]:
-    if session.project_id not in there.projects:
-        raise Conflict(
-            f"The project {session.project_id} is not in the store, but a session of it is to be loaded."
-        )
+def _if_new(label: Label, props: Props, known: set[str]) -> list[Row]:
+    """Its row, where there is none of the id."""
+    if props["id"] in known:
+        return []
+    known.add(props["id"])
+    return [new_row(label, props)]
+
+
+def _session_rows(session: ConversationSession, there: There) -> list[Row]:
+    there.need_project(session.project_id, "a session")
     props = session_row(session)
     known = there.sessions.get(session.id)
     if known and known[1] >= props["lastActivity"]:
@@ -193,7 +207,7 @@ def _session_rows(session: ConversationSession, there: _There) -> list[Row]:
     return whole_rows([(Label.SESSION, props)])
 
 
-def _turn_rows(turn: Turn, there: _There) -> list[Row]:
+def _add_turn(turn: Turn, there: There, batch: _Batch) -> bool:
     props = turn_row(turn, project_id=there.project_of(turn.session_id))
     parent = there.turn(turn.parent) if turn.parent else None
     index = parent["turnIndex"] + 1 if parent else 0
@@ -201,40 +215,51 @@ def _turn_rows(turn: Turn, there: _There) -> list[Row]:
         raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {index}.")
     known = there.turns.get(turn.id)
     if known and (props["endTime"] is None or (known["endTime"] and known["endTime"] >= props["endTime"])):
-        return []
+        return False
     near = [words for words in (parent["userMessage"], parent["parentWords"]) if words] if parent else []
     props |= turn_props(props, near=near)
     if known:
         # What it is found by of its child and its calls is there already.
         props = {name: value for name, value in props.items() if name not in ("searchNear", "searchTools")}
-        props["embeddingStale"] = True
+        batch.add(whole_rows([(Label.TURN, props | {"embeddingStale": True})]))
     else:
+        props["nearChild"] = None
+        batch.new.nodes[Label.TURN][turn.id] = props
         there.turns[turn.id] = props | {
-            "nearChild": None,
             "parentWords": parent["userMessage"] if parent else None,
             "vector": [None, None],
         }
-    rows = whole_rows([(Label.TURN, props)])
     if parent and (found := child_props(parent, props)):
         parent.update(found)
-        rows.append(_changes(parent, found))
-    return rows
+        batch.new.change(parent["id"], found)
+    return True
 
 
-def _summary_rows(summary: Summary, there: _There) -> list[Row]:
+def _add_step(step: Step, there: There, new: New) -> bool:
+    turn = there.turn(step.turn_id)
+    key = step_key(step.turn_id, step.index)
+    if key in there.steps:
+        return False
+    there.steps.add(key)
+    new.nodes[Label.STEP][key] = step_row(step, session_id=turn["sessionId"])
+    return True
+
+
+def _summary_rows(summary: Summary, there: There) -> list[Row]:
     there.project_of(summary.session_id)
     known = there.summaries.get(summary.id)
     if known and (known[3] != SummaryMethod.EXTRACTIVE or summary.method is SummaryMethod.EXTRACTIVE):
         return []
     there.summaries[summary.id] = [summary.id, None, None, str(summary.method)]
     props = summary_row(summary)
-    return whole_rows([(Label.SUMMARY, props | summary_props(props) | {"embeddingStale": True})])
+    derived = summary_props(props) | {"embeddingStale": True, "outdated": None}
+    return whole_rows([(Label.SUMMARY, props | derived)])
 
 
-def _call_rows(call: ToolCall, there: _There) -> list[Row]:
+def _add_call(call: ToolCall, there: There, new: New) -> bool:
     turn = there.turn(call.turn_id)
     if call.id in there.calls:
-        return []
+        return False
     if step_key(call.turn_id, call.step_index) not in there.steps:
         raise Conflict(
             f"The step {call.step_index} of turn {call.turn_id} is not in the store, "
@@ -242,36 +267,66 @@ def _call_rows(call: ToolCall, there: _There) -> list[Row]:
         )
     there.calls.add(call.id)
     props = call_row(call, session_id=turn["sessionId"], project_id=turn["projectId"])
-    rows = whole_rows([(Label.CALL, props | call_props(props))])
+    new.nodes[Label.CALL][call.id] = props | call_props(props)
     if found := tools_props(turn, props):
         turn.update(found)
-        rows.append(_changes(turn, found))
-    return rows
+        new.change(turn["id"], found)
+    return True
 
 
-def _embedding_rows(embedding: Embedding, there: _There) -> list[Row]:
-    identifier = embedding.owner.id
-    if embedding.owner.kind == "turn":
-        known = there.turns[identifier]["vector"] if identifier in there.turns else None
-    else:
-        known = there.summaries[identifier][1:3] if identifier in there.summaries else None
-    if known is None:
+def _memory_rows(memory: Memory, there: There) -> list[Row]:
+    there.need_project(memory.project_id, "a memory")
+    props = memory_row(memory)
+    known = there.memories.get(memory.id)
+    if known and known["updated"] >= props["updated"]:
         return []
-    if list(known) == [storable(embedding.model), embedding.text_hash]:
+    if known and any(known[name] != props[name] for name in ("content", "topic", "type")):
+        props["embeddingStale"] = True
+    there.memories[memory.id] = props | {"vector": known["vector"] if known else [None, None]}
+    return whole_rows([(Label.MEMORY, props | memory_props(props))])
+
+
+def _check_version(version: Version, there: There) -> None:
+    """Raise Conflict where the project, session or turn that it names is not stored."""
+    there.need_project(version.project_id, "a version")
+    if version.session_id:
+        there.project_of(version.session_id)
+    if version.turn_id:
+        there.turn(version.turn_id)
+
+
+def _association_rows(association: Association, there: There) -> list[Row]:
+    for end in (association.from_id, association.to_id):
+        if end not in there.memories:
+            raise Conflict(f"The memory {end} is not in the store, but a link of it is to be loaded.")
+    key = association_key(association)
+    if key in there.links:
         return []
-    props: Props = {
-        "model": storable(embedding.model),
-        "hash": embedding.text_hash,
-        "vector": b64encode(array("f", embedding.vector).tobytes()).decode(),
-        "stale": None,
-    }
-    return [Row(EMBEDDING, f"{embedding.owner.kind}/{identifier}", props, dirty=frozenset(props))]
+    there.links.add(key)
+    props = association_row(association)
+    return [Row(ASSOCIATION, key, props, dirty=frozenset(props))]
 
 
-def _changes(turn: Props, changes: Props) -> Row:
-    props = {"id": turn["id"], "sessionId": turn["sessionId"], **changes}
-    return Row(Label.TURN, turn["id"], props, dirty=frozenset(changes))
+def _add_vector(embedding: Embedding, there: There, new: New) -> bool:
+    known = there.vector(embedding.owner)
+    if known is None or list(known) == [storable(embedding.model), embedding.text_hash]:
+        return False
+    new.add_vector(embedding)
+    return True
 
 
-def _joined(before: Row, after: Row) -> Row:
-    return Row(before.label, before.id, before.props | after.props, dirty=before.dirty | after.dirty)
+def _joined_versions(batch: _Batch, rows: Sequence[Row]) -> list[Row]:
+    """The rows, each with what is to be written of the same version already."""
+    return [_joined(batch.rows.get((row.label, row.id)), row) for row in rows]
+
+
+def _joined(before: Row | None, after: Row) -> Row:
+    if before is None:
+        return after
+    return Row(
+        before.label,
+        before.id,
+        before.props | after.props,
+        fresh=before.fresh or after.fresh,
+        dirty=before.dirty | after.dirty,
+    )

@@ -1,4 +1,4 @@
-"""Building the schema and bringing it up to date, in numbered steps. A released step never changes.
+"""Building the schema and bringing it up to date, in the numbered steps of `steps.py`.
 
 Each step that was taken stands in the graph as a RagforgeMigration node with its checksum; the node of
 version 0 is the lock against a second process. Schema and data are changed in transactions of their own,
@@ -7,13 +7,13 @@ only to be followed by another, once the lock has expired.
 """
 
 import asyncio
-import hashlib
 import os
 import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragforge.domain.errors import (
     StoreDamaged,
@@ -28,6 +28,7 @@ from ragforge.store.neo4j.connection import Graph, Transaction
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, LASTING, await_online, vector_indexes
+from ragforge.store.neo4j.steps import STEPS, Step, statements
 
 LEASE_S = 20
 """So long after its holder's last word, the lock is free."""
@@ -41,71 +42,21 @@ INDEXES_SLICE_S = 2.0
 NAMED_MAX = 5
 """Labels of other people that are named in an error."""
 
-FIRST = """
-CREATE CONSTRAINT project_id IF NOT EXISTS FOR (n:Project) REQUIRE n.id IS UNIQUE;
-CREATE CONSTRAINT session_id IF NOT EXISTS FOR (n:ConversationSession) REQUIRE n.sessionId IS UNIQUE;
-CREATE CONSTRAINT turn_id IF NOT EXISTS FOR (n:ConversationTurn) REQUIRE n.id IS UNIQUE;
-CREATE CONSTRAINT step_id IF NOT EXISTS FOR (n:ConversationStep) REQUIRE n.id IS UNIQUE;
-CREATE CONSTRAINT call_id IF NOT EXISTS FOR (n:ToolCall) REQUIRE n.id IS UNIQUE;
-CREATE CONSTRAINT summary_id IF NOT EXISTS FOR (n:ConversationSummary) REQUIRE n.id IS UNIQUE;
-CREATE CONSTRAINT database_id IF NOT EXISTS FOR (n:RagforgeDatabase) REQUIRE n.id IS UNIQUE;
-CREATE INDEX session_project IF NOT EXISTS FOR (n:ConversationSession) ON (n.projectId);
-CREATE INDEX session_activity IF NOT EXISTS FOR (n:ConversationSession) ON (n.lastActivity);
-CREATE INDEX turn_session IF NOT EXISTS FOR (n:ConversationTurn) ON (n.sessionId);
-CREATE INDEX turn_project IF NOT EXISTS FOR (n:ConversationTurn) ON (n.projectId);
-CREATE INDEX step_turn IF NOT EXISTS FOR (n:ConversationStep) ON (n.turnId);
-CREATE INDEX call_turn IF NOT EXISTS FOR (n:ToolCall) ON (n.turnId);
-CREATE INDEX summary_session IF NOT EXISTS FOR (n:ConversationSummary) ON (n.sessionId);
-CREATE INDEX summary_project IF NOT EXISTS FOR (n:ConversationSummary) ON (n.projectId);
-CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS
-FOR (n:ConversationTurn|ToolCall|ConversationSummary)
-ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate, n.searchScope]
-OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
-CREATE VECTOR INDEX turn_embedding IF NOT EXISTS FOR (n:ConversationTurn) ON (n.embedding)
-OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
-CREATE VECTOR INDEX summary_embedding IF NOT EXISTS FOR (n:ConversationSummary) ON (n.embedding)
-OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
-"""
-
 LOCKABLE = (
     "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:RagforgeMigration) REQUIRE n.version IS UNIQUE"
 )
 """Before everything else: two processes that merge one node make one only where this holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step. schema, data: statements with a semicolon behind each, never in one transaction.
-
-    Those of data commit one by one and can be repeated.
-    """
-
-    name: str
-    schema: str = ""
-    data: str = ""
-
-    @property
-    def checksum(self) -> str:
-        """Of what the step does, in hex."""
-        return hashlib.sha256(f"{self.schema}\0{self.data}".encode()).hexdigest()
-
-
-STEPS: tuple[Step, ...] = (Step("first", FIRST),)
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseInfo:
+class DatabaseInfo(Struct, frozen=True):
     """What the database says of itself. schema: the last step that was taken."""
 
     id: str
     schema: int
     embedder: str = ""
     dimensions: int = DEFAULT_DIMENSIONS
-
-
-def statements(text: str) -> list[str]:
-    """The statements in a text, each with a semicolon and a line break behind it."""
-    return [statement.strip() for statement in text.split(";\n") if statement.strip()]
+    left_stale: bool = False
+    """Whether all turns are to be looked at before it is told which are left (see `left.py`)."""
 
 
 async def database_info(graph: Graph) -> DatabaseInfo | None:
@@ -119,6 +70,7 @@ async def database_info(graph: Graph) -> DatabaseInfo | None:
         schema=found.get("schema", 0),
         embedder=found.get("embedder", ""),
         dimensions=found.get("dimensions", DEFAULT_DIMENSIONS),
+        left_stale="leftStale" in found,
     )
 
 
@@ -139,6 +91,10 @@ async def prepare(graph: Graph, *, adopt: bool, steps: tuple[Step, ...] = STEPS)
             )
     _check_version(graph, info, steps)
     await _check_checksums(graph, steps)
+    if info.schema < len(steps) and await _is_unused(graph):
+        # Whoever began to build it was interrupted.
+        await _take_steps(graph, steps, tell=lambda _: None)
+        info = await database_info(graph) or info
     if info.schema < len(steps):
         raise StoreOlder(
             f"The database at {graph.address.shown} has schema {info.schema}, this ragforge needs "
@@ -176,6 +132,13 @@ async def foreign_labels(graph: Graph) -> list[str]:
     own = await graph.read(f"MATCH (n:{Label.MIGRATION}) RETURN count(n) AS nodes")
     every = await graph.read("MATCH (n) RETURN count(n) AS nodes")
     return [""] if every[0]["nodes"] > own[0]["nodes"] else []
+
+
+async def _is_unused(graph: Graph) -> bool:
+    """Whether nothing was ever kept in the database, so that nobody else can be using it."""
+    kept = (Label.PROJECT, Label.SESSION, Label.MEMORY)
+    found = await graph.read(f"RETURN {' OR '.join(f'EXISTS {{ (:{label}) }}' for label in kept)} AS used")
+    return not found[0]["used"]
 
 
 async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[str], None]) -> int:

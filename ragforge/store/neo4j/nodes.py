@@ -4,19 +4,24 @@ While the server is away, what is here answers alone.
 """
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.connection import READ_DEADLINE_S, Graph
-from ragforge.store.neo4j.outbox import Outbox, Row, Rows
+from ragforge.store.neo4j.left import mark_all
+from ragforge.store.neo4j.outbox import Outbox, Rows
 from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.neo4j.waiting import Row
 
 ANSWER_DEADLINE_S = 5.0
 """So long a list or a turn is waited for before what is here answers."""
 REACH_S = 10.0
 """So long a server that was away is tried for what nothing here can stand for."""
+ARRIVE_S = 20.0
+"""So long what was written is sent again and again for what is decided in the graph alone."""
 SETTLE_S = 10.0
 """A server that stopped ends this at once, by the deadline of a step; a slow one is waited for."""
 
@@ -47,6 +52,20 @@ FIELDS: dict[Label, tuple[str, ...]] = {
         *("id", "sessionId", "projectId", "level", "summary", "charCount", "turnCount", "covers"),
         *("timestamp", "method", "model", "filesMentioned", "keyFindings", "toolsUsed", "topics"),
         "constraints",
+    ),
+    Label.MEMORY: (
+        *("id", "type", "content", "projectId", "sessionId", "scope", "importance", "confidence", "topic"),
+        *("source", "created", "updated", "lastAccessed", "accessCount", "forgottenAt", "evidence"),
+    ),
+    Label.USAGE: ("id", "projectId", "sessionId", "timestamp", "model", "purpose", *USAGE),
+    Label.VERSION: (
+        *("id", "projectId", "sessionId", "turnId", "parents", "timestamp", "by", "title", "label", "note"),
+        *("words", "changes", "files", "uncovered", "linesAdded", "linesRemoved", "durationMs", *USAGE),
+    ),
+    Label.BRANCH: ("id", "projectId", "name", "versionId", "timestamp"),
+    Label.MOVE: (
+        *("id", "projectId", "sessionId", "action", "timestamp"),
+        *("fromVersion", "toVersion", "fromTurn", "toTurn"),
     ),
 }
 
@@ -102,29 +121,47 @@ class Nodes:
         await self.arrive()
         return await self.ask(query, deadline_s=READ_DEADLINE_S, **parameters)
 
-    async def arrive(self, *, vectors: bool = False) -> None:
+    async def arrive(self, *, vectors: bool = False, reach_s: float = REACH_S) -> None:
         """Let all that was written until now be in the graph, for what is decided or read there alone.
 
         Raises StoreUnavailable while the server is away or too slow for that.
         """
-        await self.reach()
-        arrived = await (self.carrier.settle_vectors() if vectors else self.carrier.settle(SETTLE_S))
-        if not arrived:
-            link = self.carrier.link
-            raise StoreUnavailable(
-                link.away
-                or f"{link.waiting} rows still wait to be carried to {self.graph.address.shown}, which is "
-                "slow. Try again when they have arrived."
-            )
+        end_s = monotonic() + ARRIVE_S
+        while True:
+            await self.reach(timeout_s=reach_s)
+            if await (self.carrier.settle_vectors() if vectors else self.carrier.settle(SETTLE_S)):
+                return
+            # A step that took too long is sent again at once, and a server that only woke up takes it then.
+            if not self.carrier.away or monotonic() > end_s:
+                raise StoreUnavailable(self._what_waits())
 
     async def reach(self, *, timeout_s: float = REACH_S) -> None:
         """Try a server that was away again. Raises StoreUnavailable where it still is."""
         if not await self.carrier.reached(timeout_s):
             raise StoreUnavailable(self.carrier.link.away)
 
+    def _what_waits(self) -> str:
+        link = self.carrier.link
+        if link.held and not link.away:
+            return f"{link.waiting} rows cannot be carried to {self.graph.address.shown}: {link.held}."
+        return link.away or (
+            f"{link.waiting} rows still wait to be carried to {self.graph.address.shown}, which is slow. "
+            "Try again when they have arrived."
+        )
+
     async def settle(self) -> None:
         """Let what was written until now arrive first, so that the graph's answer holds it."""
         await self.carrier.settle(SETTLE_S)
+
+    async def settle_lefts(self) -> None:
+        """Bring in line which turns are left, where a load did not."""
+        if self.carrier.left_stale and not self.carrier.away:
+            try:
+                await mark_all(self.graph)
+            except StoreUnavailable as error:
+                self.carrier.lost(str(error))
+            else:
+                self.carrier.left_stale = False
 
     async def get(self, label: Label, wanted: str | None) -> Props | None:
         """The node, or None."""
@@ -145,7 +182,7 @@ class Nodes:
 
     def is_ours(self, row: Row) -> bool:
         """Whether what is here is newer than, or the same as, what the graph has."""
-        return row.waits or row.props.get("sessionId") in self.outbox.claims
+        return row.waits or row.session_id in self.outbox.claims
 
     async def need(self, label: Label, wanted: str | None) -> None:
         """Bring the node here, to be changed or built upon. Raises Conflict where there is none."""

@@ -7,25 +7,20 @@ a session goes on while the server is away.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from time import time_ns
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.neo4j.waiting import CARGO, EMBEDDING, SELECT, Cargo, Row, row_of
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import Schema, prepare
 from ragforge.store.sqlite.rows import one
 
 T = TypeVar("T")
-
-EMBEDDING = "Embedding"
-"""Not a node: a vector on its way to its owner. Its row goes when it has arrived."""
-
-TIMES = frozenset({"createdAt", "startTime", "lastActivity", "timestamp", "endTime"})
 
 KEPT_ROWS_MAX = 5_000
 """Carried rows that stay for times without a server; the oldest beyond it go when the file is opened."""
@@ -53,27 +48,11 @@ CREATE INDEX row_turn ON row (turn) WHERE turn IS NOT NULL;
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
 
+
 OUTBOX = Schema(application_id=0x7261676F, steps=(FIRST,))  # `rago`
 
-SELECT = "SELECT label, id, change, waits_since, epoch, fresh, complete, dirty, props FROM row"
 
 WAITS = "waits_since > 0 AND refused = ''"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A node as it is known here."""
-
-    label: str
-    id: str
-    props: Props
-    change: int = 0
-    waits: bool = False
-    epoch: int = 0
-    fresh: bool = False
-    """Made here. Should the graph have it all the same, only what changed since is written to it."""
-    complete: bool = False
-    dirty: frozenset[str] = field(default_factory=frozenset[str])
 
 
 class Outbox:
@@ -135,7 +114,7 @@ class Rows:
         if identifier is None:
             return None
         found = one(self._connection, f"{SELECT} WHERE label = ? AND id = ?", (label, identifier))
-        return None if found is None else _row(found)
+        return None if found is None else row_of(found)
 
     def of_turn(self, label: Label, turn_id: str) -> list[Row]:
         """The turn's steps, or its calls, that are here."""
@@ -145,7 +124,7 @@ class Rows:
         """A session's rows of a kind that are here."""
         return self._all("session = ? AND label = ?", (session_id, label))
 
-    def of_label(self, label: Label) -> list[Row]:
+    def of_label(self, label: str) -> list[Row]:
         """All rows of a kind that are here."""
         return self._all("label = ?", (label,))
 
@@ -166,11 +145,14 @@ class Rows:
         *,
         complete: bool = False,
         along: Collection[str] = (),
+        notes: Collection[str] = (),
         surely: bool = False,
     ) -> Row:
         """Keep a new row, or the changes of one that is here; what really changed waits to be carried.
 
         along: properties that are carried with any other change, because others may have written them there.
+        notes: names that stand in `dirty` instead of those of the properties, for changes that are no values
+        to be set.
         surely: all are carried, even those that seem to be there already, over what is there.
         """
         before = self.get(label, identifier)
@@ -183,6 +165,8 @@ class Rows:
         props = {**known, **changes}
         if before is None and not surely:
             changed = set[str]()
+        if notes:
+            changed = set(notes)
         row = Row(
             label,
             identifier,
@@ -196,6 +180,11 @@ class Rows:
         )
         self._write(row, waits_since=row.change)
         return row
+
+    def add(self, row: Row) -> None:
+        """Let a row that is not here wait to be carried, as it is."""
+        change = self.next_change()
+        self._write(replace(row, change=change, waits=True), waits_since=change)
 
     def keep(self, label: Label, found: Iterable[Props], *, complete: bool = False) -> None:
         """Keep what the graph said, but never over a row that still waits."""
@@ -249,19 +238,32 @@ class Rows:
         )
         return found[0] if found else None
 
-    def waiting(self, *, rows_max: int, bytes_max: int, vectors: bool) -> list[Row]:
-        """What is to be carried next, the longest waiting first: vectors, or all else."""
+    def waiting(self, cargo: Cargo, *, rows_max: int, bytes_max: int) -> list[Row]:
+        """What is to be carried next of the cargo, the longest waiting first."""
         found: list[Row] = []
         size = 0
+        labels = [label for label, its in CARGO.items() if cargo in (its, Cargo.CONVERSATION)]
+        within = "NOT IN" if cargo is Cargo.CONVERSATION else "IN"
         for each in self._connection.execute(
-            f"{SELECT} WHERE {WAITS} AND (label = ?) = ? ORDER BY waits_since, change LIMIT ?",
-            (EMBEDDING, vectors, rows_max),
+            f"{SELECT} WHERE {WAITS} AND label {within} ({', '.join('?' * len(labels))}) "
+            "ORDER BY waits_since, change LIMIT ?",
+            (*labels, rows_max),
         ):
             size += len(each[-1])
             if found and size > bytes_max:
                 break
-            found.append(_row(each))
-        return found
+            found.append(row_of(each))
+        return [*found, *self._sessions_of(found)]
+
+    def all_waiting(self) -> list[Row]:
+        """Everything that waits, the longest waiting first; what the server refused too."""
+        return self._all("waits_since > 0 ORDER BY waits_since, change", ())
+
+    def _sessions_of(self, rows: Sequence[Row]) -> list[Row]:
+        """Of turns that begin, the sessions that are not among the rows: those come back with their words."""
+        known = {row.id for row in rows if row.label == Label.SESSION}
+        begun = {row.session_id: None for row in rows if row.label == Label.TURN and row.fresh}
+        return [row for each in begun if each not in known and (row := self.get(Label.SESSION, each))]
 
     def mark_carried(self, rows: Sequence[Row]) -> None:
         """These versions of the rows have arrived. What changed meanwhile goes on waiting."""
@@ -297,6 +299,13 @@ class Rows:
             "DELETE FROM row WHERE session = ? AND (waits_since = 0 OR ?)", (session_id, waiting_too)
         )
 
+    def forget(self, label: str, ids: Iterable[str]) -> None:
+        """Remove what is here of these, as far as nothing of it waits."""
+        self._connection.executemany(
+            "DELETE FROM row WHERE label = ? AND id = ? AND waits_since = 0",
+            [(label, identifier) for identifier in ids],
+        )
+
     def forget_turns(self, turn_ids: Iterable[str]) -> None:
         """Remove what is here of these turns."""
         for identifier in turn_ids:
@@ -304,6 +313,10 @@ class Rows:
                 "DELETE FROM row WHERE turn = ? OR (label = ? AND id = ?)",
                 (identifier, Label.TURN, identifier),
             )
+
+    def forget_all(self) -> None:
+        """Remove everything, also what waits."""
+        self._connection.execute("DELETE FROM row")
 
     def prune(self) -> None:
         """Remove the oldest of the rows that were carried, beyond KEPT_ROWS_MAX."""
@@ -323,7 +336,7 @@ class Rows:
         self._connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 
     def _all(self, condition: str, values: Sequence[object]) -> list[Row]:
-        return [_row(found) for found in self._connection.execute(f"{SELECT} WHERE {condition}", values)]
+        return [row_of(found) for found in self._connection.execute(f"{SELECT} WHERE {condition}", values)]
 
     def _write(self, row: Row, *, waits_since: int) -> None:
         # A row that waits keeps its place in the line when it changes again.
@@ -338,7 +351,7 @@ class Rows:
             (
                 row.label,
                 row.id,
-                row.props.get("sessionId"),
+                row.session_id,
                 row.props.get("turnId"),
                 row.change,
                 waits_since,
@@ -349,22 +362,3 @@ class Rows:
                 msgspec.json.encode(row.props).decode(),
             ),
         )
-
-
-def _row(found: tuple[Any, ...]) -> Row:
-    label, identifier, change, waits_since, epoch, fresh, complete, dirty, props = found
-    values: Props = msgspec.json.decode(props)
-    for name in TIMES & values.keys():
-        if values[name] is not None:
-            values[name] = datetime.fromisoformat(values[name])
-    return Row(
-        label,
-        identifier,
-        values,
-        change=change,
-        waits=waits_since > 0,
-        epoch=epoch,
-        fresh=bool(fresh),
-        complete=bool(complete),
-        dirty=frozenset(msgspec.json.decode(dirty)),
-    )

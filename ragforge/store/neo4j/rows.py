@@ -47,9 +47,16 @@ class Label(StrEnum):
     STEP = "ConversationStep"
     CALL = "ToolCall"
     SUMMARY = "ConversationSummary"
+    MEMORY = "Memory"
+    USAGE = "Usage"
+    """A model call that is no step of a turn."""
+    VERSION = "Version"
+    BRANCH = "Branch"
+    MOVE = "CheckoutLog"
     DATABASE = "RagforgeDatabase"
     """One node: the database's id, its schema's version, and the embedder in use."""
     MIGRATION = "RagforgeMigration"
+    LEASE = "RagforgeLease"
 
 
 def utc(moment: datetime) -> datetime:
@@ -130,13 +137,13 @@ def turn_row(turn: Turn, *, project_id: str) -> Props:
         "status": str(turn.status),
         "model": storable(turn.model),
         "error": storable(turn.error),
-        **_usage_row(turn.usage, turn.cost_usd),
+        **usage_row(turn.usage, turn.cost_usd),
     }
 
 
 def turn_of(row: Mapping[str, Any]) -> Turn:
     """The inverse of `turn_row`."""
-    usage, cost_usd = _usage_of(row)
+    usage, cost_usd = usage_of(row)
     return Turn(
         id=row["id"],
         session_id=row["sessionId"],
@@ -176,13 +183,13 @@ def step_row(step: Step, *, session_id: str) -> Props:
         "model": storable(step.message.model),
         "message": message_to_json(step.message),
         "interrupted": step.interrupted,
-        **_usage_row(step.usage, step.cost_usd),
+        **usage_row(step.usage, step.cost_usd),
     }
 
 
 def step_of(row: Mapping[str, Any]) -> Step:
     """The inverse of `step_row`."""
-    usage, cost_usd = _usage_of(row)
+    usage, cost_usd = usage_of(row)
     return Step(
         turn_id=row["turnId"],
         index=row["stepIndex"],
@@ -295,7 +302,8 @@ def _parts_json(parts: Parts) -> str | None:
             return to_json(parts_to_json(parts))
 
 
-def _usage_row(usage: Usage, cost_usd: float | None) -> Props:
+def usage_row(usage: Usage, cost_usd: float | None) -> Props:
+    """Tokens and their price as properties."""
     return {
         "inputTokens": usage.input_tokens,
         "cachedTokens": usage.cached_tokens,
@@ -305,6 +313,7 @@ def _usage_row(usage: Usage, cost_usd: float | None) -> Props:
     }
 
 
-def _usage_of(row: Mapping[str, Any]) -> tuple[Usage, float | None]:
+def usage_of(row: Mapping[str, Any]) -> tuple[Usage, float | None]:
+    """The inverse of `usage_row`."""
     usage = Usage(row["inputTokens"], row["cachedTokens"], row["outputTokens"], row["thoughtTokens"])
     return usage, row.get("costUsd")

@@ -6,9 +6,11 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.vectors import DIMENSIONS_MAX
@@ -19,6 +21,13 @@ DEFAULT_DIMENSIONS = 256
 WORDS_INDEX = "conversation_words"
 TURN_VECTORS = "turn_embedding"
 SUMMARY_VECTORS = "summary_embedding"
+MEMORY_VECTORS = "memory_embedding"
+
+VECTOR_OWNERS = (
+    (TURN_VECTORS, Label.TURN),
+    (SUMMARY_VECTORS, Label.SUMMARY),
+    (MEMORY_VECTORS, Label.MEMORY),
+)
 
 FILTERS = ("projectId", "sessionId", "embeddingModel")
 """What a search by meaning is limited to inside the index, on servers that can."""
@@ -41,8 +50,7 @@ class Kind(StrEnum):
     """Kinds that are not ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """One constraint or index. dimensions: of vectors, else 0."""
 
     name: str
@@ -90,8 +98,7 @@ class Definition:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A constraint or index that there is. Constraints count as their index, which has their name."""
 
     definition: Definition
@@ -118,8 +125,8 @@ def _unique(name: str, label: Label, key: str = "id") -> Definition:
     return Definition(name, Kind.UNIQUE, (str(label),), (key,))
 
 
-def _range(name: str, label: Label, key: str) -> Definition:
-    return Definition(name, Kind.RANGE, (str(label),), (key,))
+def _range(name: str, label: Label, *keys: str) -> Definition:
+    return Definition(name, Kind.RANGE, (str(label),), keys)
 
 
 LASTING: tuple[Definition, ...] = (
@@ -129,6 +136,12 @@ LASTING: tuple[Definition, ...] = (
     _unique("step_id", Label.STEP),
     _unique("call_id", Label.CALL),
     _unique("summary_id", Label.SUMMARY),
+    _unique("memory_id", Label.MEMORY),
+    _unique("usage_id", Label.USAGE),
+    _unique("version_id", Label.VERSION),
+    _unique("branch_id", Label.BRANCH),
+    _unique("move_id", Label.MOVE),
+    _unique("lease_id", Label.LEASE),
     _unique("database_id", Label.DATABASE),
     _unique("migration_version", Label.MIGRATION, "version"),
     _range("session_project", Label.SESSION, "projectId"),
@@ -139,10 +152,23 @@ LASTING: tuple[Definition, ...] = (
     _range("call_turn", Label.CALL, "turnId"),
     _range("summary_session", Label.SUMMARY, "sessionId"),
     _range("summary_project", Label.SUMMARY, "projectId"),
+    _range("session_head", Label.SESSION, "headId"),
+    _range("memory_project", Label.MEMORY, "projectId"),
+    _range("memory_session", Label.MEMORY, "sessionId"),
+    _range("usage_time", Label.USAGE, "timestamp"),
+    _range("version_time", Label.VERSION, "projectId", "timestamp", "id"),
+    _range("version_session", Label.VERSION, "sessionId"),
+    _range("version_turn", Label.VERSION, "turnId"),
+    _range("branch_project", Label.BRANCH, "projectId"),
+    _range("move_time", Label.MOVE, "projectId", "timestamp", "id"),
+    _range("move_session", Label.MOVE, "sessionId"),
+    _range("turn_text", Label.TURN, "embeddingHash"),
+    _range("summary_text", Label.SUMMARY, "embeddingHash"),
+    _range("memory_text", Label.MEMORY, "embeddingHash"),
     Definition(
         WORDS_INDEX,
         Kind.WORDS,
-        (str(Label.SUMMARY), str(Label.TURN), str(Label.CALL)),
+        (str(Label.SUMMARY), str(Label.TURN), str(Label.MEMORY), str(Label.CALL), str(Label.VERSION)),
         ("searchUser", "searchReply", "searchNear", "searchTools", "searchDate", "searchScope"),
     ),
 )
@@ -152,9 +178,8 @@ LASTING: tuple[Definition, ...] = (
 def vector_indexes(dimensions: int, *, filters: bool) -> tuple[Definition, ...]:
     """The indexes for vectors of this length; filters: with what a search is limited to."""
     properties = ("embedding", *(FILTERS if filters else ()))
-    owners = ((TURN_VECTORS, Label.TURN), (SUMMARY_VECTORS, Label.SUMMARY))
     return tuple(
-        Definition(name, Kind.VECTORS, (str(label),), properties, dimensions) for name, label in owners
+        Definition(name, Kind.VECTORS, (str(label),), properties, dimensions) for name, label in VECTOR_OWNERS
     )
 
 
@@ -206,8 +231,9 @@ async def await_online(graph: Graph, wanted: Sequence[Definition], *, wait_s: fl
 
 
 async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: float = 2.0) -> bool:
-    """Make the vector indexes fit this embedder; whether they are filled already.
+    """Make the vector indexes fit this embedder, and wait this long for them to be filled.
 
+    Whether any was made anew: then the server has forgotten how it answers every query, and plans each again.
     Vectors of the same model and another length lose their place, so that they are embedded again; what
     another model made stays and is not found. Raises UsageError for dimensions outside 1..4096.
     """
@@ -215,30 +241,41 @@ async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: flo
         raise UsageError(f"An embedder makes vectors of 1 to {DIMENSIONS_MAX} numbers, not of {dimensions}.")
     wanted = vector_indexes(dimensions, filters=filters_inside(graph.version))
     known = await graph.read(f"MATCH (d:{Label.DATABASE}) RETURN d.embedder AS model, d.dimensions AS length")
-    if known != [{"model": model, "length": dimensions}]:
+    in_use = known == [{"model": model, "length": dimensions}]
+    if not in_use:
         # First: who is interrupted here finds another embedder in use again, and goes on.
         await forget_vectors(graph, model=model, other_than=dimensions)
+    made = await _fit(graph, wanted)
+    if not in_use:
+        await graph.write(
+            f"MATCH (d:{Label.DATABASE}) SET d.embedder = $model, d.dimensions = $dimensions",
+            model=model,
+            dimensions=dimensions,
+        )
+    await await_online(graph, wanted, wait_s=wait_s)
+    return made
+
+
+async def _fit(graph: Graph, wanted: Sequence[Definition]) -> bool:
+    """Make those anew that stand otherwise or not at all; whether there were such."""
+    made = False
     for _ in range(ATTEMPTS_MAX):
         found = await standing(graph)
         wrong = [one for one in wanted if not fits(one, found.get(one.name))]
         if not wrong:
             break
+        made = True
         for one in wrong:
             # Another process may do the same: whoever is second finds it done.
             await graph.run(one.drop)
             await graph.run(one.create)
-    await graph.write(
-        f"MATCH (d:{Label.DATABASE}) SET d.embedder = $model, d.dimensions = $dimensions",
-        model=model,
-        dimensions=dimensions,
-    )
-    return await await_online(graph, wanted, wait_s=wait_s)
+    return made
 
 
 async def forget_vectors(graph: Graph, *, model: str, other_than: int) -> int:
     """Take away the model's vectors that are not of this length, to be embedded again; how many."""
     taken = 0
-    for label in (Label.TURN, Label.SUMMARY):
+    for _, label in VECTOR_OWNERS:
         while True:
             (row,) = await graph.run(
                 f"MATCH (n:{label}) WHERE n.embeddingModel = $model AND n.embedding IS NOT NULL "

@@ -2,17 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, assert_never
 
 from ragforge.domain.search import Candidate, Hit, HitKind, Query
-from ragforge.domain.vectors import Nearby, Owner, OwnerKind
+from ragforge.domain.vectors import Near, Nearby, Owner, OwnerKind
 from ragforge.store.index_text import call_line
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.places import Key, candidate_of, contents_of, key_of, places_of
 from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import WORDS_INDEX
-from ragforge.store.neo4j.search_words import lucene, stemmer
+from ragforge.store.neo4j.search_words import WEIGHTS, indexed, lucene, lucene_scope, stemmer
 from ragforge.store.neo4j.vectors_read import nearest, similar
+from ragforge.store.neo4j.weighing import SURPLUS as SURPLUS_WEIGHED
+from ragforge.store.neo4j.weighing import TEXT_CHARS_MAX, Rarities, weighed_again
+from ragforge.store.sqlite.rows import from_ms
 from ragforge.store.text import excerpt, keywords
 
 TERMS_MAX = 32
@@ -24,96 +28,74 @@ WIDENING = 8
 WINDOW_MAX = 100_000
 """The best rows that are looked at, whatever is left of them by the date."""
 
-LABELS = {
-    HitKind.TURN: Label.TURN,
-    HitKind.TOOL_CALL: Label.CALL,
-    HitKind.SUMMARY: Label.SUMMARY,
-}
+KIND = f"""CASE WHEN n:{Label.TURN} THEN '{HitKind.TURN}' WHEN n:{Label.CALL} THEN '{HitKind.TOOL_CALL}'
+  WHEN n:{Label.MEMORY} THEN '{HitKind.MEMORY}' WHEN n:{Label.VERSION} THEN '{HitKind.VERSION}'
+  ELSE '{HitKind.SUMMARY}' END"""
 
-KIND = f"""CASE WHEN n:{Label.TURN} THEN '{HitKind.TURN}'
-  WHEN n:{Label.CALL} THEN '{HitKind.TOOL_CALL}' ELSE '{HitKind.SUMMARY}' END"""
+WITHOUT_VECTORS = (HitKind.TOOL_CALL, HitKind.VERSION)
 
+TEXTS = ", ".join(f"left(f.n.{name}, {TEXT_CHARS_MAX})" for name, _ in WEIGHTS)
+CHARS = " + ".join(f"size(coalesce(f.n.{name}, ''))" for name, _ in WEIGHTS)
+
+# What is of use in all projects is found in each that is stored. What is forgotten is found nowhere.
 RANKED = f"""
 CALL db.index.fulltext.queryNodes('{WORDS_INDEX}', $words, {{limit: $window}}) YIELD node AS n, score
-WITH n, score ORDER BY score DESC, n.timestamp DESC, n.id DESC
+WITH n, score, coalesce(n.timestamp, n.created) AS at ORDER BY score DESC, at DESC, n.id DESC
 WITH count(n) AS seen, min(score) AS lowest, collect(
-  CASE WHEN $since IS NULL OR n.timestamp >= $since THEN {{kind: {KIND}, id: n.id, score: score}} END
+  CASE WHEN ($since IS NULL OR at >= $since) AND ($until IS NULL OR at < $until) AND n.forgottenAt IS NULL
+      AND ($project IS NULL OR n.projectId = $project OR EXISTS {{ (:{Label.PROJECT} {{id: $project}}) }})
+    THEN {{kind: {KIND}, id: n.id, score: score, n: n}} END
 ) AS found
-RETURN seen, lowest, found[..$limit] AS found
+RETURN seen, lowest, [f IN found[..$limit] | {{kind: f.kind, id: f.id, score: f.score,
+  texts: CASE WHEN $weighed THEN [{TEXTS}] END, chars: CASE WHEN $weighed THEN {CHARS} END
+}}] AS found
 """
 
-# A summary names what it covers oldest first: its newest turn is at the end of the last of each level.
-NEWEST_TURN = f"""
-MATCH (n)
-  ((above:{Label.SUMMARY})-[:SUMMARIZES]->(below) WHERE below.id = last(above.covers))+
-  (t:{Label.TURN})
-"""
 
-# Each as kind, id, session, turn and time.
-PLACES = f"""
-MATCH (n:{Label.TURN}) WHERE n.id IN $ids.{HitKind.TURN}
-RETURN '{HitKind.TURN}' AS kind, n.id AS id, n.sessionId AS session, n.id AS turn, n.timestamp AS at
-UNION ALL
-MATCH (n:{Label.CALL}) WHERE n.id IN $ids.{HitKind.TOOL_CALL}
-RETURN '{HitKind.TOOL_CALL}' AS kind, n.id AS id, n.sessionId AS session, n.turnId AS turn, n.timestamp AS at
-UNION ALL
-MATCH (n:{Label.SUMMARY}) WHERE n.id IN $ids.{HitKind.SUMMARY}
-{NEWEST_TURN}
-RETURN '{HitKind.SUMMARY}' AS kind, n.id AS id, n.sessionId AS session, t.id AS turn, n.timestamp AS at
-"""
-
-SESSION = f"""
-OPTIONAL MATCH (s:{Label.SESSION} {{sessionId: n.sessionId}})
-RETURN n.id AS id, n.sessionId AS session, s.title AS title, s.cwd AS cwd, n.timestamp AS at,
-  t.id AS turn, t.turnIndex AS index
-"""
-
-CONTENTS = f"""
-MATCH (n:{Label.TURN}) WHERE n.id IN $ids.{HitKind.TURN}
-WITH n, n AS t
-{SESSION}, '{HitKind.TURN}' AS kind, 0 AS level, '' AS tool, [n.userMessage, n.assistantMessage] AS texts
-UNION ALL
-MATCH (n:{Label.CALL}) WHERE n.id IN $ids.{HitKind.TOOL_CALL}
-MATCH (t:{Label.TURN} {{id: n.turnId}})
-{SESSION}, '{HitKind.TOOL_CALL}' AS kind, 0 AS level, n.toolName AS tool, [n.toolArgs, n.toolResult] AS texts
-UNION ALL
-MATCH (n:{Label.SUMMARY}) WHERE n.id IN $ids.{HitKind.SUMMARY}
-{NEWEST_TURN}
-{SESSION}, '{HitKind.SUMMARY}' AS kind, n.level AS level, '' AS tool, n.summary + n.keyFindings AS texts
-"""
-
-Key = tuple[HitKind, str]
-"""What was found: its kind and its id."""
+async def words(graph: Graph, rarities: Rarities, query: Query) -> list[Hit]:
+    """What holds the words, best first; any input is fine."""
+    return await _hits(graph, await _ranked(graph, rarities, query), query.text)
 
 
-async def words(graph: Graph, query: Query) -> list[Hit]:
-    """Turns, tool calls and summaries that hold the words, best first; any input is fine."""
-    return await _hits(graph, await _ranked(graph, query), query.text)
-
-
-async def candidates(graph: Graph, query: Query, nearby: Nearby | None = None) -> list[Candidate]:
+async def candidates(
+    graph: Graph, rarities: Rarities, query: Query, nearby: Nearby | None = None
+) -> list[Candidate]:
     """The best by words, then the nearest that are not among them.
 
     Raises UsageError for a vector that cannot be compared.
     """
     if nearby is None:
-        ranked, meanings = await _ranked(graph, query), dict[Key, float]()
+        ranked, near = await _ranked(graph, rarities, query), list[Near]()
     else:
-        ranked, near = await asyncio.gather(_ranked(graph, query), nearest(graph, nearby))
-        meanings = {_key(each.owner): each.score for each in near}
-        owners = [Owner(OwnerKind(kind), id_) for kind, id_ in ranked if kind is not HitKind.TOOL_CALL]
-        others = [owner for owner in owners if _key(owner) not in meanings]
-        meanings |= {_key(owner): score for owner, score in (await similar(graph, others, nearby)).items()}
+        ranked, near = await asyncio.gather(_ranked(graph, rarities, query), nearest(graph, nearby))
+    meanings = {_key(each.owner): each.score for each in near}
     keys = list(dict.fromkeys((*ranked, *meanings)))
     if not keys:
         return []
-    places = {_key_of(row): row for row in await graph.read(PLACES, ids=_ids(keys))}
+    places, others = await asyncio.gather(
+        places_of(graph, keys), _meanings(graph, nearby, ranked.keys() - meanings.keys())
+    )
+    meanings |= others
     return [
-        Candidate(key[0], key[1], row["session"], row["turn"], row["at"], ranked.get(key), meanings.get(key))
+        candidate_of(places[key], words=ranked.get(key), meaning=meanings.get(key))
         for key in keys
-        # What was deleted meanwhile, and a summary whose turns an archive has yet to bring, has no place.
-        if (row := places.get(key)) is not None
+        if key in places
     ]
+
+
+async def _meanings(graph: Graph, nearby: Nearby | None, keys: Collection[Key]) -> dict[Key, float]:
+    """How near these are, as far as they have vectors."""
+    if nearby is None:
+        return {}
+    owners = [Owner(OwnerKind(kind), id_) for kind, id_ in keys if kind not in WITHOUT_VECTORS]
+    return {_key(owner): score for owner, score in (await similar(graph, owners, nearby)).items()}
+
+
+async def by_id(graph: Graph, owners: Sequence[Owner]) -> list[Candidate]:
+    """These as candidates, in their order, but for those that are not stored."""
+    keys = [_key(owner) for owner in owners]
+    places = await places_of(graph, dict.fromkeys(keys))
+    return [candidate_of(places[key]) for key in keys if key in places]
 
 
 async def hits(graph: Graph, found: Sequence[Candidate], text: str) -> list[Hit]:
@@ -124,19 +106,38 @@ async def hits(graph: Graph, found: Sequence[Candidate], text: str) -> list[Hit]
     return await _hits(graph, scored, text)
 
 
-async def _ranked(graph: Graph, query: Query) -> dict[Key, float]:
+async def _ranked(graph: Graph, rarities: Rarities, query: Query) -> dict[Key, float]:
     """What holds the words, best first, newest first of equals, with the scores."""
     stems = keywords(query.text, stemmer(), limit=TERMS_MAX)
     limit = min(query.limit, HITS_MAX)
-    if not stems or limit <= 0:
+    if not stems or limit <= 0 or not query.kinds:
         return {}
-    wanted = lucene(stems, project_id=query.project_id, session_id=query.session_id)
-    since = None if query.since is None else utc(query.since)
+    scope = lucene_scope(project_id=query.project_id, session_id=query.session_id, kinds=query.kinds)
+    wanted = lucene(stems, scope=scope)
+    rarity = await rarities.of(graph, scope, map(indexed, stems))
+    if rarity is None:
+        return {key_of(row): row["score"] for row in await _best(graph, wanted, query, limit, weighed=False)}
+    rows = await _best(graph, wanted, query, limit + SURPLUS_WEIGHED, weighed=True)
+    # Looking through long texts takes a while, in which the screen must not stand still.
+    return await asyncio.to_thread(weighed_again, rows, rarity, limit=limit)
+
+
+async def _best(
+    graph: Graph, wanted: str, query: Query, limit: int, *, weighed: bool
+) -> list[Mapping[str, Any]]:
+    """The best rows by Lucene's measure; weighed: with what it takes to weigh them again."""
+    limits: dict[str, Any] = {
+        "weighed": weighed,
+        "since": None if query.since is None else utc(query.since),
+        "until": None if query.until is None else utc(query.until),
+        "project": query.project_id or None,
+        "limit": limit,
+    }
     window = SURPLUS * limit
     while True:
-        (answer,) = await graph.read(RANKED, words=wanted, since=since, window=window, limit=limit)
+        (answer,) = await graph.read(RANKED, words=wanted, window=window, **limits)
         if answer["seen"] < window or window >= WINDOW_MAX or _is_decided(answer, limit):
-            return {_key_of(row): row["score"] for row in answer["found"]}
+            return answer["found"]
         window = min(WIDENING * window, WINDOW_MAX)
 
 
@@ -149,15 +150,16 @@ def _is_decided(answer: Mapping[str, Any], limit: int) -> bool:
 async def _hits(graph: Graph, scored: Mapping[Key, float], text: str) -> list[Hit]:
     if not scored:
         return []
-    rows = await graph.read(CONTENTS, ids=_ids(scored))
+    rows = await contents_of(graph, scored.keys())
     # Looking through long texts takes a while, in which the screen must not stand still.
     return await asyncio.to_thread(_with_excerpts, rows, scored, text)
 
 
-def _with_excerpts(rows: Iterable[Mapping[str, Any]], scored: Mapping[Key, float], text: str) -> list[Hit]:
+def _with_excerpts(
+    rows: Mapping[Key, Mapping[str, Any]], scored: Mapping[Key, float], text: str
+) -> list[Hit]:
     stems = frozenset(keywords(text, stemmer(), limit=TERMS_MAX))
-    by_key = {_key_of(row): row for row in rows}
-    return [_hit(row, score, stems) for key, score in scored.items() if (row := by_key.get(key)) is not None]
+    return [_hit(row, score, stems) for key, score in scored.items() if (row := rows.get(key)) is not None]
 
 
 def _hit(row: Mapping[str, Any], score: float, stems: frozenset[str]) -> Hit:
@@ -167,23 +169,27 @@ def _hit(row: Mapping[str, Any], score: float, stems: frozenset[str]) -> Hit:
         kind=kind,
         id=row["id"],
         session_id=row["session"],
-        session_title=row["title"] or "",
+        session_title=row["title"],
         turn_id=row["turn"],
         turn_index=row["index"],
-        at=row["at"],
+        at=from_ms(row["at"]),
         score=score,
         text=piece.text,
         marks=piece.marks,
-        cwd=row["cwd"] or "",
+        cwd=row["cwd"],
         tool=row["tool"],
         level=row["level"],
+        left=row["left"],
+        memory_type=row["type"],
+        replaced=row["replaced"],
+        version_id=row["id"] if kind is HitKind.VERSION else "",
     )
 
 
 def _texts(kind: HitKind, row: Mapping[str, Any]) -> list[str]:
     """What the excerpt is taken from."""
     match kind:
-        case HitKind.TURN | HitKind.SUMMARY:
+        case HitKind.TURN | HitKind.SUMMARY | HitKind.MEMORY | HitKind.VERSION:
             return list(row["texts"])
         case HitKind.TOOL_CALL:
             args, result = row["texts"]
@@ -192,16 +198,5 @@ def _texts(kind: HitKind, row: Mapping[str, Any]) -> list[str]:
             assert_never(kind)
 
 
-def _ids(keys: Iterable[Key]) -> dict[str, list[str]]:
-    ids: dict[str, list[str]] = {kind: [] for kind in HitKind}
-    for kind, identifier in keys:
-        ids[kind].append(identifier)
-    return ids
-
-
 def _key(owner: Owner) -> Key:
     return HitKind(owner.kind), owner.id
-
-
-def _key_of(row: Mapping[str, Any]) -> Key:
-    return HitKind(row["kind"]), row["id"]

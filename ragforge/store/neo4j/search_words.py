@@ -6,7 +6,7 @@ blanks, and its `whitespace` analyzer only parts them again. All of this is pure
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -32,7 +32,15 @@ WEIGHTS = (
 )
 """The searched properties with the weights that SQLite's columns have (see `store/index_text.py`)."""
 
-KIND_TOKENS = {HitKind.TURN: "kt", HitKind.TOOL_CALL: "kc", HitKind.SUMMARY: "ks"}
+KIND_TOKENS = {
+    HitKind.TURN: "kt",
+    HitKind.TOOL_CALL: "kc",
+    HitKind.SUMMARY: "ks",
+    HitKind.MEMORY: "km",
+    HitKind.VERSION: "kv",
+}
+EVERYWHERE = "pg"
+"""In the place of a project, on what is of use in all of them."""
 
 STEM_CHARS_MAX = 100
 # Lucene cuts tokens at 255 UTF-16 units, of which a character may take two. A piece that was cut off would be
@@ -62,30 +70,46 @@ def index_props(text: IndexText, *, scope: str, cut: Cut) -> Props:
 
 
 def scope_tokens(project_id: str, session_id: str, kind: HitKind) -> str:
-    """What a search is narrowed by: `p<project> s<session> k<t|c|s>`, the ids without hyphens."""
-    return f"{_id_token('p', project_id)} {_id_token('s', session_id)} {KIND_TOKENS[kind]}"
+    """What a search is narrowed by: `p<project> s<session> k<t|c|s|m|v>`, the ids without hyphens.
+
+    Without a project it is of use in all, without a session it was made in none.
+    """
+    project = _id_token("p", project_id) if project_id else EVERYWHERE
+    session = f" {_id_token('s', session_id)}" if session_id else ""
+    return f"{project}{session} {KIND_TOKENS[kind]}"
 
 
-def lucene(stems: Iterable[str], *, project_id: str | None, session_id: str | None) -> str:
-    """The question in Lucene's language: any of the stems, within the scope; empty ids mean everywhere."""
+def lucene(stems: Iterable[str], *, scope: str) -> str:
+    """The question in Lucene's language: any of the stems, within the scope (`lucene_scope`)."""
     # A stem holds letters and digits alone, and quotes keep AND, OR and NOT from being operators.
-    wanted = " ".join(f'"{_short(stem)}"' for stem in stems)
-    scope = [
-        # Needed, but of no weight: what is rare in a project must not outweigh the words.
-        f'+searchScope:"{_id_token(letter, identifier)}"^0'
-        for letter, identifier in (("p", project_id), ("s", session_id))
-        if identifier
-    ]
+    wanted = _quoted(map(indexed, stems))
     searched = " ".join(f"{name}:({wanted})^{weight}" for name, weight in WEIGHTS)
-    return " ".join([*scope, f"+({searched})"])
+    return f"{scope} +({searched})".lstrip()
+
+
+def lucene_scope(
+    *, project_id: str | None, session_id: str | None, kinds: Collection[HitKind] = tuple(HitKind)
+) -> str:
+    """What narrows a question in Lucene's language, empty where nothing does; empty ids mean everywhere."""
+    within = [
+        *([[_id_token("p", project_id), EVERYWHERE]] if project_id else []),
+        *([[_id_token("s", session_id)]] if session_id else []),
+        *([[KIND_TOKENS[kind] for kind in kinds]] if set(kinds) != set(HitKind) else []),
+    ]
+    # Needed, but of no weight: what is rare in a project must not outweigh the words.
+    return " ".join(f"+searchScope:({_quoted(tokens)})^0" for tokens in within)
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return " ".join(f'"{word}"' for word in words)
 
 
 def _stems(text: str, cut: Cut) -> str:
-    return " ".join(_short(stem) for _, _, stem in cut(storable(text).encode()))
+    return " ".join(indexed(stem) for _, _, stem in cut(storable(text).encode()))
 
 
-def _short(stem: str) -> str:
-    """The stem, or what stands for a long one."""
+def indexed(stem: str) -> str:
+    """What the index holds of a stem: itself, or what stands for a long one."""
     if len(stem) <= STEM_CHARS_MAX:
         return stem
     whole = stem.encode()[:FTS5_TOKEN_BYTES_MAX]

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.domain.search import Candidate, Hit, Query
-from ragforge.domain.vectors import Nearby
+from ragforge.domain.search import Candidate, Hit, Query, Related
+from ragforge.domain.vectors import Nearby, Owner
 from ragforge.store.neo4j import search
 from ragforge.store.neo4j.nodes import Nodes
-from ragforge.store.neo4j.search_here import words_here
+from ragforge.store.neo4j.places import related
+from ragforge.store.neo4j.search_here import by_id_here, candidates_here, words_here
+from ragforge.store.neo4j.weighing import Rarities
 
 
 class Neo4jSearch:
@@ -15,13 +17,14 @@ class Neo4jSearch:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
+        self._rarities = Rarities()
 
     async def words(self, query: Query) -> list[Hit]:
-        """Turns, tool calls and summaries that hold the words, best first; any input is fine."""
-        await self._nodes.settle()
+        """What holds the words, best first; any input is fine."""
+        await self._settle()
         try:
             self._check_there()
-            return await search.words(self._nodes.graph, query)
+            return await search.words(self._nodes.graph, self._rarities, query)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             return await self._nodes.outbox.read(lambda rows: words_here(rows, query))
@@ -30,17 +33,35 @@ class Neo4jSearch:
         """What may answer: the best by words and the nearest; while the server is away, by words alone."""
         if nearby is not None:
             await self._nodes.carrier.settle_vectors()
-        await self._nodes.settle()
+        await self._settle()
         try:
             self._check_there()
-            return await search.candidates(self._nodes.graph, query, nearby)
+            return await search.candidates(self._nodes.graph, self._rarities, query, nearby)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
-            found = await self._nodes.outbox.read(lambda rows: words_here(rows, query))
-            return [
-                Candidate(each.kind, each.id, each.session_id, each.turn_id, each.at, words=each.score)
-                for each in found
-            ]
+            return await self._nodes.outbox.read(lambda rows: candidates_here(rows, query))
+
+    async def by_id(self, owners: Sequence[Owner]) -> list[Candidate]:
+        """These as candidates, in their order, but for those that are not stored."""
+        await self._settle()
+        try:
+            self._check_there()
+            return await search.by_id(self._nodes.graph, owners)
+        except StoreUnavailable as error:
+            self._nodes.carrier.lost(str(error))
+            return await self._nodes.outbox.read(lambda rows: by_id_here(rows, owners))
+
+    async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
+        """Turns one step away from each, in the order of the candidates; without the server, none."""
+        if not candidates:
+            return []
+        await self._settle()
+        try:
+            self._check_there()
+            return await related(self._nodes.graph, candidates, limit=limit)
+        except StoreUnavailable as error:
+            self._nodes.carrier.lost(str(error))
+            return []
 
     async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
         """The candidates as hits, in their order, with the excerpt that fits the text best."""
@@ -53,6 +74,10 @@ class Neo4jSearch:
             query = Query(text, limit=len(candidates) * 10)
             found = await self._nodes.outbox.read(lambda rows: words_here(rows, query))
             return sorted((hit for hit in found if hit.id in wanted), key=lambda hit: wanted[hit.id])
+
+    async def _settle(self) -> None:
+        await self._nodes.settle()
+        await self._nodes.settle_lefts()
 
     def _check_there(self) -> None:
         """Raise StoreUnavailable at once while the server is away: what is here answers then."""

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.ids import id_fits, now
 from ragforge.domain.turns import ConversationSession
-from ragforge.store.base import Deleted, SessionRow
+from ragforge.store.base_conversations import Deleted, SessionRow
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.claims import Claims, GraphClaim
 from ragforge.store.neo4j.deletion import delete_session
 from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, session_of, session_row
+from ragforge.store.neo4j.turns import YOUNG
 
 FIRST_WORDS_CHARS = 200
 
@@ -19,7 +21,8 @@ FIRST_WORDS_CHARS = 200
 RECENT = f"""
 MATCH (s:{Label.SESSION})
 WHERE ($project IS NULL OR s.projectId = $project)
-  AND ($part = '' OR s.sessionId STARTS WITH $part OR s.sessionId ENDS WITH $part)
+  AND ($part = '' OR s.sessionId STARTS WITH $part OR s.sessionId ENDS WITH $part
+    OR right(s.sessionId, 8) STARTS WITH $part)
 WITH s ORDER BY s.lastActivity DESC, s.sessionId DESC LIMIT $limit
 OPTIONAL MATCH (h:{Label.TURN} {{id: s.headId}})
 RETURN {fields("s", Label.SESSION)} AS session, h.turnIndex AS depth,
@@ -42,6 +45,8 @@ class Neo4jSessions:
         """
         await self._nodes.need(Label.PROJECT, session.project_id)
         await self._nodes.need(Label.TURN, session.head)
+        if await self._was_added(session):
+            return
 
         def write(rows: Rows) -> None:
             if rows.get(Label.SESSION, session.id) is None:
@@ -109,6 +114,17 @@ class Neo4jSessions:
         )
         return bool(found)
 
+    async def _was_added(self, session: ConversationSession) -> bool:
+        """Whether it was added before; nobody is asked about what began just now."""
+        if await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, session.id)):
+            return True
+        if abs(now() - session.started_at) < YOUNG:
+            return False
+        try:
+            return await self._nodes.get(Label.SESSION, session.id) is not None
+        except StoreUnavailable:
+            return False
+
     async def _set(self, session_id: str, changes: Mapping[str, Any]) -> None:
         await self._nodes.need(Label.SESSION, session_id)
         # What is known here of a session that others write may be old.
@@ -121,8 +137,7 @@ class Neo4jSessions:
             wanted = [
                 props
                 for props in found
-                if project_id in (None, props["projectId"])
-                and (props["sessionId"].startswith(part) or props["sessionId"].endswith(part))
+                if project_id in (None, props["projectId"]) and id_fits(props["sessionId"], part)
             ]
             wanted.sort(key=lambda props: (props["lastActivity"], props["sessionId"]), reverse=True)
             return [_session_row(props, _head(rows, props)) for props in wanted]

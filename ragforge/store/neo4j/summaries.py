@@ -1,10 +1,10 @@
 """The summaries in the graph."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
-from ragforge.domain.summaries import Summary
+from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.store.neo4j.carry import carry, whole_rows
 from ragforge.store.neo4j.connection import Transaction
@@ -36,6 +36,42 @@ MATCH (t:{Label.TURN})
 WHERE t.status IN $ended AND ($project IS NULL OR t.projectId = $project)
   AND NOT EXISTS {{ (t)<-[:SUMMARIZES]-(:{Label.SUMMARY} {{level: 1}}) }}
 RETURN {fields("t", Label.TURN)} AS t ORDER BY t.timestamp, t.id LIMIT $limit
+"""
+
+STAND_INS = f"""
+MATCH (n:{Label.SUMMARY})
+WHERE n.method = 'extractive' AND n.level = 1 AND ($project IS NULL OR n.projectId = $project)
+RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.timestamp DESC, n.id DESC LIMIT $limit
+"""
+
+UPPER_STAND_INS = f"""
+MATCH (n:{Label.SUMMARY})
+WHERE n.method = 'extractive' AND n.level > 1 AND ($project IS NULL OR n.projectId = $project)
+    AND NOT EXISTS {{ (n)-[:SUMMARIZES]->(:{Label.SUMMARY} {{method: 'extractive'}}) }}
+RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
+"""
+
+OUTDATED = f"""
+MATCH (n:{Label.SUMMARY}) WHERE n.outdated AND ($project IS NULL OR n.projectId = $project)
+RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
+"""
+
+# A turn awaits its place in a summary of level 2: level 1 only retells it.
+TO_ROLL_UP = f"""
+MATCH (s:{Label.SESSION}) WHERE $project IS NULL OR s.projectId = $project
+CALL (s) {{
+  MATCH (t:{Label.TURN} {{sessionId: s.sessionId}})
+  WHERE t.endTime IS NOT NULL
+    AND NOT EXISTS {{ (t)<-[:SUMMARIZES]-(:{Label.SUMMARY})<-[:SUMMARIZES]-(:{Label.SUMMARY}) }}
+  RETURN sum(t.charCount) AS chars
+  UNION ALL
+  MATCH (n:{Label.SUMMARY} {{sessionId: s.sessionId}})
+  WHERE NOT EXISTS {{ (n)<-[:SUMMARIZES]-(:{Label.SUMMARY}) }}
+  WITH n.level AS level, sum(n.charCount) AS chars
+  RETURN chars
+}}
+WITH s, max(chars) AS chars WHERE chars > $chars
+RETURN s.sessionId AS id ORDER BY s.startTime, id LIMIT $limit
 """
 
 # The lock comes first: who waits for it finds what the other has written.
@@ -75,16 +111,22 @@ class Neo4jSummaries:
         await self._check_covers(summary)
         before = await self._nodes.get(Label.SUMMARY, summary.id)
         props = summary_row(summary)
-        if before is not None and all(before.get(name) == value for name, value in props.items()):
+        is_same = before is not None and all(before.get(name) == value for name, value in props.items())
+        if (is_same and summary.level == 1) or _is_better(before, summary):
             return
 
         def write(rows: Rows) -> None:
-            derived = summary_props(props) | {"embeddingStale": True}
+            if is_same:
+                # Whoever wrote it again knew what it stands for now.
+                again = props | {"outdated": None}
+                rows.put(Label.SUMMARY, summary.id, again, notes=("outdated",), surely=True)
+                return
+            derived = summary_props(props) | {"embeddingStale": True, "outdated": None}
             rows.put(
                 Label.SUMMARY,
                 summary.id,
                 props | derived,
-                along=("embeddingStale", "covers"),
+                along=("embeddingStale", "covers", "outdated"),
                 surely=before is not None,
             )
             outdate_vector(rows, "summary", summary.id)
@@ -113,8 +155,15 @@ class Neo4jSummaries:
             if covered:
                 return False
             props = summary_row(summary)
-            rows = whole_rows([(Label.SUMMARY, props | summary_props(props))])
-            await carry(_Within(transaction), rows, batch=0, deadline_s=ROLL_UP_DEADLINE_S)
+            derived = summary_props(props) | {"outdated": None}
+            rows = whole_rows([(Label.SUMMARY, props | derived)])
+            await carry(
+                _Within(transaction),
+                rows,
+                batch=0,
+                deadline_s=ROLL_UP_DEADLINE_S,
+                database=self._nodes.outbox.database_id,
+            )
             return True
 
         return await self._nodes.graph.transaction(work, deadline_s=ROLL_UP_DEADLINE_S)
@@ -151,6 +200,28 @@ class Neo4jSummaries:
         """Turns that ended and have no level 1 summary, oldest first."""
         found = await self._nodes.insist(LACKING, ended=ENDED, project=project_id, limit=max(0, limit))
         return [turn_of(each["t"]) for each in found]
+
+    async def stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
+        """Extractive summaries of level 1, newest first."""
+        found = await self._nodes.insist(STAND_INS, project=project_id, limit=max(0, limit))
+        return [summary_of(each["n"]) for each in found]
+
+    async def upper_stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
+        """Extractive summaries above level 1 over none but a model's, lowest level first, oldest first."""
+        found = await self._nodes.insist(UPPER_STAND_INS, project=project_id, limit=max(0, limit))
+        return [summary_of(each["n"]) for each in found]
+
+    async def outdated(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
+        """Summaries over one whose text changed after they were written, lowest level first."""
+        found = await self._nodes.insist(OUTDATED, project=project_id, limit=max(0, limit))
+        return [summary_of(each["n"]) for each in found]
+
+    async def sessions_to_roll_up(
+        self, chars_min: int, *, project_id: str | None = None, limit: int = 100
+    ) -> list[str]:
+        """Ids of sessions where at one level what awaits its roll-up holds more, oldest first."""
+        found = await self._nodes.insist(TO_ROLL_UP, chars=chars_min, project=project_id, limit=max(0, limit))
+        return [each["id"] for each in found]
 
     async def _check_covers(self, summary: Summary) -> None:
         """Raise Conflict for what is not stored; while the server is away, what it was made from counts."""
@@ -192,6 +263,15 @@ def _check(summary: Summary) -> None:
         raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
     if not summary.covers:
         raise UsageError(f"Summary {summary.id} covers nothing; it must stand for at least one turn.")
+
+
+def _is_better(before: Mapping[str, Any] | None, summary: Summary) -> bool:
+    """Whether what there is stays: an extract never takes the place of a model's."""
+    return (
+        before is not None
+        and before["method"] == SummaryMethod.MODEL
+        and summary.method is SummaryMethod.EXTRACTIVE
+    )
 
 
 class _Within:

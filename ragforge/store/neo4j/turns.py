@@ -1,17 +1,25 @@
 """The turns in the graph, with their steps."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from ragforge.domain.errors import Conflict, StoreUnavailable
+from ragforge.domain.ids import now
 from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import READ_DEADLINE_S
 from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
+from ragforge.store.neo4j.left import LEFT
+from ragforge.store.neo4j.left_here import left_here
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, Props, step_key, step_of, step_row, turn_of, turn_row, utc
+from ragforge.store.neo4j.waiting import Row
+
+YOUNG = timedelta(minutes=1)
+"""A turn that began longer ago may be one that is in the graph already."""
 
 
 class Neo4jTurns:
@@ -25,13 +33,15 @@ class Neo4jTurns:
 
         Raises Conflict where the session or the parent is not stored, or the index is not the parent's + 1.
         """
+        if await self._is_there(turn):
+            return
         await self._nodes.need(Label.SESSION, turn.session_id)
         await self._nodes.need(Label.TURN, turn.parent)
         await self._nodes.outbox.write(lambda rows: _start(rows, turn))
         self._nodes.carrier.nudge()
 
-    async def save_step(self, step: Step) -> None:
-        """Keep a step whose call waits for consent, and let its turn wait; a stored step stays as it is.
+    async def save_step(self, step: Step, *, waits: bool = False) -> None:
+        """Keep a step before its calls run; where one waits for consent, its turn waits too.
 
         Raises Conflict where its turn is not stored.
         """
@@ -39,7 +49,7 @@ class Neo4jTurns:
 
         def write(rows: Rows) -> None:
             turn = add_step(rows, step)
-            if turn["status"] == TurnStatus.RUNNING:
+            if waits and turn["status"] == TurnStatus.RUNNING:
                 rows.put(Label.TURN, step.turn_id, {"status": str(TurnStatus.WAITING)})
 
         await self._nodes.outbox.write(write)
@@ -97,6 +107,17 @@ class Neo4jTurns:
             older = [turn_of(props) for props in more]
         return [*older[::-1], *found[::-1]]
 
+    async def left(self, turn_ids: Sequence[str]) -> set[str]:
+        """Those of the turns that are left. While the server is away, as far as what is here tells."""
+        wanted = valid_ids(turn_ids)
+        await self._nodes.settle()
+        await self._nodes.settle_lefts()
+        try:
+            found = await self._nodes.ask(LEFT, ids=wanted)
+        except StoreUnavailable:
+            return await self._nodes.outbox.read(lambda rows: left_here(rows, wanted))
+        return {each["id"] for each in found}
+
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
         """Their steps, ordered as the ids were given and by index."""
         places = {turn: place for place, turn in enumerate(turn_ids)}
@@ -105,6 +126,32 @@ class Neo4jTurns:
             step_of(each)
             for each in sorted(found, key=lambda each: (places[each["turnId"]], each["stepIndex"]))
         ]
+
+    async def _is_there(self, turn: Turn) -> bool:
+        """Whether it was started before; nobody is asked about what can only be new."""
+        if not valid_ids([turn.id]):
+            return False
+        here, session = await self._nodes.outbox.read(
+            lambda rows: (rows.get(Label.TURN, turn.id), rows.get(Label.SESSION, turn.session_id))
+        )
+        if here or self._is_new(turn, session):
+            return here is not None
+        try:
+            return await self._nodes.get(Label.TURN, turn.id) is not None
+        except StoreUnavailable:
+            return False
+
+    def _is_new(self, turn: Turn, session: Row | None) -> bool:
+        """Whether a turn that is not here can be nowhere else, so that its start waits for no server.
+
+        What begins now would be here. Of a session that is written here it is known when it was active last:
+        no turn that it has began after that.
+        """
+        if abs(now() - turn.started_at) < YOUNG:
+            return True
+        if session is None or not self._nodes.is_ours(session):
+            return False
+        return session.props["lastActivity"] < utc(turn.started_at)
 
     def _path_here(self, rows: Rows, head: str, limit: int | None) -> tuple[list[Props], str | None]:
         """The newest turns, as far as what is here is the truth; and the first that must be asked for."""
@@ -173,11 +220,8 @@ def _start(rows: Rows, turn: Turn) -> None:
     earlier = rows.get(Label.TURN, parent.get("parentId")) if parent else None
     near = [each["userMessage"] for each in (parent, earlier.props if earlier else None) if each]
     rows.put(Label.TURN, turn.id, props | turn_props(props, near=near), complete=True)
-    rows.put(
-        Label.SESSION,
-        turn.session_id,
-        {"headId": turn.id, "lastActivity": max(session["lastActivity"], utc(turn.started_at))},
-    )
+    activity = max(session["lastActivity"], utc(turn.started_at))
+    rows.put(Label.SESSION, turn.session_id, {"headId": turn.id, "lastActivity": activity})
 
 
 def _end(rows: Rows, end: TurnEnd) -> None:
@@ -192,7 +236,8 @@ def _end(rows: Rows, end: TurnEnd) -> None:
     }
     is_new = any(turn.get(name) != value for name, value in ended.items())
     if is_new:
-        ended["embeddingStale"] = True
+        # The one until it is embedded again, the other until there is a version (`Versions.unversioned`).
+        ended |= {"embeddingStale": True, "versionDue": True}
         outdate_vector(rows, "turn", end.turn_id)
     ended["charCount"] = len(turn["userMessage"]) + len(end.assistant)
     ended |= sum_of_steps([row.props for row in rows.of_turn(Label.STEP, end.turn_id)])

@@ -1,25 +1,16 @@
-"""What was used, summed from the steps in the graph."""
+"""What was used, in the graph: summed from the steps, and from calls that are no steps."""
 
 from collections import defaultdict
 from datetime import datetime
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.domain.turns import Step
-from ragforge.domain.usage import Usage, sum_costs
-from ragforge.store.base import UsageRow
+from ragforge.domain.usage import Purpose, Spent, Usage, sum_costs
+from ragforge.store.base_conversations import UsageRow
+from ragforge.store.neo4j.memory_rows import spent_row
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.rows import Label, step_of, utc
-
-SUMS = """
-WITH s.provider + ':' + s.model AS name, count(*) AS steps, count(s.costUsd) AS priced,
-  sum(s.inputTokens) AS input, sum(s.cachedTokens) AS cached, sum(s.outputTokens) AS output,
-  sum(s.thoughtTokens) AS thought, sum(s.costUsd) AS cost
-RETURN name, steps, input, cached, output, thought, CASE WHEN priced = steps THEN cost END AS cost
-"""
-
-TURNS = f"MATCH (t:{Label.TURN}) WHERE "
-STEPS = f" MATCH (t)<-[:PART_OF]-(s:{Label.STEP}) "
+from ragforge.store.neo4j.rows import Label, usage_of, utc
+from ragforge.store.neo4j.waiting import Row
 
 
 class Neo4jUsageLog:
@@ -31,14 +22,15 @@ class Neo4jUsageLog:
     async def by_model(
         self, *, session_id: str | None = None, project_id: str | None = None, since: datetime | None = None
     ) -> list[UsageRow]:
-        """Sums a model, most expensive first; an unknown price may be the highest, so it comes first."""
+        """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
         await self._nodes.settle()
         conditions = [
-            *(["t.sessionId = $session"] if session_id is not None else []),
-            *(["t.projectId = $project"] if project_id is not None else []),
-            *(["t.timestamp >= $since"] if since is not None else []),
+            *(["{0}.sessionId = $session"] if session_id is not None else []),
+            *(["{0}.projectId = $project"] if project_id is not None else []),
+            *(["{0}.timestamp >= $since"] if since is not None else []),
         ]
-        query = TURNS + (" AND ".join(conditions) or "true") + STEPS + SUMS
+        scope = " AND ".join(conditions) or "true"
+        query = _sums(of_turns=scope.format("t"), of_others=scope.format("n"))
         moment = None if since is None else utc(since)
         try:
             found = await self._nodes.ask(query, session=session_id, project=project_id, since=moment)
@@ -47,8 +39,8 @@ class Neo4jUsageLog:
         sums = [
             UsageRow(
                 each["name"],
-                "chat",
-                each["steps"],
+                Purpose(each["purpose"]),
+                each["calls"],
                 Usage(each["input"], each["cached"], each["output"], each["thought"]),
                 each["cost"],
             )
@@ -56,36 +48,69 @@ class Neo4jUsageLog:
         ]
         return sorted(sums, key=_dearest_first)
 
+    async def add(self, spent: Spent) -> None:
+        """Keep a model call that is no step of a turn; one of the same id stays as it is."""
+
+        def write(rows: Rows) -> None:
+            if rows.get(Label.USAGE, spent.id) is None:
+                rows.put(Label.USAGE, spent.id, spent_row(spent))
+
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
     async def _here(
         self, session_id: str | None, project_id: str | None, since: datetime | None
     ) -> list[UsageRow]:
         """The sums of what is here, while the server is away."""
 
-        def read(rows: Rows) -> list[Step]:
-            turns = {
-                row.id
-                for row in rows.of_label(Label.TURN)
-                if session_id in (None, row.props["sessionId"])
+        def is_wanted(row: Row) -> bool:
+            return (
+                session_id in (None, row.props["sessionId"])
                 and project_id in (None, row.props["projectId"])
                 and (since is None or row.props["timestamp"] >= since)
-            }
-            return [step_of(row.props) for row in rows.of_label(Label.STEP) if row.props["turnId"] in turns]
+            )
 
-        by_name: dict[str, list[Step]] = defaultdict(list)
-        for step in await self._nodes.outbox.read(read):
-            by_name[f"{step.message.provider}:{step.message.model}"].append(step)
+        def read(rows: Rows) -> dict[tuple[str, Purpose], list[tuple[Usage, float | None]]]:
+            used: dict[tuple[str, Purpose], list[tuple[Usage, float | None]]] = defaultdict(list)
+            turns = {row.id for row in rows.of_label(Label.TURN) if is_wanted(row)}
+            for row in rows.of_label(Label.STEP):
+                if row.props["turnId"] in turns:
+                    name = f"{row.props['provider']}:{row.props['model']}"
+                    used[name, Purpose.CHAT].append(usage_of(row.props))
+            for row in rows.of_label(Label.USAGE):
+                if is_wanted(row):
+                    used[row.props["model"], Purpose(row.props["purpose"])].append(usage_of(row.props))
+            return used
+
         sums = [
             UsageRow(
                 name,
-                "chat",
-                len(steps),
-                sum((step.usage for step in steps), Usage()),
-                sum_costs(step.cost_usd for step in steps),
+                purpose,
+                len(used),
+                sum((usage for usage, _ in used), Usage()),
+                sum_costs(cost_usd for _, cost_usd in used),
             )
-            for name, steps in by_name.items()
+            for (name, purpose), used in (await self._nodes.outbox.read(read)).items()
         ]
         return sorted(sums, key=_dearest_first)
 
 
-def _dearest_first(row: UsageRow) -> tuple[float, str]:
-    return (float("-inf") if row.cost_usd is None else -row.cost_usd, row.model)
+def _dearest_first(row: UsageRow) -> tuple[float, str, str]:
+    return (float("-inf") if row.cost_usd is None else -row.cost_usd, row.model, row.purpose)
+
+
+def _sums(*, of_turns: str, of_others: str) -> str:
+    """The query, with conditions on the turn `t` of a step, and on another call `n`."""
+    return f"""
+CALL () {{
+  MATCH (t:{Label.TURN})<-[:PART_OF]-(n:{Label.STEP}) WHERE {of_turns}
+  RETURN n.provider + ':' + n.model AS name, '{Purpose.CHAT}' AS purpose, n
+  UNION ALL
+  MATCH (n:{Label.USAGE}) WHERE {of_others}
+  RETURN n.model AS name, n.purpose AS purpose, n
+}}
+WITH name, purpose, count(*) AS calls, count(n.costUsd) AS priced,
+  sum(n.inputTokens) AS input, sum(n.cachedTokens) AS cached, sum(n.outputTokens) AS output,
+  sum(n.thoughtTokens) AS thought, sum(n.costUsd) AS cost
+RETURN name, purpose, calls, input, cached, output, thought, CASE WHEN priced = calls THEN cost END AS cost
+"""

@@ -4,13 +4,14 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner, check_vector
+from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner, Vector, check_vector
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j import vectors_read
-from ragforge.store.neo4j.nodes import Nodes
-from ragforge.store.neo4j.outbox import EMBEDDING, Rows
+from ragforge.store.neo4j.nodes import Nodes, valid_ids
+from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.neo4j.schema import use_embedder
+from ragforge.store.neo4j.waiting import EMBEDDING
 
 
 class Neo4jVectors:
@@ -26,7 +27,8 @@ class Neo4jVectors:
                 f"An embedder of {dimensions} dimensions cannot be used; it must have 1 to {DIMENSIONS_MAX}."
             )
         await self._nodes.reach()
-        await use_embedder(self._nodes.graph, storable(model), dimensions)
+        if await use_embedder(self._nodes.graph, storable(model), dimensions):
+            self._nodes.carrier.cool()
 
     async def save(self, embeddings: Sequence[Embedding]) -> None:
         """Keep them, many at once. Those whose owner is not stored (any more) are left out.
@@ -50,11 +52,18 @@ class Neo4jVectors:
         return await vectors_read.get(self._nodes.graph, owners)
 
     async def lacking(self, model: str, *, project_id: str | None = None, limit: int = 100) -> list[Owner]:
-        """Ended turns and summaries without a vector of it, or whose text changed since; newest first."""
+        """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
         await self._nodes.arrive(vectors=True)
         return await vectors_read.lacking(
             self._nodes.graph, storable(model), project_id=project_id, limit=limit
         )
+
+    async def same_text(self, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
+        """Vectors of the model for texts of these hashes, where some owner has one."""
+        if not hashes:
+            return {}
+        await self._nodes.arrive(vectors=True)
+        return await vectors_read.same_text(self._nodes.graph, storable(model), valid_ids(hashes))
 
     async def nearest(self, nearby: Nearby) -> list[Near]:
         """The nearest, best first, ties by id. Vectors of other dimensions are not compared."""

@@ -9,18 +9,29 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector, check_vector
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.rows import Label, utc
-from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, SUMMARY_VECTORS, TURN_VECTORS, filters_inside
+from ragforge.store.neo4j.schema import (
+    DEFAULT_DIMENSIONS,
+    MEMORY_VECTORS,
+    SUMMARY_VECTORS,
+    TURN_VECTORS,
+    filters_inside,
+)
 
-LABELS = {OwnerKind.TURN: Label.TURN, OwnerKind.SUMMARY: Label.SUMMARY}
-INDEXES = {OwnerKind.TURN: TURN_VECTORS, OwnerKind.SUMMARY: SUMMARY_VECTORS}
+LABELS = {OwnerKind.TURN: Label.TURN, OwnerKind.SUMMARY: Label.SUMMARY, OwnerKind.MEMORY: Label.MEMORY}
+INDEXES = {
+    OwnerKind.TURN: TURN_VECTORS,
+    OwnerKind.SUMMARY: SUMMARY_VECTORS,
+    OwnerKind.MEMORY: MEMORY_VECTORS,
+}
 
 NEAR_MAX = 1_000
 """No more are answered, whatever was asked for."""
@@ -39,10 +50,33 @@ MODEL = "n.embeddingModel = $model"
 PROJECT = "n.projectId = $project"
 SESSION = "n.sessionId = $session"
 SINCE = "n.timestamp >= $since"
+UNTIL = "n.timestamp < $until"
+INSIDE = (MODEL, PROJECT, SESSION)
+"""What an index can filter by, on servers that can."""
+
+REMEMBERED = "n.forgottenAt IS NULL"
+IS_STORED = f"EXISTS {{ (:{Label.PROJECT} {{id: $project}}) }}"
+# In a project are those too that are of use in all; in a session, those that were made in one that is there.
+OF_MEMORIES = {
+    PROJECT: f"(n.projectId = $project OR n.scope = 'global' AND {IS_STORED})",
+    SESSION: f"(n.sessionId = $session AND EXISTS {{ (n)<-[:HAS_MEMORY]-(:{Label.SESSION}) }})",
+    SINCE: "n.created >= $since",
+    UNTIL: "n.created < $until",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+# How many nodes lie in a scope, without looking at them: nodes of a label, relationships of a node.
+LINKS = {OwnerKind.TURN: "HAS_TURN", OwnerKind.SUMMARY: "HAS_SUMMARY"}
+SIZE_OF_ALL = "WITH COUNT {{ (:{label}) }} AS links"
+SIZE_OF_PROJECT = f"""MATCH (:{Label.PROJECT} {{{{id: $project}}}})-[:HAS_SESSION]->(s)
+  WITH COUNT {{{{ (s)-[:{{link}}]->() }}}} AS links"""
+SIZE_OF_SESSION = (
+    f"WITH COUNT {{{{ (:{Label.SESSION} {{{{sessionId: $session}}}})-[:{{link}}]->() }}}} AS links"
+)
+SIZE_UNKNOWN = "WITH 0 AS links"
+
+
+class Tuning(Struct, frozen=True):
     """Where exact search ends, and what is asked of the index beyond.
 
     surplus: so many times the wanted rows come out of the index, to be scored again.
@@ -61,11 +95,20 @@ FROM_2026 = Tuning(exact_us_max=8_000, surplus=4)
 # 2026.08.1    1.000  0.9     0.998  0.7     1.000  1.5    bare: 40 rows fetched
 # Without scoring again, 5.26's index never comes above .97, however much is fetched.
 
+# What the graph knows anyway of the scope's size comes first. Its nodes are counted, not too many of them,
+# where that is nothing, or too near to where exact search ends: what is not embedded is in it too.
 COUNT = """
 CALL () {{
-  MATCH (n:{label}) WHERE {scope} WITH n LIMIT $counted
-  RETURN count(n) AS scoped
+  {size}
+  RETURN sum(links) AS size
 }}
+WITH size, size = 0 OR size > $few AND size <= $counted AS unsure
+CALL (unsure) {{
+  WITH unsure WHERE unsure
+  MATCH (n:{label}) WHERE {scope} WITH n LIMIT $counted
+  RETURN count(n) AS counted
+}}
+WITH CASE WHEN unsure THEN counted ELSE size END AS scoped
 WITH scoped, scoped <= $few OR coalesce(
   head(COLLECT {{ MATCH (d:{database}) RETURN d.dimensions }}), $default_dimensions) <> $dimensions AS exact
 """
@@ -113,6 +156,13 @@ MATCH (n:{label}) WHERE n.id IN $ids.{kind} AND n.embeddingModel = $model AND si
 RETURN '{kind}' AS kind, n.id AS id, vector.similarity.cosine(n.embedding, $vector) AS score
 """
 
+SAME_TEXT = """
+MATCH (n:{label}) WHERE n.embeddingHash IN $hashes AND n.embeddingModel = $model
+  AND n.embedding IS NOT NULL AND size(n.embedding) = coalesce($dimensions, size(n.embedding))
+RETURN n.embeddingHash AS hash, n.embedding AS vector
+"""
+IN_USE = f"MATCH (d:{Label.DATABASE}) WHERE d.embedder = $model RETURN d.dimensions AS dimensions"
+
 # What another model embedded counts as not embedded; a turn that runs is not done yet.
 # A vector of another length than the embedder's is of no use to it.
 OWED = """(n.embeddingStale OR coalesce(n.embeddingModel, '') <> $model
@@ -133,6 +183,12 @@ CALL (dimensions) {{
     AND ($project IS NULL OR n.projectId = $project)
   RETURN '{OwnerKind.SUMMARY}' AS kind, n.id AS id, n.timestamp AS at, n.level AS level
   ORDER BY at DESC, level DESC, id DESC LIMIT $limit
+  UNION ALL
+  MATCH (n:{Label.MEMORY})
+  WHERE {OWED} AND {REMEMBERED}
+    AND ($project IS NULL OR n.projectId = $project OR n.scope = 'global' AND {IS_STORED})
+  RETURN '{OwnerKind.MEMORY}' AS kind, n.id AS id, n.created AS at, -1 AS level
+  ORDER BY at DESC, id DESC LIMIT $limit
 }}
 RETURN kind, id ORDER BY at DESC, level DESC, id DESC LIMIT $limit
 """
@@ -165,8 +221,9 @@ async def similar(graph: Graph, owners: Sequence[Owner], nearby: Nearby) -> dict
     """How near those of the owners are that have a vector of the model; the scope is not looked at."""
     if not owners:
         return {}
-    rows = await graph.read(
+    rows = await graph.read_as_one(
         _union(SIMILAR, OwnerKind),
+        ("kind", "id", "score"),
         vector=_direction(nearby.vector),
         model=storable(nearby.model),
         dimensions=len(nearby.vector),
@@ -185,7 +242,7 @@ async def get(graph: Graph, owners: Sequence[Owner]) -> list[Embedding]:
 async def lacking(
     graph: Graph, model: str, *, project_id: str | None = None, limit: int = 100
 ) -> list[Owner]:
-    """Ended turns and summaries without a vector of it, or whose text changed since; newest first."""
+    """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
     rows = await graph.read(
         LACKING,
         model=storable(model),
@@ -194,6 +251,18 @@ async def lacking(
         deadline_s=RUN_DEADLINE_S,
     )
     return [Owner(OwnerKind(row["kind"]), row["id"]) for row in rows]
+
+
+async def same_text(graph: Graph, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
+    """Vectors of the model for texts of these hashes; where it is in use, of the length that it has."""
+    in_use = await graph.read(IN_USE, model=model)
+    rows = await graph.read(
+        _union(SAME_TEXT, OwnerKind),
+        model=model,
+        hashes=list(hashes),
+        dimensions=in_use[0]["dimensions"] if in_use else None,
+    )
+    return {row["hash"]: array("f", row["vector"]) for row in rows}
 
 
 def embedding_of(row: Mapping[str, Any]) -> Embedding:
@@ -214,6 +283,7 @@ async def _asked(
         "project": nearby.project_id,
         "session": nearby.session_id,
         "since": None if nearby.since is None else utc(nearby.since),
+        "until": None if nearby.until is None else utc(nearby.until),
         "limit": limit,
         "surplus": tuning.surplus * limit,
         "fetched": fetched,
@@ -231,17 +301,37 @@ async def _asked(
 
 def _query(kinds: Sequence[OwnerKind], conditions: Sequence[str], *, filtered: bool) -> str:
     """The text is one of a few, so that the server plans each only once; all values are parameters."""
-    scope = " AND ".join(conditions)
-    # Times are no filter property of the index: they are looked at afterwards.
-    known = " AND ".join(each for each in conditions if each != SINCE)
     parts: list[str] = []
     for kind in kinds:
+        scope = " AND ".join(_of_kind(kind, conditions))
+        # Times are no filter property of the index: they are looked at afterwards.
+        known = " AND ".join(each for each in conditions if each in INSIDE)
         names = {"label": LABELS[kind], "index": INDEXES[kind], "scope": scope, "filter": known}
-        names |= {"database": Label.DATABASE}
+        names |= {"database": Label.DATABASE, "size": _size(kind, conditions)}
         count, exact = COUNT.format(**names), EXACT.format(**names)
-        indexed = (FILTERED if filtered else OVERFETCHED).format(**names)
+        # Memories of all projects are in each, which no filter of the index can say.
+        inside = filtered and not (kind is OwnerKind.MEMORY and PROJECT in conditions)
+        indexed = (FILTERED if inside else OVERFETCHED).format(**names)
         parts.append(NEAREST.format(count=count, exact=exact, indexed=indexed, kind=kind))
     return f"{'CYPHER 25' if filtered else ''}{'UNION ALL'.join(parts)}"
+
+
+def _size(kind: OwnerKind, conditions: Sequence[str]) -> str:
+    """What tells nearly how many nodes are in the scope, without looking at them; 0 where nothing does."""
+    if SINCE in conditions or UNTIL in conditions:
+        return SIZE_UNKNOWN
+    if SESSION not in conditions and PROJECT not in conditions:
+        return SIZE_OF_ALL.format(label=LABELS[kind])
+    if kind not in LINKS:
+        return SIZE_UNKNOWN
+    return (SIZE_OF_SESSION if SESSION in conditions else SIZE_OF_PROJECT).format(link=LINKS[kind])
+
+
+def _of_kind(kind: OwnerKind, conditions: Sequence[str]) -> list[str]:
+    """The conditions as they are for nodes of this kind."""
+    if kind is not OwnerKind.MEMORY:
+        return list(conditions)
+    return [*(OF_MEMORIES.get(each, each) for each in conditions), REMEMBERED]
 
 
 def _conditions(nearby: Nearby) -> list[str]:
@@ -252,6 +342,8 @@ def _conditions(nearby: Nearby) -> list[str]:
         conditions.append(SESSION)
     if nearby.since is not None:
         conditions.append(SINCE)
+    if nearby.until is not None:
+        conditions.append(UNTIL)
     return conditions
 
 

@@ -1,44 +1,78 @@
 """The store in a file of SQLite: the default, with nothing to install or start."""
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.store.base import Link, StoreStatus
-from ragforge.store.sqlite.archive import SqliteArchive
-from ragforge.store.sqlite.calls import SqliteToolCalls
-from ragforge.store.sqlite.check import findings
 from ragforge.store.sqlite.connection import Database
 from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.projects import SqliteProjects
-from ragforge.store.sqlite.repair import repaired
 from ragforge.store.sqlite.search import SqliteSearch
-from ragforge.store.sqlite.sessions import SqliteSessions
-from ragforge.store.sqlite.status import status_of
-from ragforge.store.sqlite.summaries import SqliteSummaries
-from ragforge.store.sqlite.turns import SqliteTurns
-from ragforge.store.sqlite.usage import SqliteUsageLog
 from ragforge.store.sqlite.vectors import SqliteVectors
+
+if TYPE_CHECKING:
+    from ragforge.store.sqlite.archive import SqliteArchive
+    from ragforge.store.sqlite.calls import SqliteToolCalls
+    from ragforge.store.sqlite.leases import SqliteLeases
+    from ragforge.store.sqlite.memories import SqliteMemories
+    from ragforge.store.sqlite.sessions import SqliteSessions
+    from ragforge.store.sqlite.summaries import SqliteSummaries
+    from ragforge.store.sqlite.turns import SqliteTurns
+    from ragforge.store.sqlite.usage import SqliteUsageLog
+    from ragforge.store.sqlite.versions import SqliteVersions
+
+LATER = {
+    "turns": "SqliteTurns",
+    "calls": "SqliteToolCalls",
+    "usage": "SqliteUsageLog",
+    "summaries": "SqliteSummaries",
+    "memories": "SqliteMemories",
+    "leases": "SqliteLeases",
+    "versions": "SqliteVersions",
+    "archive": "SqliteArchive",
+}
+"""What a search does not need, each in the file of its name: loaded when it is first used."""
 
 
 class SqliteStore:
     """Implements `Store` on one file, shared by any number of processes."""
 
+    sessions: "SqliteSessions"
+    turns: "SqliteTurns"
+    calls: "SqliteToolCalls"
+    usage: "SqliteUsageLog"
+    summaries: "SqliteSummaries"
+    memories: "SqliteMemories"
+    leases: "SqliteLeases"
+    versions: "SqliteVersions"
+    archive: "SqliteArchive"
+
     def __init__(self, url: str, path: Path, lock_dir: Path) -> None:
         self.url = url
         self._database = Database(path)
-        self._sessions = SqliteSessions(self._database, lock_dir)
+        self._lock_dir = lock_dir
         self.projects = SqliteProjects(self._database)
-        self.sessions = self._sessions
-        self.turns = SqliteTurns(self._database)
-        self.calls = SqliteToolCalls(self._database)
-        self.usage = SqliteUsageLog(self._database)
-        self.summaries = SqliteSummaries(self._database)
         self.vectors = SqliteVectors(self._database)
         self.search = SqliteSearch(self._database, self.vectors)
-        self.archive = SqliteArchive(self._database)
+
+    def __getattr__(self, name: str) -> object:
+        """What was not used before."""
+        if name == "sessions":
+            from ragforge.store.sqlite.sessions import SqliteSessions
+
+            made: object = SqliteSessions(self._database, self._lock_dir)
+        elif name in LATER:
+            module = import_module(f"ragforge.store.sqlite.{name}")
+            made = getattr(module, LATER[name])(self._database)
+        else:
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        setattr(self, name, made)
+        return made
 
     @property
     def link(self) -> Link:
@@ -50,8 +84,14 @@ class SqliteStore:
         del timeout_s
         return Link()
 
+    async def changes(self) -> object | None:
+        """The number that SQLite gives the connection that reads, which moves when any other one commits."""
+        return await self._database.read(lambda connection: connection.pragma("data_version"))
+
     async def status(self) -> StoreStatus:
         """What there is to know of the database."""
+        from ragforge.store.sqlite.status import status_of
+
         return await self._database.read(lambda connection: status_of(connection, self._database.path))
 
     async def check(self, *, repair: bool = False) -> list[str]:
@@ -59,6 +99,10 @@ class SqliteStore:
 
         With `repair`, what was done about it, then what is still wrong. Turns and calls are never touched.
         """
+        # Rarely asked for.
+        from ragforge.store.sqlite.check import findings
+        from ragforge.store.sqlite.repair import repaired
+
         done = await self._database.write(repaired) if repair else []
         # FTS5's integrity check trusts what its connection has cached, and calls what another connection
         # has merged since then damaged.
@@ -66,7 +110,8 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Release everything. Claims end with it."""
-        await self._sessions.release_all()
+        if "sessions" in vars(self):
+            await self.sessions.release_all()
         await self._database.close()
 
 

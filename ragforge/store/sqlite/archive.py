@@ -3,14 +3,19 @@
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragforge.domain.vectors import Embedding, check_vector
 from ragforge.store.base import Record, RecordKind
+from ragforge.store.sqlite.associations import SELECT as SELECT_ASSOCIATION
+from ragforge.store.sqlite.associations import association_of
 from ragforge.store.sqlite.calls import COLUMNS as CALL_COLUMNS
 from ragforge.store.sqlite.calls import call_of
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.loading import load_records
+from ragforge.store.sqlite.memory_rows import SELECT as SELECT_MEMORY
+from ragforge.store.sqlite.memory_rows import memory_of
 from ragforge.store.sqlite.projects import COLUMNS as PROJECT_COLUMNS
 from ragforge.store.sqlite.projects import project_of
 from ragforge.store.sqlite.sessions import SELECT as SELECT_SESSION
@@ -19,15 +24,24 @@ from ragforge.store.sqlite.summaries import SELECT as SELECT_SUMMARY
 from ragforge.store.sqlite.summaries import summary_of
 from ragforge.store.sqlite.turns import SELECT as SELECT_TURN
 from ragforge.store.sqlite.turns import STEP_COLUMNS, step_of, turn_of
+from ragforge.store.sqlite.usage import COLUMNS as SPENT_COLUMNS
+from ragforge.store.sqlite.usage import spent_of
 from ragforge.store.sqlite.vectors import SELECT as SELECT_EMBEDDING
 from ragforge.store.sqlite.vectors import embedding_of
+from ragforge.store.sqlite.version_rows import SELECT as SELECT_VERSION
+from ragforge.store.sqlite.version_rows import (
+    SELECT_BRANCH,
+    SELECT_MOVE,
+    branch_of,
+    move_of,
+    version_of,
+)
 
 PAGE = 200
 """Records that are held at once; a turn may be long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the records of a kind stand."""
 
     keys: str
@@ -74,17 +88,53 @@ SOURCES: Mapping[RecordKind, Source] = {
         call_of,
     ),
     RecordKind.SUMMARY: _by_id("summary", SELECT_SUMMARY, summary_of),
+    RecordKind.MEMORY: _by_id("memory", SELECT_MEMORY, memory_of),
+    RecordKind.ASSOCIATION: Source(
+        # By `KIND/FROM/TO`, and `/TURN` where there is one.
+        keys="SELECT association.key FROM association "
+        "JOIN memory AS origin ON origin.key = association.source "
+        "JOIN memory AS goal ON goal.key = association.target "
+        "ORDER BY association.kind, origin.id, goal.id, association.turn",
+        # The ids of memories are hexadecimal and 32 long, the kinds have no stroke.
+        wanted="SELECT association.key FROM json_each(?) "
+        "JOIN memory AS goal ON goal.id = substr(value, instr(value, '/') + 34, 32) "
+        "JOIN association ON association.target = goal.key "
+        "JOIN memory AS origin ON origin.key = association.source "
+        "AND value = association.kind || '/' || origin.id || '/' || goal.id "
+        "|| CASE association.turn WHEN '' THEN '' ELSE '/' || association.turn END",
+        row=f"{SELECT_ASSOCIATION} WHERE association.key = ?",
+        record=association_of,
+    ),
     RecordKind.EMBEDDING: Source(
-        # By `KIND/ID`: what stands for summaries comes first.
+        # By `KIND/ID`: memories come first, then summaries, then turns.
         keys="SELECT owner FROM embedding LEFT JOIN turn ON turn.key = owner "
-        "LEFT JOIN summary ON summary.key = owner "
-        "ORDER BY turn.id IS NOT NULL, coalesce(summary.id, turn.id)",
+        "LEFT JOIN summary ON summary.key = owner LEFT JOIN memory ON memory.key = owner "
+        "ORDER BY turn.id IS NOT NULL, summary.id IS NOT NULL, coalesce(memory.id, summary.id, turn.id)",
         wanted="SELECT owner FROM json_each(?) JOIN embedding ON owner = coalesce("
         "(SELECT key FROM turn WHERE value LIKE 'turn/%' AND id = substr(value, 6)), "
-        "(SELECT key FROM summary WHERE value LIKE 'summary/%' AND id = substr(value, 9)))",
+        "(SELECT key FROM summary WHERE value LIKE 'summary/%' AND id = substr(value, 9)), "
+        "(SELECT key FROM memory WHERE value LIKE 'memory/%' AND id = substr(value, 8)))",
         row=f"{SELECT_EMBEDDING} WHERE owner = ?",
         record=embedding_of,
     ),
+    RecordKind.SPENT: _by_id("spent", f"SELECT {SPENT_COLUMNS} FROM spent", spent_of),
+    RecordKind.VERSION: Source(
+        keys="SELECT key FROM version ORDER BY at, id",
+        wanted="SELECT version.key FROM json_each(?) JOIN version ON version.id = value",
+        row=f"{SELECT_VERSION} WHERE version.key = ?",
+        record=version_of,
+    ),
+    RecordKind.BRANCH: Source(
+        # By `PROJECT/NAME`. The ids of projects have no stroke, names may.
+        keys="SELECT branch.key FROM branch JOIN project ON project.key = branch.project "
+        "ORDER BY project.id, branch.name",
+        wanted="SELECT branch.key FROM json_each(?) "
+        "JOIN project ON project.id = substr(value, 1, instr(value, '/') - 1) "
+        "JOIN branch ON branch.project = project.key AND branch.name = substr(value, instr(value, '/') + 1)",
+        row=f"{SELECT_BRANCH} WHERE branch.key = ?",
+        record=branch_of,
+    ),
+    RecordKind.MOVE: _by_id("move", SELECT_MOVE, move_of),
 }
 
 
@@ -122,12 +172,12 @@ class SqliteArchive:
         return await self._database.read(read)
 
     async def counts(self) -> Mapping[RecordKind, int]:
-        """How many there are of each kind."""
+        """How many there are of every kind; 0 where there are none."""
         return await self._database.read(count_records)
 
 
 def count_records(connection: Connection) -> dict[RecordKind, int]:
-    """How many there are of each kind."""
+    """How many there are of every kind; 0 where there are none."""
     return {
         kind: next(connection.execute(f"SELECT count(*) FROM {kind.value}"))[0]  # a table a kind
         for kind in RecordKind

@@ -1,17 +1,30 @@
 """What is wrong with a database, in sentences."""
 
+from ragforge.domain.blas import load_numpy
 from ragforge.store.sqlite.connection import Connection
+from ragforge.store.sqlite.left import KEPT
+from ragforge.store.sqlite.rows import one
+from ragforge.store.sqlite.vectors import MEMORY_PLACE
 
 FINDINGS_MAX = 20
 
 # Conditions on rows, for `repair` too.
-OF_NOTHING = "owner NOT IN (SELECT key FROM turn UNION ALL SELECT key FROM summary)"
+OF_NOTHING = (
+    "owner NOT IN (SELECT key FROM turn UNION ALL SELECT key FROM summary UNION ALL SELECT key FROM memory)"
+)
 WRONG_VECTOR = "length(vector) != 4 * dimensions OR vector = zeroblob(length(vector))"
 WRONG_COVERS = """
 SELECT cover.summary, position FROM cover JOIN summary AS above ON above.key = cover.summary
 WHERE above.level - 1 IS NOT
     coalesce((SELECT 0 FROM turn WHERE id = covered), (SELECT level FROM summary WHERE id = covered))
 """
+LACKING_VERSIONS = """
+SELECT key FROM turn WHERE ended_at IS NOT NULL
+    AND key NOT IN (SELECT turn FROM version WHERE turn IS NOT NULL)
+"""
+
+# What has a row of words; see `index_version`.
+SAYS_SOMETHING = "NOT (turn IS NOT NULL AND files = 0 AND label = '' AND note = '')"
 
 # What should hold, and the rows for which it does not.
 LAWS: tuple[tuple[str, str], ...] = (
@@ -37,9 +50,15 @@ LAWS: tuple[tuple[str, str], ...] = (
         "SELECT id FROM summary WHERE key NOT IN (SELECT id FROM words_docsize)",
     ),
     (
+        "Memory {} cannot be found by search.",
+        "SELECT id FROM memory WHERE forgotten_at IS NULL AND key NOT IN (SELECT id FROM words_docsize)",
+    ),
+    (
         "Row {} of the search index stands for nothing.",
         "SELECT id FROM words_docsize WHERE id NOT IN "
-        "(SELECT key FROM turn UNION ALL SELECT key FROM tool_call UNION ALL SELECT key FROM summary)",
+        "(SELECT key FROM turn UNION ALL SELECT key FROM tool_call UNION ALL SELECT key FROM summary "
+        "UNION ALL SELECT key FROM memory WHERE forgotten_at IS NULL "
+        f"UNION ALL SELECT key FROM version WHERE {SAYS_SOMETHING})",
     ),
     (
         "Tool call {} has the key of a turn.",
@@ -48,6 +67,45 @@ LAWS: tuple[tuple[str, str], ...] = (
     (
         "Summary {} has the key of a turn or tool call.",
         "SELECT id FROM summary WHERE key IN (SELECT key FROM turn UNION ALL SELECT key FROM tool_call)",
+    ),
+    (
+        "Memory {} has the key of a turn, tool call or summary.",
+        "SELECT id FROM memory WHERE key IN "
+        "(SELECT key FROM turn UNION ALL SELECT key FROM tool_call UNION ALL SELECT key FROM summary)",
+    ),
+    (
+        "Version {} cannot be found by search.",
+        f"SELECT id FROM version WHERE {SAYS_SOMETHING} AND key NOT IN (SELECT id FROM words_docsize)",
+    ),
+    (
+        "Version {} has the key of a turn, tool call, summary or memory.",
+        "SELECT id FROM version WHERE key IN (SELECT key FROM turn UNION ALL SELECT key FROM tool_call "
+        "UNION ALL SELECT key FROM summary UNION ALL SELECT key FROM memory)",
+    ),
+    (
+        "Version {} does not come after its parent, or is another project's.",
+        "SELECT DISTINCT version.id FROM descent JOIN version ON version.key = descent.version "
+        "JOIN version AS above ON above.key = descent.parent "
+        "WHERE (version.at, version.id) <= (above.at, above.id) OR version.project != above.project",
+    ),
+    (
+        "Branch {} points to a version of another project.",
+        "SELECT name FROM branch JOIN version ON version.key = branch.version "
+        "WHERE version.project != branch.project",
+    ),
+    (
+        "Turn {} is listed as lacking a version, and has one, has not ended or is not stored.",
+        "SELECT coalesce(id, unversioned.turn) FROM unversioned "
+        f"LEFT JOIN turn ON turn.key = unversioned.turn WHERE unversioned.turn NOT IN ({LACKING_VERSIONS})",
+    ),
+    (
+        "Turn {} lies on a branch that was left, or not, and is listed otherwise.",
+        f"{KEPT} SELECT id FROM turn "
+        "WHERE (key IN (SELECT key FROM kept)) = (key IN (SELECT turn FROM left_turn))",
+    ),
+    (
+        "Row {} of the list of what was left stands for nothing.",
+        "SELECT turn FROM left_turn WHERE turn NOT IN (SELECT key FROM turn)",
     ),
     (
         "Session {} waits for a head that no archive brought.",
@@ -63,6 +121,10 @@ LAWS: tuple[tuple[str, str], ...] = (
         f"SELECT owner FROM embedding WHERE {OF_NOTHING}",
     ),
     (
+        "The code of row {} belongs to no embedding.",
+        "SELECT owner FROM vector_code WHERE owner NOT IN (SELECT owner FROM embedding)",
+    ),
+    (
         "The embedding of row {} is cut or empty.",
         f"SELECT owner FROM embedding WHERE {WRONG_VECTOR}",
     ),
@@ -72,7 +134,10 @@ LAWS: tuple[tuple[str, str], ...] = (
         "LEFT JOIN summary ON summary.key = owner "
         "JOIN session ON session.key = coalesce(turn.session, summary.session) "
         "WHERE (embedding.level, embedding.session, embedding.project, embedding.at) IS NOT "
-        "(coalesce(summary.level, 0), session.key, session.project, coalesce(turn.started_at, summary.at))",
+        "(coalesce(summary.level, 0), session.key, session.project, coalesce(turn.started_at, summary.at)) "
+        f"UNION SELECT owner FROM embedding JOIN ({MEMORY_PLACE}) AS place ON place.key = owner "
+        "WHERE (embedding.level, embedding.session, embedding.project, embedding.at) IS NOT "
+        "(place.level, place.session, place.project, place.at)",
     ),
     (
         "Turn {} ended and has no summary, but is not listed so.",
@@ -90,9 +155,15 @@ LAWS: tuple[tuple[str, str], ...] = (
         "(SELECT owner FROM embedding UNION ALL SELECT key FROM owed WHERE vector)",
     ),
     (
+        "Memory {} has no embedding, but is not listed so.",
+        "SELECT id FROM memory WHERE forgotten_at IS NULL AND key NOT IN "
+        "(SELECT owner FROM embedding UNION ALL SELECT key FROM owed WHERE vector)",
+    ),
+    (
         "Row {} of the list of what is to be made stands for nothing, or for what is made.",
         "SELECT key FROM owed WHERE key NOT IN "
-        "(SELECT key FROM turn WHERE ended_at IS NOT NULL UNION ALL SELECT key FROM summary) "
+        "(SELECT key FROM turn WHERE ended_at IS NOT NULL UNION ALL SELECT key FROM summary "
+        "UNION ALL SELECT key FROM memory WHERE forgotten_at IS NULL) "
         "OR summary AND key IN (SELECT key FROM turn JOIN cover ON covered = id)",
     ),
 )
@@ -111,4 +182,16 @@ def findings(connection: Connection) -> list[str]:
     ]
     for sentence, sql in LAWS:
         found += [sentence.format(row[0]) for row in connection.execute(f"{sql} LIMIT {FINDINGS_MAX}")]
-    return found
+    return found + _wrong_blocks(connection)
+
+
+def _wrong_blocks(connection: Connection) -> list[str]:
+    if one(connection, "SELECT 1 FROM embedder WHERE (sealed_change, sealed_owner) > (0, 0)") is None:
+        return []
+    load_numpy()
+    from ragforge.store.sqlite.vector_blocks import wrong_blocks
+
+    wrong = wrong_blocks(connection)[:FINDINGS_MAX]
+    return [
+        f"The block of codes from row {first} on does not hold what its embeddings say." for first in wrong
+    ]

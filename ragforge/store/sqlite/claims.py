@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec import Struct
+
 from ragforge.domain.errors import SessionBusy, StoreUnavailable
 from ragforge.domain.ids import now, short_id
 
@@ -61,10 +63,10 @@ def _locked(path: Path, session_id: str) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_still(path, descriptor):
-                _write_holder(descriptor)
+                sign(descriptor)
                 return descriptor
         except BlockingIOError as error:
-            holder = _holder(descriptor)
+            holder = _words(holder_of(descriptor))
             os.close(descriptor)
             raise SessionBusy(
                 f"Session {short_id(session_id)} is being written by {holder}. Close it there, or fork it.",
@@ -85,16 +87,30 @@ def _is_still(path: Path, descriptor: int) -> bool:
     return os.path.samestat(there, os.fstat(descriptor))
 
 
-def _write_holder(descriptor: int) -> None:
+class Holder(Struct, frozen=True):
+    """Who has locked a file, as the file says."""
+
+    pid: int
+    host: str
+    since: str
+
+
+def sign(descriptor: int) -> None:
+    """Write into the locked file who has it."""
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now().isoformat(timespec="seconds")}
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
 
-def _holder(descriptor: int) -> str:
+def holder_of(descriptor: int) -> Holder | None:
+    """Who has the file, which another process has locked; None where that does not stand there."""
     try:
         found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
-        return f"process {found['pid']} on {found['host']} since {found['since']}"
+        return Holder(int(found["pid"]), str(found["host"]), str(found["since"]))
     except (ValueError, KeyError, TypeError):
         # Locked an instant ago and not signed yet, or the file was tampered with.
-        return "another process"
+        return None
+
+
+def _words(holder: Holder | None) -> str:
+    return f"process {holder.pid} on {holder.host} since {holder.since}" if holder else "another process"

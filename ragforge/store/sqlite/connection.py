@@ -1,4 +1,4 @@
-"""The database of one file: a connection that writes, one that reads, each on a thread of its own."""
+"""The database of one file: a connection that writes and two that read, each on a thread of its own."""
 
 import asyncio
 import os
@@ -74,10 +74,15 @@ class Database:
         self.path = path
         self._writer = _Lane(path, query_only=False)
         self._reader = _Lane(path, query_only=True)
+        self._beside = _Lane(path, query_only=True)
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         """What the job returns. It sees one state of the database; cancelling interrupts it."""
         return await self._reader.run_interruptibly(lambda connection: _in_transaction(connection, job))
+
+    async def read_beside(self, job: Callable[[Connection], T]) -> T:
+        """The same, at the same time as `read`: for what takes long and has a part of its own."""
+        return await self._beside.run_interruptibly(lambda connection: _in_transaction(connection, job))
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         """What the job returns, once everything it wrote is durable; nothing of it if it raises."""
@@ -114,6 +119,7 @@ class Database:
     async def close(self) -> None:
         """Finish what is queued and release the file."""
         await self._reader.close()
+        await self._beside.close()
         await self._writer.close()
 
 

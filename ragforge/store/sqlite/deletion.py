@@ -1,13 +1,17 @@
 """Deleting a session without breaking any other."""
 
 import json
+from collections.abc import Sequence
 
-from ragforge.store.base import Deleted
+from ragforge.store.base_conversations import Deleted
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_call, index_turn
+from ragforge.store.sqlite.left import MEMORY_LEFT, head_went, turns_went
+from ragforge.store.sqlite.memory_rows import drop_memories, place_memory
 from ragforge.store.sqlite.owed import owe_nothing, owe_turn
 from ragforge.store.sqlite.rows import one
 from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
+from ragforge.store.sqlite.version_rows import hand_over_versions, session_went
 
 OWN_TURNS = "SELECT key FROM turn WHERE session = :session"
 
@@ -47,22 +51,54 @@ SELECT DISTINCT turn.key FROM json_each(?) JOIN cover ON cover.summary = value J
 """
 
 
+# Those of the session alone, and those that only turns attest which are left and go: with its turns gone,
+# what the person took back would count as never doubted.
+MEMORIES_THAT_GO = f"""
+SELECT key FROM memory WHERE session = :id AND scope = 'session'
+UNION
+SELECT memory FROM evidence JOIN turn ON turn.id = evidence.turn
+WHERE turn.key IN (SELECT value FROM json_each(:turns)) AND {MEMORY_LEFT.format("memory")}
+    AND NOT EXISTS (SELECT 1 FROM evidence AS other JOIN turn AS proof ON proof.id = other.turn
+        WHERE other.memory = evidence.memory AND proof.key NOT IN (SELECT value FROM json_each(:turns)))
+"""
+
+MEMORIES_THAT_CHANGE = """
+SELECT key FROM memory WHERE session = :id
+UNION
+SELECT memory FROM evidence JOIN turn ON turn.id = evidence.turn
+WHERE turn.key IN (SELECT value FROM json_each(:turns))
+"""
+
+# What was said in a turn that is left and goes would count again.
+REMOVE_LINKS = """
+DELETE FROM association WHERE turn IN (SELECT turn.id FROM turn
+    JOIN json_each(:turns) ON value = turn.key JOIN left_turn ON left_turn.turn = turn.key)
+"""
+
+
 def delete_session(connection: Connection, session_id: str, *, dry_run: bool = False) -> Deleted:
     """Remove the session and what no other session rests on; hand the rest to the oldest that does."""
-    found = one(connection, "SELECT key FROM session WHERE id = ?", (session_id,))
+    found = one(connection, "SELECT key, head FROM session WHERE id = ?", (session_id,))
     if found is None:
         return Deleted(0, 0, 0)
-    session = found[0]
+    session, head = found
     heirs = _heirs(connection, session)
     own = [row[0] for row in connection.execute(OWN_TURNS, {"session": session})]
     gone = [turn for turn in own if turn not in heirs]
     calls = [call for turn in gone for call in _calls(connection, turn)]
     if not dry_run:
         summaries = _summaries(connection, session, gone)
+        lowest = _lowest_that_stays(connection, head, gone)
         _hand_over(connection, heirs)
         _remove_summaries(connection, summaries)
+        changed = _remove_memories(connection, session_id, gone)
+        session_went(connection, session, session_id, gone)
         _remove(connection, gone, calls)
         connection.execute("DELETE FROM session WHERE key = ?", (session,))
+        for memory in changed:
+            place_memory(connection, memory)
+        turns_went(connection, gone)
+        head_went(connection, lowest)
     return Deleted(turns=len(gone), kept_turns=len(heirs), tool_calls=len(calls))
 
 
@@ -81,6 +117,7 @@ def _hand_over(connection: Connection, heirs: dict[int, int]) -> None:
     for turn, heir in heirs.items():
         connection.execute("UPDATE turn SET session = ? WHERE key = ?", (heir, turn))
         connection.execute("UPDATE owed SET session = ? WHERE key = ?", (heir, turn))
+        hand_over_versions(connection, turn, heir)
     move_embeddings(connection, heirs)
     # Their scope changed: they are found in the session that has them now.
     for turn in heirs:
@@ -99,6 +136,28 @@ def _remove(connection: Connection, turns: list[int], calls: list[int]) -> None:
         "DELETE FROM turn WHERE key = ?",
     ):
         connection.executemany(sql, [(turn,) for turn in turns])
+
+
+def _lowest_that_stays(connection: Connection, head: int | None, gone: Sequence[int]) -> int | None:
+    """The first turn on the way up from the head that is not removed."""
+    turn, going = head, frozenset(gone)
+    while turn in going:
+        (turn,) = next(connection.execute("SELECT parent FROM turn WHERE key = ?", (turn,)))
+    return turn
+
+
+def _remove_memories(connection: Connection, session_id: str, turns: Sequence[int]) -> list[int]:
+    """Remove those that go with the session, and from the others what goes; the keys of these."""
+    values = {"id": session_id, "turns": json.dumps(turns)}
+    drop_memories(connection, [row[0] for row in connection.execute(MEMORIES_THAT_GO, values)])
+    connection.execute(REMOVE_LINKS, {"turns": values["turns"]})
+    changed = [row[0] for row in connection.execute(MEMORIES_THAT_CHANGE, values)]
+    connection.execute("UPDATE memory SET session = '' WHERE session = ?", (session_id,))
+    connection.execute(
+        "DELETE FROM evidence WHERE turn IN (SELECT turn.id FROM turn JOIN json_each(?) ON value = turn.key)",
+        (values["turns"],),
+    )
+    return changed
 
 
 def _summaries(connection: Connection, session: int, turns: list[int]) -> list[int]:

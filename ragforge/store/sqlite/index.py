@@ -2,7 +2,15 @@
 
 import json
 
-from ragforge.store.index_text import IndexText, call_text, said, summary_text, turn_text
+from ragforge.store.index_text import (
+    IndexText,
+    call_text,
+    memory_text,
+    said,
+    summary_text,
+    turn_text,
+    version_text,
+)
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.rows import from_ms, one
 
@@ -11,6 +19,10 @@ CALLS_MAX = 200
 TURN = "kt"
 CALL = "kc"
 SUMMARY = "ks"
+MEMORY = "km"
+VERSION = "kv"
+EVERYWHERE = "pg"
+"""In the place of a project, on what is of use in all of them."""
 
 
 def index_turn(connection: Connection, turn: int) -> None:
@@ -85,6 +97,50 @@ def index_summary(connection: Connection, summary: int) -> None:
         at=from_ms(at),
     )
     write_row(connection, summary, f"p{project} s{session} {SUMMARY}", words)
+
+
+def index_memory(connection: Connection, memory: int) -> None:
+    """Write the memory's row afresh from what is stored; a forgotten one has none."""
+    found = one(
+        connection,
+        "SELECT memory.project, session.key, scope, type, topic, content, created_at, forgotten_at "
+        "FROM memory LEFT JOIN session ON session.id = memory.session WHERE memory.key = ?",
+        (memory,),
+    )
+    if found is None:
+        return
+    project, session, scope, kind, topic, content, created_at, forgotten_at = found
+    if forgotten_at is not None:
+        connection.execute("DELETE FROM words WHERE rowid = ?", (memory,))
+        return
+    where = EVERYWHERE if scope == "global" else f"p{project}"
+    made_in = "" if session is None else f"s{session} "
+    text = memory_text(content, kind=kind, topic=topic, at=from_ms(created_at))
+    write_row(connection, memory, f"{where} {made_in}{MEMORY}", text)
+
+
+def index_version(connection: Connection, version: int) -> None:
+    """Write the version's row afresh from what is stored; one that nothing is to be found by has none.
+
+    Such rows would count as texts, and BM25 goes by how many there are and how long.
+    """
+    found = one(
+        connection,
+        "SELECT project, session, turn IS NOT NULL AND files = 0, at, title, label, note, words FROM version "
+        "WHERE key = ?",
+        (version,),
+    )
+    if found is None:
+        return
+    project, session, is_empty_turn, at, title, label, note, words = found
+    made_in = "" if session is None else f"s{session} "
+    text = version_text(
+        title, label=label, note=note, words=words, at=from_ms(at), is_empty_turn=bool(is_empty_turn)
+    )
+    if text == IndexText():
+        connection.execute("DELETE FROM words WHERE rowid = ?", (version,))
+        return
+    write_row(connection, version, f"p{project} {made_in}{VERSION}", text)
 
 
 def write_row(connection: Connection, row: int, scope: str, text: IndexText) -> None:

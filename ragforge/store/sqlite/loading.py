@@ -4,21 +4,30 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from ragforge.domain.errors import Conflict
+from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
+from ragforge.domain.usage import Spent
 from ragforge.domain.vectors import Embedding
+from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.base import Record
 from ragforge.store.json_text import storable
+from ragforge.store.memory_rules import check_memory
+from ragforge.store.sqlite.associations import insert_association
 from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_turn
+from ragforge.store.sqlite.left import head_moved, turn_came
+from ragforge.store.sqlite.memory_rows import put_memory
 from ragforge.store.sqlite.owed import owe_turn
 from ragforge.store.sqlite.projects import insert_project
 from ragforge.store.sqlite.rows import key_of, one, to_ms, usage_values
 from ragforge.store.sqlite.sessions import insert_session
 from ragforge.store.sqlite.summaries import put_summary
 from ragforge.store.sqlite.turns import insert_step, insert_turn, place_of
-from ragforge.store.sqlite.vectors import is_embedded, put_embeddings
+from ragforge.store.sqlite.usage import insert_spent
+from ragforge.store.sqlite.vectors import is_embedded, put_vectors, write_codes
+from ragforge.store.sqlite.version_rows import put_branch, put_move, put_version, take_origin
 
 
 def load_records(connection: Connection, records: Sequence[Record]) -> int:
@@ -36,6 +45,7 @@ class _Loading:
         self._connection = connection
         # Their rows of words are written once, at the end: a turn is found by its child and its calls too.
         self._to_index: dict[int, None] = {}
+        self._to_code: dict[int, None] = {}
 
     def load(self, record: Record) -> bool:
         """Whether it was new or newer."""
@@ -53,26 +63,45 @@ class _Loading:
                 return self._load_call(record)
             case Summary():
                 return self._load_summary(record)
+            case Memory():
+                return self._load_memory(record)
+            case Association():
+                return insert_association(self._connection, record)
+            case Spent():
+                return insert_spent(self._connection, record)
             case Embedding():
-                if is_embedded(self._connection, record):
-                    return False
-                return bool(put_embeddings(self._connection, [record]))
+                return self._load_embedding(record)
+            case Version():
+                return put_version(self._connection, record) or take_origin(self._connection, record)
+            case Branch():
+                return put_branch(self._connection, record, only_newer=True)
+            case CheckoutLog():
+                return put_move(self._connection, record)
             case _:
                 assert_never(record)
 
     def finish(self) -> None:
-        """Set the heads that came after their sessions, and write the rows of words."""
-        self._connection.execute(
-            "UPDATE session SET head = coalesce(head, (SELECT key FROM turn WHERE id = awaited_head)), "
-            "awaited_head = NULL "
-            "WHERE awaited_head IS NOT NULL AND EXISTS (SELECT 1 FROM turn WHERE id = awaited_head)"
+        """Set the heads that came after their sessions; write rows of words and codes of vectors."""
+        arrived = self._connection.execute(
+            "SELECT session.key, head, turn.key FROM session JOIN turn ON turn.id = awaited_head "
+            "WHERE awaited_head IS NOT NULL"
         )
+        for session, head, awaited in list(arrived):
+            self._connection.execute(
+                "UPDATE session SET head = coalesce(head, ?), awaited_head = NULL WHERE key = ?",
+                (awaited, session),
+            )
+            if head is None:
+                head_moved(self._connection, None, awaited)
         for turn in self._to_index:
             index_turn(self._connection, turn)
+        write_codes(self._connection, [*self._to_code])
 
     def _load_session(self, session: ConversationSession) -> bool:
         connection = self._connection
-        stored = one(connection, "SELECT key, last_activity_at FROM session WHERE id = ?", (session.id,))
+        stored = one(
+            connection, "SELECT key, last_activity_at, head FROM session WHERE id = ?", (session.id,)
+        )
         if stored is not None and stored[1] >= to_ms(session.last_activity_at):
             return False
         # Its head is a turn that mostly comes later.
@@ -89,6 +118,8 @@ class _Loading:
                 session.id,
             ),
         )
+        if stored is not None:
+            head_moved(connection, stored[2], None)
         return True
 
     def _load_turn(self, turn: Turn) -> bool:
@@ -97,6 +128,7 @@ class _Loading:
         if stored is None:
             session, parent = place_of(connection, turn)
             key = insert_turn(connection, turn, session, parent)
+            turn_came(connection, key)
             self._to_index |= {key: None} if parent is None else {key: None, parent: None}
         else:
             key, ended_at = stored
@@ -135,6 +167,22 @@ class _Loading:
         if is_new:
             self._to_index[turn] = None
         return is_new
+
+    def _load_embedding(self, embedding: Embedding) -> bool:
+        if is_embedded(self._connection, embedding):
+            return False
+        (owner,) = put_vectors(self._connection, [embedding])
+        if owner is not None:
+            self._to_code[owner] = None
+        return owner is not None
+
+    def _load_memory(self, memory: Memory) -> bool:
+        check_memory(memory)
+        stored = one(self._connection, "SELECT updated_at FROM memory WHERE id = ?", (memory.id,))
+        if stored is not None and stored[0] >= to_ms(memory.updated_at):
+            return False
+        put_memory(self._connection, memory)
+        return True
 
     def _load_summary(self, summary: Summary) -> bool:
         stored = one(self._connection, "SELECT method FROM summary WHERE id = ?", (summary.id,))

@@ -1,14 +1,27 @@
-"""Finding rows by words: what is asked is reduced to its rare words, then ranked by BM25."""
+"""Finding rows by words: what is asked is reduced to its rare words, then ranked by BM25.
 
-from ragforge.domain.search import Query
+FTS5 weighs a word by how rare it is in all that is stored. What is searched is mostly one project, in which
+other words are rare: so where it is small, the best are weighed again by its own counts. The larger it is,
+the less that changes, and the more it would cost.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+
+from ragforge.domain.search import HitKind, Query
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.rows import one, to_ms
+from ragforge.store.sqlite.index import CALL, EVERYWHERE, MEMORY, SUMMARY, TURN, VERSION
+from ragforge.store.sqlite.rows import EVER, one, to_ms
 from ragforge.store.text import Cut, keywords
 
 TERMS_MAX = 32
 ROWS_MAX = 10_000
 """Rows that may be ranked; more frequent words are dropped, else a question costs what the history weighs."""
 HITS_MAX = 1_000
+SURPLUS = 200
+"""So many more than are wanted are weighed again."""
+SMALL_ROWS_MAX = 10_000
 
 # scope, user, reply, near, tools, date: see index.py for why.
 WEIGHTS = "0.0, 1.0, 0.1, 0.3, 0.5, 0.5"
@@ -18,32 +31,81 @@ RANKED = f"""
 SELECT rowid, bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH :match AND rowid >= :floor
 """
 
-SINCE = """
+# A weight without end makes of BM25 what it can be at most: how rare the word is, whatever the row holds.
+OF_WORD = f"""
+SELECT rowid, bm25(words, {WEIGHTS}) / bm25(words, 0.0, 1e9, 1e9, 1e9, 1e9, 1e9) FROM words
+WHERE words MATCH :match AND rowid >= :lowest AND +rowid IN (SELECT value FROM json_each(:rows))
+"""
+
+WITHIN = """
 AND coalesce((SELECT started_at FROM turn WHERE key = words.rowid),
     (SELECT started_at FROM tool_call WHERE key = words.rowid),
-    (SELECT at FROM summary WHERE key = words.rowid)) >= :since
+    (SELECT at FROM summary WHERE key = words.rowid),
+    (SELECT created_at FROM memory WHERE key = words.rowid),
+    (SELECT at FROM version WHERE key = words.rowid)) BETWEEN :since AND :last
 """
+
+KINDS = {
+    HitKind.TURN: TURN,
+    HitKind.TOOL_CALL: CALL,
+    HitKind.SUMMARY: SUMMARY,
+    HitKind.MEMORY: MEMORY,
+    HitKind.VERSION: VERSION,
+}
 
 BEST = "ORDER BY score, rowid DESC LIMIT :limit"
 
 
 def matching(connection: Connection, query: Query, cut: Cut) -> dict[int, float]:
-    """Keys of turns, tool calls and summaries that hold the words, best first, with their scores."""
+    """Keys of what holds the words, best first, with the scores."""
     scope = _scope(connection, query)
     words = wanted_words(query.text, cut)
     if scope is None or not words or query.limit <= 0:
         return {}
-    wanted = _expression(scope, _rarest(connection, scope, words))
+    kept = _rarest(connection, scope, words)
+    wanted = _expression(scope, kept)
     values: dict[str, object] = {
         "match": wanted,
         "floor": _floor(connection, wanted),
-        "limit": min(query.limit, HITS_MAX),
+        "limit": min(query.limit, HITS_MAX) + SURPLUS,
     }
-    if query.since is not None:
-        values["since"] = to_ms(query.since)
+    dated = query.since is not None or query.until is not None
+    if dated:
+        values["since"] = EVER if query.since is None else to_ms(query.since)
+        values["last"] = -EVER if query.until is None else to_ms(query.until) - 1
     # Without a date nothing but the index is read.
-    rows = connection.execute(f"{RANKED} {SINCE if 'since' in values else ''} {BEST}", values)
-    return {key: -score for key, score in rows}
+    rows = connection.execute(f"{RANKED} {WITHIN if dated else ''} {BEST}", values)
+    scores = {key: -score for key, score in rows}
+    size = _size(connection, scope)
+    if size <= SMALL_ROWS_MAX:
+        scores = _weighed_again(connection, kept, list(scores), size)
+    best = sorted(scores, key=lambda key: (-scores[key], -key))
+    return {key: scores[key] for key in best[: min(query.limit, HITS_MAX)]}
+
+
+def _size(connection: Connection, scope: list[str]) -> int:
+    """How many rows the scope has; no further than it matters, and as many for all that is stored."""
+    if not scope:
+        return SMALL_ROWS_MAX + 1
+    sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    within = " AND ".join(f"scope : {token}" for token in scope)
+    return next(connection.execute(sql, (within, SMALL_ROWS_MAX + 1)))[0]
+
+
+def _weighed_again(
+    connection: Connection, words: Mapping[str, int], rows: list[int], size: int
+) -> dict[int, float]:
+    """The scores of the rows by how rare the words are among so many.
+
+    words: each with how many of these hold it.
+    """
+    scores = dict.fromkeys(rows, 0.0)
+    values = {"lowest": min(rows, default=0), "rows": json.dumps(rows)}
+    for word, count in words.items():
+        rarity = math.log(1 + (size - count + 0.5) / (count + 0.5))
+        for key, share in connection.execute(OF_WORD, {"match": f'{SEARCHED} : "{word}"', **values}):
+            scores[key] += rarity * share
+    return scores
 
 
 def wanted_words(text: str, cut: Cut) -> dict[str, str]:
@@ -52,7 +114,12 @@ def wanted_words(text: str, cut: Cut) -> dict[str, str]:
 
 
 def _scope(connection: Connection, query: Query) -> list[str] | None:
-    """The tokens that every row must hold, or None where nothing can: no such project or session."""
+    """What every row must hold, each one token or several of which one is enough.
+
+    None where nothing can: no such project or session, or no kind.
+    """
+    if not query.kinds:
+        return None
     tokens: list[str] = []
     for letter, table, identifier in (
         ("p", "project", query.project_id),
@@ -64,15 +131,27 @@ def _scope(connection: Connection, query: Query) -> list[str] | None:
         if found is None:
             return None
         tokens.append(f"{letter}{found[0]}")
+    if query.project_id and _holds_any(connection, f"scope : {EVERYWHERE}"):
+        tokens[0] = f"({tokens[0]} OR {EVERYWHERE})"
+    kinds = frozenset(query.kinds)
+    if kinds != frozenset(HitKind):
+        tokens.append(f"({' OR '.join(token for kind, token in KINDS.items() if kind in kinds)})")
     return tokens
 
 
-def _rarest(connection: Connection, scope: list[str], words: dict[str, str]) -> list[str]:
-    """The words, rarest first, as long as their rows within the scope stay below ROWS_MAX; at least one."""
+def _holds_any(connection: Connection, expression: str) -> bool:
+    return one(connection, "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (expression,)) is not None
+
+
+def _rarest(connection: Connection, scope: list[str], words: dict[str, str]) -> dict[str, int]:
+    """The words with how many rows within the scope hold each, rarest first; at least one.
+
+    No more than together have ROWS_MAX rows.
+    """
     counted = sorted(
         (_count(connection, scope, word), position, word) for position, word in enumerate(words.values())
     )
-    kept: list[str] = []
+    kept: dict[str, int] = {}
     rows = 0
     for count, _, word in counted:
         rows += count
@@ -80,8 +159,8 @@ def _rarest(connection: Connection, scope: list[str], words: dict[str, str]) -> 
             break
         # A word that is nowhere costs nothing and finds nothing.
         if count:
-            kept.append(word)
-    return kept or [counted[0][2]]
+            kept[word] = count
+    return kept or {counted[0][2]: 0}
 
 
 def _count(connection: Connection, scope: list[str], word: str) -> int:
@@ -104,7 +183,7 @@ def _floor(connection: Connection, expression: str) -> int:
     return found[0] if found else 0
 
 
-def _expression(scope: list[str], words: list[str]) -> str:
+def _expression(scope: list[str], words: Iterable[str]) -> str:
     """The question in FTS5's language. A word holds letters and digits alone, so quotes make it harmless."""
     wanted = " OR ".join(f'"{word}"' for word in words)
     return " AND ".join([*(f"scope : {token}" for token in scope), f"{SEARCHED} : ({wanted})"])

@@ -4,8 +4,9 @@
 identifier that everything outside the store uses. Times are milliseconds since 1970 in UTC. What is
 short stands before what is long, so that reading the former never touches the latter.
 
-Turns, tool calls and summaries draw their keys from one sequence, because each key is also the number of
-a row of `words`, the full-text index: the higher, the later stored. The index keeps no copy of the text.
+Turns, tool calls, summaries, memories and versions draw their keys from one sequence, because each key is
+also the number of a row of `words`, the full-text index: the higher, the later stored. The index keeps no
+copy of the text.
 """
 
 from ragforge.store.sqlite.prepare import Schema
@@ -169,4 +170,191 @@ CREATE TABLE owed ( -- what is still to be made; see owed.py
 INSERT INTO owed SELECT key, 0, session, started_at, 1, 1 FROM turn WHERE ended_at IS NOT NULL;
 """
 
-STORE = Schema(application_id=0x72616766, steps=(FIRST, SECOND))  # `ragf`
+THIRD = """
+CREATE TABLE memory (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    type TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    project INTEGER NOT NULL REFERENCES project,
+    session TEXT NOT NULL, -- its id, or nothing: a session may go, and what was learnt in it stays
+    importance REAL NOT NULL,
+    confidence REAL NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    accessed_at INTEGER,
+    access_count INTEGER NOT NULL,
+    forgotten_at INTEGER,
+    source TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    content TEXT NOT NULL
+) STRICT;
+-- An index an order: the first that fit are read, and no others.
+CREATE INDEX memory_important ON memory (importance DESC, created_at DESC, id);
+CREATE INDEX memory_recent ON memory (updated_at DESC, created_at DESC, id);
+CREATE INDEX memory_used ON memory (access_count DESC, created_at DESC, id);
+CREATE INDEX memory_session ON memory (session);
+
+CREATE TABLE evidence (
+    memory INTEGER NOT NULL REFERENCES memory,
+    position INTEGER NOT NULL,
+    turn TEXT NOT NULL, -- its id; an archive may bring it later
+    PRIMARY KEY (memory, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX evidence_turn ON evidence (turn);
+
+CREATE TABLE association (
+    key INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    source INTEGER NOT NULL REFERENCES memory,
+    target INTEGER NOT NULL REFERENCES memory,
+    at INTEGER NOT NULL,
+    UNIQUE (source, target, kind)
+) STRICT;
+CREATE INDEX association_target ON association (target, kind);
+
+CREATE TABLE spent ( -- model calls that are no steps; project and session by id, for they may go
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project TEXT NOT NULL,
+    session TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    thought_tokens INTEGER NOT NULL,
+    cost_usd REAL
+) STRICT;
+CREATE INDEX spent_at ON spent (at);
+
+CREATE TABLE lease (
+    what TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE left_turn (turn INTEGER PRIMARY KEY) STRICT; -- on the path to no session's head; see left.py
+INSERT INTO left_turn
+WITH RECURSIVE kept (key) AS (
+    SELECT head FROM session WHERE head IS NOT NULL
+    UNION
+    SELECT parent FROM kept JOIN turn ON turn.key = kept.key WHERE parent IS NOT NULL
+)
+SELECT key FROM turn WHERE key NOT IN (SELECT key FROM kept);
+
+ALTER TABLE summary ADD COLUMN outdated INTEGER NOT NULL DEFAULT 0; -- 1 where what it is made of changed
+CREATE INDEX summary_outdated ON summary (level, at) WHERE outdated;
+CREATE INDEX summary_stand_in ON summary (at) WHERE level = 1 AND method = 'extractive';
+CREATE INDEX embedding_text ON embedding (text_hash);
+
+CREATE TABLE vector_code ( -- 1,024 bits of each vector; see vector_codes.py
+    owner INTEGER PRIMARY KEY,
+    code BLOB NOT NULL
+) STRICT;
+-- With all that vectors are filtered by, so that reading it reads none of them.
+DROP INDEX embedding_change;
+CREATE INDEX embedding_change ON embedding (change, owner, model, dimensions, level, project, session, at);
+"""
+
+FOURTH = """
+CREATE TABLE version (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project INTEGER NOT NULL REFERENCES project,
+    session INTEGER REFERENCES session, -- this and the turn may go: the version stays and names neither
+    turn INTEGER REFERENCES turn,
+    at INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    files INTEGER NOT NULL,
+    lines_added INTEGER NOT NULL,
+    lines_removed INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    thought_tokens INTEGER NOT NULL,
+    cost_usd REAL,
+    duration_ms INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    title TEXT NOT NULL,
+    note TEXT NOT NULL,
+    uncovered TEXT NOT NULL, -- this and `changes` as JSON
+    words TEXT NOT NULL,
+    changes TEXT NOT NULL
+) STRICT;
+CREATE INDEX version_order ON version (project, at, id);
+CREATE INDEX version_session ON version (session);
+CREATE INDEX version_turn ON version (turn);
+CREATE INDEX version_label ON version (project, label) WHERE label != '';
+
+CREATE TABLE descent ( -- of a version from its parents
+    version INTEGER NOT NULL REFERENCES version,
+    position INTEGER NOT NULL,
+    parent INTEGER NOT NULL REFERENCES version,
+    PRIMARY KEY (version, position),
+    CHECK (parent < version) -- parents are stored first: no circle can come to be
+) STRICT, WITHOUT ROWID;
+CREATE INDEX descent_parent ON descent (parent);
+
+CREATE TABLE branch (
+    key INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL REFERENCES project,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL REFERENCES version,
+    at INTEGER NOT NULL,
+    UNIQUE (project, name)
+) STRICT;
+
+CREATE TABLE move ( -- of heads; but for the project all by id, for it may go
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project INTEGER NOT NULL REFERENCES project,
+    session TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    from_version TEXT NOT NULL,
+    to_version TEXT NOT NULL,
+    from_turn TEXT NOT NULL,
+    to_turn TEXT NOT NULL
+) STRICT;
+CREATE INDEX move_project ON move (project, at, id);
+CREATE INDEX move_session ON move (session, at, id);
+
+-- Turns that ended and have no version yet. Those from before there were versions are not among them.
+CREATE TABLE unversioned (turn INTEGER PRIMARY KEY) STRICT;
+"""
+
+FIFTH = """
+CREATE TABLE link (
+    key INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    source INTEGER NOT NULL REFERENCES memory,
+    target INTEGER NOT NULL REFERENCES memory,
+    turn TEXT NOT NULL, -- by id, for it may go; empty where it was said in none
+    at INTEGER NOT NULL,
+    UNIQUE (source, target, kind, turn)
+) STRICT;
+INSERT INTO link SELECT key, kind, source, target, '', at FROM association;
+DROP TABLE association;
+ALTER TABLE link RENAME TO association;
+CREATE INDEX association_target ON association (target, kind);
+CREATE INDEX association_turn ON association (turn) WHERE turn != '';
+"""
+
+# Empty at first: what is there already is sealed when an embedder is next put in use; see vector_blocks.py.
+SIXTH = """
+CREATE TABLE vector_block ( -- codes of many vectors beside what these are filtered by, to be read at once
+    first INTEGER PRIMARY KEY, -- holds owners from this one up to the next block's
+    count INTEGER NOT NULL,
+    places BLOB NOT NULL, -- what they are filtered by, a line of 64-bit integers each
+    codes BLOB NOT NULL -- the first word of all codes, then the second ...
+) STRICT;
+
+-- Up to which row of `embedding_change` the blocks hold all, and which removals they know of.
+ALTER TABLE embedder ADD COLUMN sealed_change INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE embedder ADD COLUMN sealed_owner INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE embedder ADD COLUMN sealed_removals INTEGER NOT NULL DEFAULT 0;
+"""
+
+STORE = Schema(application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH))  # `ragf`

@@ -2,8 +2,9 @@
 
 import fcntl
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable
 from ragforge.store.sqlite.connection import (
@@ -16,8 +17,7 @@ from ragforge.store.sqlite.connection import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """Numbered steps, and the mark in the file's header that tells our databases from others."""
 
     application_id: int

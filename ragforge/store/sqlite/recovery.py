@@ -1,44 +1,55 @@
 """The end of turns whose writer died."""
 
+from datetime import datetime
+
 from ragforge.domain.ids import now
-from ragforge.domain.turns import TurnStatus
-from ragforge.store.json_text import message_from_json, storable
+from ragforge.domain.turns import Step, TurnStatus, cut_off_calls
+from ragforge.store.json_text import storable
+from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_ended
 from ragforge.store.sqlite.owed import owe_turn
-from ragforge.store.sqlite.rows import key_of, to_ms
-
-SUM_OF_STEPS = """
-UPDATE turn SET (input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd) = (
-    SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),
-        coalesce(sum(thought_tokens), 0),
-        -- One unknown price makes the sum unknown.
-        CASE WHEN count(*) = count(cost_usd) THEN coalesce(sum(cost_usd), 0.0) END
-    FROM step WHERE step.turn = turn.key
-) WHERE key = ?
-"""
+from ragforge.store.sqlite.rows import from_ms, key_of, to_ms
+from ragforge.store.sqlite.turns import STEP_COLUMNS, SUM_OF_STEPS, step_of
+from ragforge.store.sqlite.version_rows import turn_ended
 
 
 def interrupt_running_turns(connection: Connection, session_id: str) -> None:
-    """Mark them interrupted, with the text of the steps that were stored.
+    """Mark them interrupted, with the text of the steps that were stored, and calls that never ended too.
 
     Raises Conflict where there is no such session.
     """
     session = key_of(connection, "session", session_id)
     running = list(
-        connection.execute("SELECT key FROM turn WHERE status = 'running' AND session = ?", (session,))
+        connection.execute(
+            "SELECT key, started_at FROM turn WHERE status = 'running' AND session = ?", (session,)
+        )
     )
-    for (turn,) in running:
+    for turn, started_at in running:
+        steps = _steps(connection, turn)
+        text = "\n\n".join(step.message.text for step in steps if step.message.text)
         connection.execute(
             "UPDATE turn SET status = ?, ended_at = ?, assistant = ? WHERE key = ?",
-            (TurnStatus.INTERRUPTED, to_ms(now()), storable(_text_of_steps(connection, turn)), turn),
+            (TurnStatus.INTERRUPTED, to_ms(now()), storable(text), turn),
         )
         connection.execute(SUM_OF_STEPS, (turn,))
+        _interrupt_calls(connection, turn, steps, from_ms(started_at))
         index_ended(connection, turn)
         owe_turn(connection, turn)
+        turn_ended(connection, turn)
 
 
-def _text_of_steps(connection: Connection, turn: int) -> str:
-    rows = connection.execute("SELECT message FROM step WHERE turn = ? ORDER BY number", (turn,))
-    texts = [message_from_json(message, provider="", model="").text for (message,) in rows]
-    return "\n\n".join(text for text in texts if text)
+def _steps(connection: Connection, turn: int) -> list[Step]:
+    rows = connection.execute(
+        f"SELECT {STEP_COLUMNS} FROM step JOIN turn ON turn.key = step.turn "
+        "WHERE turn.key = ? ORDER BY number",
+        (turn,),
+    )
+    return [step_of(row) for row in rows]
+
+
+def _interrupt_calls(connection: Connection, turn: int, steps: list[Step], at: datetime) -> None:
+    ended = {call for (call,) in connection.execute("SELECT id FROM tool_call WHERE turn = ?", (turn,))}
+    for step in steps:
+        for call in cut_off_calls(step, ended=ended, at=at):
+            insert_call(connection, call, turn)

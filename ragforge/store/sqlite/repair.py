@@ -1,10 +1,19 @@
 """Making again what follows from the rest. Turns, steps and tool calls are read, never written."""
 
-from ragforge.store.sqlite.check import OF_NOTHING, WRONG_COVERS, WRONG_VECTOR, findings
+from ragforge.store.sqlite.check import LACKING_VERSIONS, OF_NOTHING, WRONG_COVERS, WRONG_VECTOR, findings
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.index import index_call, index_summary, index_turn
+from ragforge.store.sqlite.index import index_call, index_memory, index_summary, index_turn, index_version
+from ragforge.store.sqlite.left import count_afresh
 from ragforge.store.sqlite.owed import list_afresh
-from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
+from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings, seal_afresh, write_codes
+
+INDEXED = (
+    ("turn", index_turn),
+    ("tool_call", index_call),
+    ("summary", index_summary),
+    ("memory", index_memory),
+    ("version", index_version),
+)
 
 
 def repaired(connection: Connection) -> list[str]:
@@ -14,17 +23,21 @@ def repaired(connection: Connection) -> list[str]:
     done = [_index_words(connection), *_drop_covers(connection), *_drop_embeddings(connection)]
     owners = [row[0] for row in connection.execute("SELECT owner FROM embedding")]
     move_embeddings(connection, owners)
+    connection.execute("DELETE FROM vector_code")
+    write_codes(connection, owners)
+    seal_afresh(connection)
     list_afresh(connection)
-    return [*done, "Listed anew what still needs a summary or an embedding."]
+    count_afresh(connection)
+    connection.execute(f"DELETE FROM unversioned WHERE turn NOT IN ({LACKING_VERSIONS})")
+    return [*done, "Listed anew what still needs a summary or an embedding, and which turns were left."]
 
 
 def _index_words(connection: Connection) -> str:
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
-    count = 0
-    for table, index in (("turn", index_turn), ("tool_call", index_call), ("summary", index_summary)):
+    for table, index in INDEXED:
         for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY key"):
             index(connection, key)
-            count += 1
+    (count,) = next(connection.execute("SELECT count(*) FROM words_docsize"))
     return f"Built the search index anew: {count} rows."
 
 

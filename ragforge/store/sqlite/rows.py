@@ -7,6 +7,8 @@ from ragforge.domain.usage import Usage
 from ragforge.store.sqlite.connection import Bindings, Connection, Row
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EVER = -(1 << 62)
+"""Before all times: a condition that holds for all of them still goes by an index."""
 
 
 def to_ms(moment: datetime) -> int:
@@ -30,12 +32,14 @@ def one(connection: Connection, sql: str, values: Bindings = ()) -> Row | None:
 
 
 def new_key(connection: Connection) -> int:
-    """The next key of a turn, tool call or summary; call it within the transaction that uses it."""
+    """The next key of what has a row of words; call it within the transaction that uses it."""
     (key,) = next(
         connection.execute(
             "SELECT max((SELECT coalesce(max(key), 0) FROM turn), "
             "(SELECT coalesce(max(key), 0) FROM tool_call), "
-            "(SELECT coalesce(max(key), 0) FROM summary)) + 1"
+            "(SELECT coalesce(max(key), 0) FROM summary), "
+            "(SELECT coalesce(max(key), 0) FROM memory), "
+            "(SELECT coalesce(max(key), 0) FROM version)) + 1"
         )
     )
     return key

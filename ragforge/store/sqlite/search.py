@@ -1,63 +1,34 @@
-"""Finding in SQLite: by words, and by words and meaning together."""
+"""Finding in SQLite: by words, by words and meaning together, and one step further through the graph."""
 
+import asyncio
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-import apsw
-
-from ragforge.domain.search import Candidate, Hit, HitKind, Query
-from ragforge.domain.vectors import Nearby, check_vector
+from ragforge.domain.errors import StoreDamaged
+from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
+from ragforge.domain.vectors import Nearby, Owner, OwnerKind, check_vector
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.matching import matching, wanted_words
-from ragforge.store.sqlite.rows import from_ms, one
+from ragforge.store.sqlite.places import OF_OWNER, Place, candidate_of, key_by_id, places_of
+from ragforge.store.sqlite.related import related_turns
 from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.text import Cut, excerpt, tokenizer
-
-TABLES = {HitKind.TURN: "turn", HitKind.TOOL_CALL: "tool_call", HitKind.SUMMARY: "summary"}
-
-# Where each lies: kind, id, time, session, turn, level; a summary's turn is found by its id.
-PLACES = """
-SELECT 'turn', id, started_at, session, key, 0 FROM turn WHERE key = :key
-UNION ALL
-SELECT 'tool_call', tool_call.id, tool_call.started_at, session, turn.key, 0
-    FROM tool_call JOIN turn ON turn.key = tool_call.turn WHERE tool_call.key = :key
-UNION ALL
-SELECT 'summary', id, at, session, NULL, level FROM summary WHERE key = :key
-"""
-
-# A summary names what it covers oldest first: its newest turn is at the end of the last of each level.
-NEWEST_TURN = """
-WITH RECURSIVE down (id, level) AS (
-    SELECT id, level FROM summary WHERE key = ?
-    UNION ALL
-    SELECT (SELECT covered FROM cover WHERE cover.summary = summary.key ORDER BY position DESC LIMIT 1),
-        down.level - 1
-    FROM down JOIN summary ON summary.id = down.id WHERE down.level > 0
-)
-SELECT turn.key FROM down JOIN turn ON turn.id = down.id
-"""
 
 CONTENTS = {
     HitKind.TURN: "SELECT '', user, assistant FROM turn WHERE key = ?",
     HitKind.TOOL_CALL: "SELECT name, args, result FROM tool_call WHERE key = ?",
     HitKind.SUMMARY: "SELECT '', findings, text FROM summary WHERE key = ?",
+    HitKind.MEMORY: "SELECT '', topic, content FROM memory WHERE key = ?",
+    HitKind.VERSION: "SELECT '', json_array(title, label, note), words FROM version WHERE key = ?",
 }
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something that was found lies."""
-
-    kind: HitKind
-    id: str
-    at: datetime
-    session: int
-    turn: int
-    level: int
+SURROUNDINGS = """
+SELECT coalesce(session.id, ''), coalesce(title, ''), coalesce(cwd, ''), coalesce(turn.id, ''),
+    coalesce(depth, -1)
+FROM (SELECT 1) LEFT JOIN session ON session.key = ? LEFT JOIN turn ON turn.key = ?
+"""
 
 
 class SqliteSearch:
@@ -68,12 +39,11 @@ class SqliteSearch:
         self._vectors = vectors
 
     async def words(self, query: Query) -> list[Hit]:
-        """Turns, tool calls and summaries that hold the words, best first; any input is fine."""
+        """What holds the words, best first; any input is fine."""
 
         def read(connection: Connection) -> list[Hit]:
             cut = tokenizer(connection)
-            found = matching(connection, query, cut)
-            return _hits(connection, list(found.items()), query.text, cut)
+            return _hits(connection, matching(connection, query, cut), query.text, cut)
 
         return await self._database.read(read)
 
@@ -82,9 +52,61 @@ class SqliteSearch:
 
         Raises UsageError for a vector that cannot be compared.
         """
-        if nearby is not None:
-            check_vector(nearby.vector, of="the question")
-        return await self._database.read(lambda connection: self._candidates(connection, query, nearby))
+        if nearby is None:
+            return await self._database.read(
+                lambda connection: _candidates(connection, _words_of(connection, query), {})
+            )
+        check_vector(nearby.vector, of="the question")
+        try:
+            return await self._side_by_side(query, nearby)
+        except StoreDamaged:
+            # Or something was deleted between the two reads: here there is nothing between.
+            return await self._database.read_beside(
+                lambda connection: self._with_meanings(
+                    connection,
+                    nearby,
+                    _words_of(connection, query),
+                    self._vectors.nearest_in(connection, nearby),
+                )
+            )
+
+    async def _side_by_side(self, query: Query, nearby: Nearby) -> list[Candidate]:
+        """By words and by meaning at the same time: both take long where the history is."""
+        words, near = await asyncio.gather(
+            self._database.read(lambda connection: _words_of(connection, query)),
+            self._database.read_beside(lambda connection: self._vectors.nearest_in(connection, nearby)),
+        )
+        return await self._database.read_beside(
+            lambda connection: self._with_meanings(connection, nearby, words, near)
+        )
+
+    def _with_meanings(
+        self,
+        connection: Connection,
+        nearby: Nearby,
+        words: Mapping[int, float],
+        near: Sequence[tuple[int, OwnerKind, str, float]],
+    ) -> list[Candidate]:
+        """What was found by words with its nearness, then what is near alone."""
+        meanings = {key: score for key, _, _, score in near}
+        meanings |= self._vectors.scores_in(connection, nearby, words.keys() - meanings.keys())
+        return _candidates(connection, words, meanings)
+
+    async def by_id(self, owners: Sequence[Owner]) -> list[Candidate]:
+        """These as candidates, in their order, but for those that are not stored."""
+
+        def read(connection: Connection) -> list[Candidate]:
+            keys = (key_by_id(connection, OF_OWNER[owner.kind], owner.id) for owner in owners)
+            places = places_of(connection, (key for key in keys if key is not None))
+            return [candidate_of(place) for place in places]
+
+        return await self._database.read(read)
+
+    async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
+        """Turns one step away from each, in the order of the candidates."""
+        return await self._database.read(
+            lambda connection: related_turns(connection, candidates, limit=limit)
+        )
 
     async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
         """The candidates as hits, but for those that were deleted.
@@ -93,79 +115,38 @@ class SqliteSearch:
         """
 
         def read(connection: Connection) -> list[Hit]:
-            scored = [
-                (row[0], candidate.words if candidate.words is not None else candidate.meaning or 0.0)
+            scored = {
+                key: candidate.words if candidate.words is not None else candidate.meaning or 0.0
                 for candidate in candidates
-                if (row := one(connection, _key_of(candidate), (candidate.id,))) is not None
-            ]
+                if (key := key_by_id(connection, candidate.kind, candidate.id)) is not None
+            }
             return _hits(connection, scored, text, tokenizer(connection))
 
         return await self._database.read(read)
 
-    def _candidates(self, connection: Connection, query: Query, nearby: Nearby | None) -> list[Candidate]:
-        words = matching(connection, query, tokenizer(connection))
-        meanings: dict[int, float] = {}
-        if nearby is not None:
-            near = self._vectors.nearest_in(connection, nearby)
-            meanings = {key: score for key, _, _, score in near}
-            meanings |= self._vectors.scores_in(connection, nearby, words.keys() - meanings.keys())
-        found: list[Candidate] = []
-        for key in dict.fromkeys((*words, *meanings)):
-            place = _place(connection, key)
-            if place is None:
-                continue
-            session, turn = _names(connection, place)
-            found.append(
-                Candidate(place.kind, place.id, session, turn, place.at, words.get(key), meanings.get(key))
-            )
-        return found
+
+def _words_of(connection: Connection, query: Query) -> dict[int, float]:
+    return matching(connection, query, tokenizer(connection))
 
 
-def _key_of(candidate: Candidate) -> str:
-    return f"SELECT key FROM {TABLES[candidate.kind]} WHERE id = ?"
-
-
-def _names(connection: Connection, place: Place) -> tuple[str, str]:
-    return next(
-        connection.execute(
-            "SELECT session.id, turn.id FROM session, turn WHERE session.key = ? AND turn.key = ?",
-            (place.session, place.turn),
-        )
-    )
-
-
-def _place(connection: Connection, key: int) -> Place | None:
-    """Where it lies; None for a summary whose turns an archive has yet to bring."""
-    row = one(connection, PLACES, {"key": key})
-    if row is None:
-        raise apsw.CorruptError(f"the search index holds row {key}, which stands for nothing")
-    kind, identifier, at, session, turn, level = row
-    if turn is None:
-        (turn,) = one(connection, NEWEST_TURN, (key,)) or (None,)
-    if turn is None:
-        return None
-    return Place(HitKind(kind), identifier, from_ms(at), session, turn, level)
-
-
-def _hits(connection: Connection, scored: list[tuple[int, float]], text: str, cut: Cut) -> list[Hit]:
-    stems = frozenset(wanted_words(text, cut))
-    places = ((key, score, _place(connection, key)) for key, score in scored)
+def _candidates(
+    connection: Connection, words: Mapping[int, float], meanings: Mapping[int, float]
+) -> list[Candidate]:
+    """Those found by words, then those found by meaning alone."""
+    places = places_of(connection, dict.fromkeys((*words, *meanings)))
     return [
-        _hit(connection, key, place, score, stems, cut) for key, score, place in places if place is not None
+        candidate_of(place, words=words.get(place.key), meaning=meanings.get(place.key)) for place in places
     ]
 
 
-def _hit(
-    connection: Connection, key: int, place: Place, score: float, stems: frozenset[str], cut: Cut
-) -> Hit:
-    session, title, cwd, turn, depth = next(
-        connection.execute(
-            "SELECT session.id, title, cwd, turn.id, depth FROM session, turn "
-            "WHERE session.key = ? AND turn.key = ?",
-            (place.session, place.turn),
-        )
-    )
-    tool, first, second = next(connection.execute(CONTENTS[place.kind], (key,)))
+def _hits(connection: Connection, scored: dict[int, float], text: str, cut: Cut) -> list[Hit]:
+    stems = frozenset(wanted_words(text, cut))
+    return [_hit(connection, place, scored[place.key], stems, cut) for place in places_of(connection, scored)]
+
+
+def _hit(connection: Connection, place: Place, score: float, stems: frozenset[str], cut: Cut) -> Hit:
+    session, title, cwd, turn, depth = next(connection.execute(SURROUNDINGS, (place.session, place.turn)))
+    tool, first, second = next(connection.execute(CONTENTS[place.kind], (place.key,)))
     match place.kind:
         case HitKind.TURN:
             texts = [said(first), second]
@@ -173,6 +154,10 @@ def _hit(
             texts = [call_line(tool, first), second]
         case HitKind.SUMMARY:
             texts = [second, *json.loads(first)]
+        case HitKind.MEMORY:
+            texts = [second]
+        case HitKind.VERSION:
+            texts = [*json.loads(first), second]
         case _:
             assert_never(place.kind)
     piece = excerpt(texts, stems, cut)
@@ -190,4 +175,8 @@ def _hit(
         cwd=cwd,
         tool=tool,
         level=place.level,
+        left=place.left,
+        memory_type=place.memory_type,
+        replaced=place.replaced,
+        version_id=place.id if place.kind is HitKind.VERSION else "",
     )

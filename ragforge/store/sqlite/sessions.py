@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from ragforge.domain.turns import ConversationSession
-from ragforge.store.base import Deleted, SessionRow
+from ragforge.store.base_conversations import Deleted, SessionRow
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.claims import FileClaim
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.deletion import delete_session
+from ragforge.store.sqlite.left import head_moved
 from ragforge.store.sqlite.recovery import interrupt_running_turns
 from ragforge.store.sqlite.rows import from_ms, key_of, one, to_ms
 
@@ -32,7 +33,8 @@ class SqliteSessions:
 
         def write(connection: Connection) -> None:
             head = None if session.head is None else key_of(connection, "turn", session.head)
-            insert_session(connection, session, head)
+            if insert_session(connection, session, head):
+                head_moved(connection, None, head)
 
         await self._database.write(write)
 
@@ -63,7 +65,9 @@ class SqliteSessions:
         def write(connection: Connection) -> None:
             head = None if turn_id is None else key_of(connection, "turn", turn_id)
             session = key_of(connection, "session", session_id)
+            (old,) = next(connection.execute("SELECT head FROM session WHERE key = ?", (session,)))
             connection.execute("UPDATE session SET head = ? WHERE key = ?", (head, session))
+            head_moved(connection, old, head)
 
         await self._database.write(write)
 
@@ -76,7 +80,8 @@ class SqliteSessions:
             rows = connection.execute(
                 f"{SELECT} WHERE (:project IS NULL OR project.id = :project) AND (:part = '' "
                 "OR substr(session.id, 1, length(:part)) = :part "
-                "OR substr(session.id, -length(:part)) = :part) "
+                "OR substr(session.id, -length(:part)) = :part "
+                "OR substr(session.id, -8, length(:part)) = :part) "
                 "ORDER BY session.last_activity_at DESC, session.key DESC LIMIT max(0, :limit)",
                 {"project": project_id, "part": storable(with_id_part).lower(), "limit": limit},
             )
@@ -132,8 +137,8 @@ class SqliteSessions:
         await self._database.write(write)
 
 
-def insert_session(connection: Connection, session: ConversationSession, head: int | None) -> None:
-    """Keep the session with that turn as its head; one that is stored stays as it is."""
+def insert_session(connection: Connection, session: ConversationSession, head: int | None) -> bool:
+    """Keep the session with that turn as its head; whether it was new, else it stays as it is."""
     connection.execute(
         "INSERT OR IGNORE INTO session (id, project, head, cwd, started_at, last_activity_at, title, "
         "model, mode, forked_from, user, host, project_path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -153,6 +158,7 @@ def insert_session(connection: Connection, session: ConversationSession, head: i
             storable(session.project_path),
         ),
     )
+    return bool(connection.changes())
 
 
 def session_of(row: Row) -> ConversationSession:

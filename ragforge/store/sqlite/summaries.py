@@ -17,6 +17,8 @@ from ragforge.store.sqlite.vectors import move_embeddings
 
 COLUMNS = "session, level, at, turn_count, method, model, files, findings, tools, topics, constraints, text"
 
+METHOD_AT = 1 + COLUMNS.split(", ").index("method")
+
 SELECT = """
 SELECT summary.id, project.id, session.id, level, at, turn_count, method, summary.model, files, findings,
     tools, topics, constraints, text,
@@ -45,6 +47,45 @@ LACKING = f"""
     WHERE summary AND (:project IS NULL OR project = (SELECT key FROM project WHERE id = :project))
     ORDER BY at, owed.key LIMIT max(0, :limit)
 ) ORDER BY turn.started_at, turn.key
+"""
+
+
+OF_PROJECT = "(:project IS NULL OR +session.project = (SELECT key FROM project WHERE id = :project))"
+
+STAND_INS = f"""
+{SELECT} WHERE level = 1 AND method = 'extractive' AND {OF_PROJECT}
+ORDER BY at DESC, summary.id DESC LIMIT max(0, :limit)
+"""
+
+UPPER_STAND_INS = f"""
+{SELECT} WHERE level > 1 AND method = 'extractive' AND {OF_PROJECT} AND NOT EXISTS (
+    SELECT 1 FROM cover JOIN summary AS child ON child.id = covered
+    WHERE cover.summary = summary.key AND child.method = 'extractive'
+)
+ORDER BY level, at, summary.id LIMIT max(0, :limit)
+"""
+
+OUTDATED = f"{SELECT} WHERE outdated AND {OF_PROJECT} ORDER BY level, at, summary.id LIMIT max(0, :limit)"
+
+# A turn awaits its place in a summary of level 2: level 1 only retells it. Those are the turns that lack a
+# summary, which are listed, and those under one that nothing covers: no other turn is looked at.
+# In bytes, which SQLite knows without reading the text; never fewer than there are characters.
+TO_ROLL_UP = f"""
+WITH uncovered AS (
+    SELECT * FROM summary WHERE NOT EXISTS (SELECT 1 FROM cover WHERE covered = summary.id)
+), loose (session, level, chars) AS (
+    SELECT turn.session, 0, octet_length(user) + octet_length(assistant)
+    FROM owed CROSS JOIN turn ON turn.key = owed.key WHERE owed.summary
+    UNION ALL
+    SELECT turn.session, 0, octet_length(user) + octet_length(assistant)
+    FROM uncovered CROSS JOIN cover ON cover.summary = uncovered.key CROSS JOIN turn ON turn.id = covered
+    WHERE level = 1
+    UNION ALL
+    SELECT session, level, octet_length(text) FROM uncovered
+)
+SELECT session.id FROM session WHERE {OF_PROJECT} AND key IN (
+    SELECT session FROM loose GROUP BY session, level HAVING sum(chars) > :chars
+) ORDER BY session.started_at, session.key LIMIT max(0, :limit)
 """
 
 
@@ -122,6 +163,35 @@ class SqliteSummaries:
 
         return await self._database.read(read)
 
+    async def stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
+        """Extractive summaries of level 1, newest first."""
+        return await self._database.read(
+            lambda connection: _of_project(connection, STAND_INS, project_id, limit=limit)
+        )
+
+    async def upper_stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
+        """Extractive summaries above level 1 over none but a model's, lowest level first, oldest first."""
+        return await self._database.read(
+            lambda connection: _of_project(connection, UPPER_STAND_INS, project_id, limit=limit)
+        )
+
+    async def outdated(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
+        """Summaries over one whose text changed after they were written, lowest level first."""
+        return await self._database.read(
+            lambda connection: _of_project(connection, OUTDATED, project_id, limit=limit)
+        )
+
+    async def sessions_to_roll_up(
+        self, chars_min: int, *, project_id: str | None = None, limit: int = 100
+    ) -> list[str]:
+        """Ids of sessions where at one level what awaits its roll-up holds more, oldest first."""
+
+        def read(connection: Connection) -> list[str]:
+            values = {"chars": chars_min, "project": project_id, "limit": limit}
+            return [identifier for (identifier,) in connection.execute(TO_ROLL_UP, values)]
+
+        return await self._database.read(read)
+
     async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
         """Turns that ended and have no level 1 summary, oldest first. Reads nothing of the others."""
 
@@ -130,6 +200,11 @@ class SqliteSummaries:
             return [turn_of(row) for row in rows]
 
         return await self._database.read(read)
+
+
+def _of_project(connection: Connection, sql: str, project_id: str | None, *, limit: int) -> list[Summary]:
+    rows = connection.execute(sql, {"project": project_id, "limit": limit})
+    return [summary_of(row) for row in rows]
 
 
 def check_covered(connection: Connection, summary: Summary) -> None:
@@ -152,8 +227,15 @@ def put_summary(connection: Connection, summary: Summary) -> None:
     found = one(connection, f"SELECT key, {COLUMNS} FROM summary WHERE id = ?", (summary.id,))
     key = new_key(connection) if found is None else found[0]
     covered = _covered(connection, key)
-    if found is not None and found[1:] == values and covered == summary.covers:
-        return
+    if found is not None:
+        if summary.method is SummaryMethod.EXTRACTIVE and found[METHOD_AT] == SummaryMethod.MODEL:
+            return
+        # Whoever wrote it knew what it stands for now.
+        connection.execute("UPDATE summary SET outdated = 0 WHERE key = ? AND outdated", (key,))
+        if found[1:] == values and covered == summary.covers:
+            return
+        if found[-1] != values[-1]:
+            _outdate_above(connection, summary.id)
     names = COLUMNS.split(", ")
     connection.execute(
         f"INSERT INTO summary (key, id, {COLUMNS}) VALUES (?, ?{', ?' * len(names)}) "
@@ -170,6 +252,13 @@ def put_summary(connection: Connection, summary: Summary) -> None:
     owe_summary(connection, key)
     # A turn is embedded together with its summary.
     owe_turns(connection, [*covered, *summary.covers])
+
+
+def _outdate_above(connection: Connection, identifier: str) -> None:
+    connection.execute(
+        "UPDATE summary SET outdated = 1 WHERE key IN (SELECT summary FROM cover WHERE covered = ?)",
+        (identifier,),
+    )
 
 
 def _covered(connection: Connection, summary: int) -> tuple[str, ...]:

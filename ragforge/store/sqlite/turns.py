@@ -16,9 +16,10 @@ from ragforge.store.json_text import (
 )
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.index import index_ended, index_turn
+from ragforge.store.sqlite.left import TURN_LEFT, head_moved
 from ragforge.store.sqlite.owed import owe_nothing, owe_turn
-from ragforge.store.sqlite.recovery import SUM_OF_STEPS
 from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms, usage_values
+from ragforge.store.sqlite.version_rows import turn_ended, turn_runs_on
 
 FIRST_WORDS_CHARS = 200
 
@@ -44,6 +45,16 @@ WITH RECURSIVE up (key, parent) AS (
 {SELECT} WHERE turn.key IN (SELECT key FROM up) ORDER BY turn.depth
 """
 
+SUM_OF_STEPS = """
+UPDATE turn SET (input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd) = (
+    SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),
+        coalesce(sum(thought_tokens), 0),
+        -- One unknown price makes the sum unknown.
+        CASE WHEN count(*) = count(cost_usd) THEN coalesce(sum(cost_usd), 0.0) END
+    FROM step WHERE step.turn = turn.key
+) WHERE key = ?
+"""
+
 
 class SqliteTurns:
     """Implements `Turns`."""
@@ -58,14 +69,16 @@ class SqliteTurns:
         """
         await self._database.write(lambda connection: _start(connection, turn))
 
-    async def save_step(self, step: Step) -> None:
-        """Keep a step whose call waits for consent, and let its turn wait; a stored step stays as it is.
+    async def save_step(self, step: Step, *, waits: bool = False) -> None:
+        """Keep a step before its calls run; where one waits for consent, its turn waits too.
 
         Raises Conflict where its turn is not stored.
         """
 
         def write(connection: Connection) -> None:
             turn = insert_step(connection, step)
+            if not waits:
+                return
             connection.execute(
                 "UPDATE turn SET status = ? WHERE key = ? AND status = ?",
                 (TurnStatus.WAITING, turn, TurnStatus.RUNNING),
@@ -90,10 +103,16 @@ class SqliteTurns:
                 (TurnStatus.RUNNING, turn),
             )
             owe_nothing(connection, [turn])
-            connection.execute(
-                "UPDATE session SET head = ? WHERE key = (SELECT session FROM turn WHERE key = ?)",
-                (turn, turn),
+            turn_runs_on(connection, turn)
+            session, head = next(
+                connection.execute(
+                    "SELECT session.key, head FROM turn JOIN session ON session.key = turn.session "
+                    "WHERE turn.key = ?",
+                    (turn,),
+                )
             )
+            connection.execute("UPDATE session SET head = ? WHERE key = ?", (turn, session))
+            head_moved(connection, head, turn)
 
         await self._database.write(write)
 
@@ -115,6 +134,19 @@ class SqliteTurns:
             return [turn_of(row) for row in rows]
 
         return [] if head is None else await self._database.read(read)
+
+    async def left(self, turn_ids: Sequence[str]) -> set[str]:
+        """Those of the turns that are left."""
+
+        def read(connection: Connection) -> set[str]:
+            rows = connection.execute(
+                "SELECT turn.id FROM json_each(?) JOIN turn ON turn.id = value "
+                f"WHERE {TURN_LEFT.format('turn.key')}",
+                (json.dumps(list(turn_ids)),),
+            )
+            return {identifier for (identifier,) in rows}
+
+        return await self._database.read(read)
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
         """Their steps, ordered as the ids were given and by index."""
@@ -154,11 +186,15 @@ def _start(connection: Connection, turn: Turn) -> None:
     if one(connection, "SELECT 1 FROM turn WHERE id = ?", (turn.id,)) is not None:
         return
     session, parent = place_of(connection, turn)
+    head = next(connection.execute("SELECT head FROM session WHERE key = ?", (session,)))[0]
     key = insert_turn(connection, turn, session, parent)
     connection.execute(
         "UPDATE session SET head = ?, last_activity_at = max(last_activity_at, ?) WHERE key = ?",
         (key, to_ms(turn.started_at), session),
     )
+    if head != parent:
+        # The new turn is on the head's path by itself; the one that it is a child of need not be.
+        head_moved(connection, head, parent)
     index_turn(connection, key)
 
 
@@ -213,6 +249,7 @@ def _end(connection: Connection, end: TurnEnd) -> None:
     )
     if connection.changes():
         owe_turn(connection, turn)
+        turn_ended(connection, turn)
     connection.execute(SUM_OF_STEPS, (turn,))
     connection.execute(
         "UPDATE session SET last_activity_at = max(last_activity_at, ?) "

@@ -1,22 +1,37 @@
-"""What was used, summed from the steps in SQLite."""
+"""What was used, in SQLite: summed from the steps, and from calls that are no steps."""
 
 from datetime import datetime
 
-from ragforge.domain.usage import Usage
-from ragforge.store.base import UsageRow
-from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.rows import to_ms
+from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.store.base_conversations import UsageRow
+from ragforge.store.json_text import storable
+from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.rows import EVER, from_ms, to_ms, usage_values
+
+COLUMNS = (
+    "id, project, session, at, model, purpose, input_tokens, cached_tokens, output_tokens, thought_tokens, "
+    "cost_usd"
+)
 
 BY_MODEL = """
-SELECT step.provider || ':' || step.model AS name, count(*), sum(step.input_tokens), sum(step.cached_tokens),
-    sum(step.output_tokens), sum(step.thought_tokens),
+WITH used (name, purpose, input, cached, output, thought, cost_usd) AS (
+    SELECT step.provider || ':' || step.model, 'chat', step.input_tokens, step.cached_tokens,
+        step.output_tokens, step.thought_tokens, step.cost_usd
+    FROM session CROSS JOIN turn ON turn.session = session.key CROSS JOIN step ON step.turn = turn.key
+    WHERE (:session IS NULL OR session.id = :session)
+        AND (:project IS NULL OR session.project = (SELECT key FROM project WHERE id = :project))
+        -- No turn of a session began after what last happened there; but a fork may have inherited one.
+        AND (session.last_activity_at >= :since OR session.forked_from IS NOT NULL)
+        AND turn.started_at >= :since
+    UNION ALL
+    SELECT model, purpose, input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd FROM spent
+    WHERE (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
+        AND at >= :since
+)
+SELECT name, purpose, count(*), sum(input), sum(cached), sum(output), sum(thought),
     -- One unknown price makes the sum unknown.
-    CASE WHEN count(*) = count(step.cost_usd) THEN sum(step.cost_usd) END AS cost
-FROM step JOIN turn ON turn.key = step.turn JOIN session ON session.key = turn.session
-WHERE (:session IS NULL OR session.id = :session)
-    AND (:project IS NULL OR session.project = (SELECT key FROM project WHERE id = :project))
-    AND (:since IS NULL OR turn.started_at >= :since)
-GROUP BY name ORDER BY cost DESC NULLS FIRST, name
+    CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END AS cost
+FROM used GROUP BY name, purpose ORDER BY cost DESC NULLS FIRST, name, purpose
 """
 
 
@@ -29,7 +44,7 @@ class SqliteUsageLog:
     async def by_model(
         self, *, session_id: str | None = None, project_id: str | None = None, since: datetime | None = None
     ) -> list[UsageRow]:
-        """Sums a model, most expensive first; an unknown price may be the highest, so it comes first."""
+        """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
 
         def read(connection: Connection) -> list[UsageRow]:
             rows = connection.execute(
@@ -37,9 +52,39 @@ class SqliteUsageLog:
                 {
                     "session": session_id,
                     "project": project_id,
-                    "since": None if since is None else to_ms(since),
+                    "since": EVER if since is None else to_ms(since),
                 },
             )
-            return [UsageRow(row[0], "chat", row[1], Usage(*row[2:6]), row[6]) for row in rows]
+            return [UsageRow(row[0], Purpose(row[1]), row[2], Usage(*row[3:7]), row[7]) for row in rows]
 
         return await self._database.read(read)
+
+    async def add(self, spent: Spent) -> None:
+        """Keep a model call that is no step of a turn."""
+        await self._database.write(lambda connection: insert_spent(connection, spent))
+
+
+def insert_spent(connection: Connection, spent: Spent) -> bool:
+    """Whether it was new; one of the same id stays as it is."""
+    connection.execute(
+        f"INSERT OR IGNORE INTO spent ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            spent.id,
+            spent.project_id,
+            spent.session_id,
+            to_ms(spent.at),
+            storable(spent.model),
+            spent.purpose,
+            *usage_values(spent.usage),
+            spent.cost_usd,
+        ),
+    )
+    return bool(connection.changes())
+
+
+def spent_of(row: Row) -> Spent:
+    """The call of a row of COLUMNS."""
+    identifier, project, session, at, model, purpose = row[:6]
+    return Spent(
+        identifier, project, session, from_ms(at), model, Purpose(purpose), Usage(*row[6:10]), row[10]
+    )

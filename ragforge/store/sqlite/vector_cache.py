@@ -1,166 +1,274 @@
-"""The vectors of one embedder in memory, to compare with all of them at once. Importing it loads NumPy."""
+"""The vectors of one embedder in memory, to compare with all of them at once. Importing it loads NumPy.
 
-from collections.abc import Iterable
+Few are held whole and compared exactly. Of many only the codes are held (see vector_codes.py): those that
+differ least from the question's are read from the file and compared exactly.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragforge.domain.vectors import Vector
+from ragforge.domain.vectors import OwnerKind, Vector
 from ragforge.store.sqlite.connection import Connection, Row
+from ragforge.store.sqlite.owed import EVERYWHERE, MEMORY_LEVEL
 from ragforge.store.sqlite.rows import one
+from ragforge.store.sqlite.vector_blocks import LAST, blocks_of, count_sealed
+from ragforge.store.sqlite.vector_codes import BYTES, codes_of
+from ragforge.store.sqlite.vector_places import KEY, LEVEL, LINES, PROJECT, SESSION, TIME, Places
+from ragforge.store.sqlite.vector_shelves import (
+    MARGIN,
+    Coded,
+    Whole,
+    cosines_of,
+    nth_best,
+    units,
+    units_of,
+)
 
+WHOLE_FLOATS_MAX = 4_000_000
+"""Floats that are held whole, 16 MB; where there are more, codes take their place."""
 READ_FLOATS_MAX = 1 << 20
 """Floats that are read and normalised at once."""
-GROWTH = 1.25
-SPARSE = 4
-"""A scope of less than a quarter is gathered before it is compared."""
-MARGIN = 2e-5
-"""More than a sum of 4,096 rounded products is off by; what is this close to the last is compared exactly."""
 DIGITS = 6
 """What 32-bit floats can tell of a score: what is equal to here is equal."""
 
-KEY, PROJECT, SESSION, TIME, LEVEL = range(5)
-
 CHANGED = """
-SELECT owner, project, session, at, level,
-    CASE WHEN model = :model AND dimensions = :dimensions AND length(vector) = 4 * dimensions THEN vector END
-FROM embedding WHERE change > :seen
+SELECT embedding.owner, project, session, at, level,
+    CASE WHEN model = :model AND dimensions = :dimensions AND {sound} THEN {content} END
+FROM embedding LEFT JOIN vector_code ON vector_code.owner = embedding.owner
+WHERE (change, embedding.owner) > (:change, :owner)
+"""
+CHANGED_WHOLE = CHANGED.format(content="vector", sound="length(vector) = 4 * dimensions")
+# By the index on changes: of the vectors, not a page is read.
+CHANGED_CODES = CHANGED.format(content="coalesce(code, x'')", sound="TRUE")
+
+# Cross: each owner is looked up, where the planner would read all of the model.
+VECTORS = """
+SELECT owner, vector FROM json_each(:owners) CROSS JOIN embedding ON owner = value
+WHERE model = :model AND dimensions = :dimensions AND length(vector) = 4 * dimensions
 """
 
 
-class VectorCache:
-    """Every vector of a model, of length 1, beside what it is filtered by. For one thread."""
+COUNT_CHANGED = "SELECT count(*) FROM embedding WHERE (change, owner) > (?, ?)"
+SEALED = "SELECT sealed_change, sealed_owner, sealed_removals FROM embedder"
 
-    def __init__(self, model: str, dimensions: int) -> None:
+ARE_MORE = "SELECT 1 FROM embedding WHERE model = ? AND dimensions = ? LIMIT 1 OFFSET ?"
+
+
+class Seen(NamedTuple):
+    """Up to where the rows were read, in the order of the index on changes, and which removals are known."""
+
+    change: int
+    owner: int
+    removals: int
+
+
+class VectorCache:
+    """Every vector of a model, or its code, beside what it is filtered by. For one thread."""
+
+    def __init__(
+        self, connection: Connection, model: str, dimensions: int, *, whole_floats_max: int = WHOLE_FLOATS_MAX
+    ) -> None:
         self.model = model
         self.dimensions = dimensions
-        self._seen = (0, 0)
-        self._vectors: NDArray[np.float32] = np.empty((0, dimensions), np.float32)
-        # A column each for KEY, PROJECT ...; the key of a free row is 0.
-        self._columns: NDArray[np.int64] = np.zeros((5, 0), np.int64)
-        self._rows: dict[int, int] = {}
-        self._free: list[int] = []
+        self._seen = Seen(0, LAST, 0)
+        asked = (model, dimensions, whole_floats_max // dimensions)
+        are_many = one(connection, ARE_MORE, asked) is not None
+        self._shelf = Coded(dimensions) if are_many else Whole(dimensions)
+        self._places = Places()
+
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether there are too many by now to be held whole."""
+        return isinstance(self._shelf, Whole) and len(self._places) * self.dimensions > WHOLE_FLOATS_MAX
 
     def refresh(self, connection: Connection) -> None:
         """Read what was written, by whichever process, since the last time."""
-        state = one(connection, "SELECT changes, removals FROM embedder") or (0, 0)
+        changes, removals = one(connection, "SELECT changes, removals FROM embedder") or (0, 0)
+        state = Seen(changes, LAST, removals)
         if state == self._seen:
             return
-        changes, removals = self._seen
-        values = {"model": self.model, "dimensions": self.dimensions, "seen": changes}
-        count = one(connection, "SELECT count(*) FROM embedding WHERE change > ?", (changes,)) or (0,)
-        if not self._rows:
-            self._make_room(count[0])
-        rows = connection.execute(CHANGED, values)
+        if not len(self._places):
+            self._begin(connection, removals)
+        held = CHANGED_WHOLE if isinstance(self._shelf, Whole) else CHANGED_CODES
+        rows = connection.execute(
+            held, {**self._seen._asdict(), "model": self.model, "dimensions": self.dimensions}
+        )
         while batch := list(islice(rows, max(1, READ_FLOATS_MAX // self.dimensions))):
-            self._put(batch)
-        if state[1] != removals:
-            left = {row[0] for row in connection.execute("SELECT owner FROM embedding")}
-            for key in self._rows.keys() - left:
-                self._drop(key)
+            self._put(connection, batch)
+        if removals != self._seen.removals:
+            left = np.fromiter(
+                (row[0] for row in connection.execute("SELECT owner FROM embedding")), np.int64
+            )
+            self._places.drop_others(left)
         # Last: where the reading is cut off, the next begins where this one did.
         self._seen = state
 
+    def _begin(self, connection: Connection, removals: int) -> None:
+        """Take what stands in blocks, and make room for what does not."""
+        self._places, seen = Places(), Seen(0, LAST, removals)
+        if isinstance(self._shelf, Coded) and (size := count_sealed(connection)):
+            self._places = Places(size)
+            self._shelf.grow(size)
+            seen = Seen(*next(connection.execute(SEALED)))
+            for block in blocks_of(connection, self.model, self.dimensions):
+                if block is None:
+                    self._places, seen = Places(), Seen(0, LAST, removals)
+                    break
+                self._shelf.lay(self._places.lay(block.places[:LINES]), block.words)
+        (count,) = next(connection.execute(COUNT_CHANGED, (seen.change, seen.owner)))
+        self._places.grow(count)
+        self._shelf.grow(self._places.size)
+        self._seen = seen
+
     def nearest(
         self,
+        connection: Connection,
         vector: Vector,
         *,
         project: int | None,
         session: int | None,
         since: int | None,
-        turns: bool,
-        summaries: bool,
+        until: int | None,
+        kinds: Collection[OwnerKind],
         limit: int,
     ) -> dict[int, float]:
         """Scores of the nearest by their owners' keys, and of all that are as near as the last of them."""
-        wanted = self._columns[KEY] != 0
+        lines = self._places.lines
+        wanted = lines[KEY] != 0
         if project is not None:
-            wanted &= self._columns[PROJECT] == project
+            wanted &= (lines[PROJECT] == project) | (lines[PROJECT] == EVERYWHERE)
         if session is not None:
-            wanted &= self._columns[SESSION] == session
+            wanted &= lines[SESSION] == session
         if since is not None:
-            wanted &= self._columns[TIME] >= since
-        if not turns:
-            wanted &= self._columns[LEVEL] != 0
-        if not summaries:
-            wanted &= self._columns[LEVEL] == 0
+            wanted &= lines[TIME] >= since
+        if until is not None:
+            wanted &= lines[TIME] < until
+        wanted &= _of_kinds(lines[LEVEL], kinds)
         rows = np.flatnonzero(wanted)
         if rows.size == 0:
             return {}
-        asked = _unit(np.frombuffer(vector, np.float32)[np.newaxis])[0]
-        # Row by row: a product with the whole matrix would wake a thread a core, and wait for the slowest.
-        if rows.size * SPARSE < len(wanted):
-            near = np.vecdot(self._vectors[rows], asked)
+        if isinstance(self._shelf, Whole):
+            proposed = self._shelf.proposed(vector, rows, limit)
         else:
-            near = np.vecdot(self._vectors, asked)[rows]
-        kept = min(limit, rows.size)
-        rows = rows[near >= _best(near, kept) - MARGIN]
-        scores = self._exact(rows, vector)
-        best = scores >= _best(scores, kept)
-        return dict(zip(self._columns[KEY][rows[best]].tolist(), scores[best].tolist(), strict=True))
+            proposed = self._shelf.proposed(vector, rows, limit, owners=lines[KEY])
+            proposed = self._closest(connection, proposed, vector, limit)
+        keys, scores = self._exact(connection, proposed, vector)
+        if scores.size == 0:
+            return {}
+        best = scores >= nth_best(scores, min(limit, scores.size))
+        return dict(zip(keys[best].tolist(), scores[best].tolist(), strict=True))
 
-    def scores(self, vector: Vector, keys: Iterable[int]) -> dict[int, float]:
+    def scores(self, connection: Connection, vector: Vector, owners: Iterable[int]) -> dict[int, float]:
         """The scores of these owners, as far as they have a vector."""
-        known = [key for key in keys if key in self._rows]
-        rows = np.array([self._rows[key] for key in known], np.int64)
-        return dict(zip(known, self._exact(rows, vector).tolist(), strict=True))
+        keys, scores = self._exact(connection, self._places.of(list(owners)), vector)
+        return dict(zip(keys.tolist(), scores.tolist(), strict=True))
 
-    def _exact(self, rows: NDArray[np.int64], vector: Vector) -> NDArray[np.float64]:
-        """(1 + cosine) / 2 of these rows, in 64 bits."""
+    def _closest(
+        self, connection: Connection, rows: NDArray[np.int64], vector: Vector, limit: int
+    ) -> NDArray[np.int64]:
+        """Those of the rows that may be among the nearest, by a comparison that is fast and nearly exact."""
+        asked = units(np.frombuffer(vector, np.float32)[np.newaxis])[0]
+        owners: list[int] = []
+        near: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
+        for part in self._parts(rows):
+            found = list(self._read(connection, sorted(self._places.lines[KEY][part].tolist())))
+            owners += (owner for owner, _ in found)
+            held = np.frombuffer(b"".join([content for _, content in found]), np.float32)
+            near.append(cosines_of(held.reshape(-1, self.dimensions), asked))
+        cosines = np.concatenate(near)
+        if cosines.size <= limit:
+            return rows
+        return self._places.of(owners)[cosines >= nth_best(cosines, limit) - MARGIN]
+
+    def _parts(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The rows by so many as are read at once."""
+        return np.array_split(rows, max(1, rows.size * self.dimensions // READ_FLOATS_MAX))
+
+    def _exact(
+        self, connection: Connection, rows: NDArray[np.int64], vector: Vector
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Keys of these rows, and (1 + cosine) / 2 of each, in 64 bits."""
         asked = np.frombuffer(vector, np.float32).astype(np.float64)
         asked /= np.linalg.norm(asked)
-        parts = [
-            np.vecdot(self._vectors[part].astype(np.float64), asked)
-            for part in np.array_split(rows, max(1, rows.size * self.dimensions // READ_FLOATS_MAX))
-        ]
-        return np.round(np.clip((1 + np.concatenate(parts)) / 2, 0, 1), DIGITS)
-
-    def _make_room(self, count: int) -> None:
-        """Room for so many more, and some to spare: making it copies all."""
-        size = self._columns.shape[1]
-        missing = count - len(self._free)
-        if missing <= 0:
-            return
-        grown = max(size + missing, int(size * GROWTH))
-        vectors = np.zeros((grown, self.dimensions), np.float32)
-        vectors[:size] = self._vectors
-        columns = np.zeros((5, grown), np.int64)
-        columns[:, :size] = self._columns
-        self._vectors, self._columns = vectors, columns
-        self._free += range(grown - 1, size - 1, -1)
-
-    def _put(self, batch: list[Row]) -> None:
-        for row in batch:
-            # It may be another model's now.
-            self._drop(row[0])
-        batch = [row for row in batch if row[5] is not None]
-        vectors = np.frombuffer(b"".join(row[5] for row in batch), np.float32)
-        units = _unit(vectors.reshape(len(batch), self.dimensions))
-        self._make_room(len(batch))
+        keys: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        scores: list[NDArray[np.float64]] = [np.empty(0)]
+        for part in self._parts(rows):
+            found, vectors = self._vectors(connection, part)
+            keys.append(found)
+            scores.append(np.vecdot(vectors.astype(np.float64), asked))
+        cosines = np.concatenate(scores)
         # A vector that is no direction was damaged: it is never near.
-        usable: list[int] = np.flatnonzero(np.isfinite(units.sum(axis=1))).tolist()
-        places = [self._free.pop() for _ in usable]
-        self._vectors[places] = units[usable]
-        columns = np.array([batch[number][:5] for number in usable], np.int64).reshape(len(usable), 5)
-        self._columns[:, places] = columns.T
-        self._rows |= zip(columns[:, KEY].tolist(), places, strict=True)
+        usable = np.isfinite(cosines)
+        near = np.round(np.clip((1 + cosines[usable]) / 2, 0, 1), DIGITS)
+        return np.concatenate(keys)[usable], near
 
-    def _drop(self, key: int) -> None:
-        place = self._rows.pop(key, None)
-        if place is not None:
-            self._columns[KEY, place] = 0
-            self._free.append(place)
+    def _vectors(
+        self, connection: Connection, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The keys of these rows and their vectors of length 1, from memory or from the file."""
+        keys = self._places.lines[KEY][rows]
+        if isinstance(self._shelf, Whole):
+            return keys, self._shelf.vectors[rows]
+        found = list(self._read(connection, sorted(keys.tolist())))
+        vectors = units_of((vector for _, vector in found), self.dimensions)
+        return np.array([key for key, _ in found], np.int64), vectors
+
+    def _read(self, connection: Connection, owners: list[int]) -> Iterator[Row]:
+        values = {"owners": json.dumps(owners), "model": self.model, "dimensions": self.dimensions}
+        return connection.execute(VECTORS, values)
+
+    def _put(self, connection: Connection, batch: list[Row]) -> None:
+        # It may be another model's now. Most are none of those that there are.
+        self._places.drop([row[0] for row in batch])
+        batch = [row for row in batch if row[5] is not None]
+        if isinstance(self._shelf, Whole):
+            vectors = units_of((row[5] for row in batch), self.dimensions)
+            # A vector that is no direction was damaged: it is never near.
+            usable = np.isfinite(vectors.sum(axis=1))
+            batch = [row for row, is_usable in zip(batch, usable.tolist(), strict=True) if is_usable]
+            self._shelf.put(self._take_places(batch), vectors[usable])
+        else:
+            codes = b"".join([row[5] for row in batch])
+            if len(codes) != BYTES * len(batch):
+                batch = self._with_codes(connection, batch)
+                codes = b"".join([row[5] for row in batch])
+            self._shelf.put(self._take_places(batch), codes)
+
+    def _take_places(self, rows: list[Row]) -> list[int]:
+        """Where the contents of these go, now that what they are filtered by is there."""
+        lines = np.array(list(zip(*rows, strict=True))[:LINES], np.int64).reshape(LINES, len(rows))
+        places = self._places.put(lines)
+        self._shelf.grow(self._places.size)
+        return places
+
+    def _with_codes(self, connection: Connection, batch: list[Row]) -> list[Row]:
+        """The rows with codes for the vectors that an older version stored without, but for cut ones."""
+        codes = {row[0]: row[5] for row in batch if len(row[5]) == BYTES}
+        without = [row[0] for row in batch if row[0] not in codes]
+        size = max(1, READ_FLOATS_MAX // self.dimensions)
+        for at in range(0, len(without), size):
+            found = list(self._read(connection, without[at : at + size]))
+            vectors = units_of((vector for _, vector in found), self.dimensions)
+            codes |= zip((key for key, _ in found), codes_of(vectors), strict=True)
+        return [(*row[:5], codes[row[0]]) for row in batch if row[0] in codes]
 
 
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Each at length 1; not a number where that cannot be."""
-    # In 64 bits: the square of a 32-bit float may be too large for another.
-    wide = vectors.astype(np.float64)
-    with np.errstate(all="ignore"):
-        return (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
-
-
-def _best(scores: NDArray[np.floating], count: int) -> float:
-    """The score of so many-th best."""
-    return float(np.partition(scores, scores.size - count)[scores.size - count])
+def _of_kinds(levels: NDArray[np.int64], kinds: Collection[OwnerKind]) -> NDArray[np.bool_]:
+    """Whether each is of these kinds; what is forgotten is of none."""
+    wanted = np.zeros(levels.shape, np.bool_)
+    for kind in kinds:
+        match kind:
+            case OwnerKind.TURN:
+                wanted |= levels == 0
+            case OwnerKind.SUMMARY:
+                wanted |= levels > 0
+            case OwnerKind.MEMORY:
+                wanted |= levels == MEMORY_LEVEL
+            case _:
+                assert_never(kind)
+    return wanted

@@ -3,10 +3,13 @@
 import json
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from ragforge.domain.blas import load_numpy
 from ragforge.domain.errors import UsageError
 from ragforge.domain.vectors import (
     DIMENSIONS_MAX,
@@ -15,36 +18,52 @@ from ragforge.domain.vectors import (
     Nearby,
     Owner,
     OwnerKind,
+    Vector,
     check_vector,
 )
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.owed import has_vector
+from ragforge.store.sqlite.owed import EVERYWHERE, FORGOTTEN_LEVEL, MEMORY_LEVEL, have_vectors
 from ragforge.store.sqlite.rows import one, to_ms
 
 if TYPE_CHECKING:
     from ragforge.store.sqlite.vector_cache import VectorCache
+
+# Of no project: in every one. Of no session: in none.
+MEMORY_PLACE = f"""
+SELECT memory.key AS key,
+    CASE WHEN forgotten_at IS NULL THEN {MEMORY_LEVEL} ELSE {FORGOTTEN_LEVEL} END AS level,
+    CASE WHEN scope = 'global' THEN {EVERYWHERE} ELSE memory.project END AS project,
+    coalesce((SELECT key FROM session WHERE session.id = memory.session), 0) AS session, created_at AS at
+FROM memory
+"""
 
 OWNERS = {
     OwnerKind.TURN: "SELECT turn.key, 0, project, session, turn.started_at FROM turn "
     "JOIN session ON session.key = turn.session WHERE turn.id = ?",
     OwnerKind.SUMMARY: "SELECT summary.key, level, project, session, at FROM summary "
     "JOIN session ON session.key = summary.session WHERE summary.id = ?",
+    OwnerKind.MEMORY: f"{MEMORY_PLACE} WHERE memory.id = ?",
 }
 
-ID = "coalesce((SELECT id FROM turn WHERE key = {0}), (SELECT id FROM summary WHERE key = {0}))"
+ID = (
+    "coalesce((SELECT id FROM turn WHERE key = {0}), (SELECT id FROM summary WHERE key = {0}), "
+    "(SELECT id FROM memory WHERE key = {0}))"
+)
 
 SELECT = f"SELECT level, {ID.format('owner')}, model, text_hash, dimensions, vector FROM embedding"
 
 # What another embedder made comes from the index alone; that of a turn which runs again waits for its end.
 LACKING = f"""
 SELECT level, {ID.format("lacking.key")} FROM (
-    SELECT owed.key, level, at FROM owed JOIN session ON session.key = owed.session
-    WHERE vector AND (:project IS NULL OR project = :project)
+    SELECT owed.key, level, at FROM owed LEFT JOIN session ON session.key = owed.session
+        LEFT JOIN memory ON memory.key = owed.key
+    WHERE vector AND (:project IS NULL OR coalesce(session.project, memory.project) = :project
+        OR memory.scope = 'global')
     UNION
     SELECT owner, level, at FROM embedding
     WHERE (model < :model OR model > :model OR model = :model AND dimensions != :dimensions)
-        AND (:project IS NULL OR project = :project)
+        AND level != {FORGOTTEN_LEVEL} AND (:project IS NULL OR project IN (:project, {EVERYWHERE}))
     ORDER BY at DESC, 1 DESC LIMIT -1
 ) AS lacking
 WHERE level OR EXISTS (SELECT 1 FROM turn WHERE turn.key = lacking.key AND ended_at IS NOT NULL)
@@ -52,12 +71,26 @@ LIMIT max(0, :limit)
 """
 
 
+# What was cut or emptied is made anew, not copied.
+SAME_TEXT = """
+SELECT text_hash, vector FROM json_each(:hashes) CROSS JOIN embedding ON text_hash = value
+WHERE +model = :model AND dimensions = coalesce(:dimensions, dimensions)
+    AND length(vector) = 4 * dimensions AND vector != zeroblob(length(vector))
+"""
+
+
+SEALED_MIN = 1_024
+"""Fewer rows wait: each sealing writes the block anew that they belong to."""
+WAITS = "(change, embedding.owner) > (SELECT sealed_change, sealed_owner FROM embedder)"
+ARE_MANY_WAITING = f"SELECT 1 FROM embedding WHERE {WAITS} LIMIT 1 OFFSET {SEALED_MIN - 1}"
+
+
 class SqliteVectors:
     """Implements `Vectors`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Belongs to the thread of the reads.
+        # Belongs to the thread of the reads that go beside others.
         self._cache: VectorCache | None = None
 
     async def use(self, model: str, dimensions: int) -> None:
@@ -71,6 +104,7 @@ class SqliteVectors:
             connection.execute("UPDATE embedder SET model = ?, dimensions = ?", (storable(model), dimensions))
 
         await self._database.write(write)
+        await self._seal()
 
     async def save(self, embeddings: Sequence[Embedding]) -> None:
         """Keep them, many at once; those whose owner is not stored are left out.
@@ -81,6 +115,12 @@ class SqliteVectors:
             check_vector(embedding.vector, of=f"{embedding.owner.kind} {embedding.owner.id}")
         if embeddings:
             await self._database.write(lambda connection: put_embeddings(connection, embeddings))
+            await self._seal()
+
+    async def _seal(self) -> None:
+        """Put what waits into blocks, some at a time, so that no other write waits for long."""
+        while await self._database.write(sealed_some):
+            pass
 
     async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
         """Those that there are, in the order of the owners."""
@@ -93,7 +133,7 @@ class SqliteVectors:
         return await self._database.read(read)
 
     async def lacking(self, model: str, *, project_id: str | None = None, limit: int = 100) -> list[Owner]:
-        """Ended turns and summaries without a vector of it, or whose text changed since; newest first."""
+        """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
 
         def read(connection: Connection) -> list[Owner]:
             project = scope_key(connection, "project", project_id)
@@ -111,6 +151,22 @@ class SqliteVectors:
 
         return await self._database.read(read)
 
+    async def same_text(self, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
+        """Vectors of the model for texts of these hashes, where some owner has one."""
+
+        def read(connection: Connection) -> dict[str, Vector]:
+            rows = connection.execute(
+                SAME_TEXT,
+                {
+                    "hashes": json.dumps(list(hashes)),
+                    "model": storable(model),
+                    "dimensions": _dimensions(connection, storable(model)),
+                },
+            )
+            return {text_hash: array("f", vector) for text_hash, vector in rows}
+
+        return await self._database.read(read)
+
     async def nearest(self, nearby: Nearby) -> list[Near]:
         """The nearest, best first, ties by id. Raises UsageError for a vector that `save` would refuse."""
         check_vector(nearby.vector, of="the question")
@@ -121,10 +177,10 @@ class SqliteVectors:
                 for _, kind, identifier, score in self.nearest_in(connection, nearby)
             ]
 
-        return await self._database.read(read)
+        return await self._database.read_beside(read)
 
     def nearest_in(self, connection: Connection, nearby: Nearby) -> list[tuple[int, OwnerKind, str, float]]:
-        """The nearest as (key, kind, id, score), on the thread of the reads."""
+        """The nearest as (key, kind, id, score), in a `read_beside`."""
         scope = {
             "project": scope_key(connection, "project", nearby.project_id),
             "session": scope_key(connection, "session", nearby.session_id),
@@ -135,11 +191,12 @@ class SqliteVectors:
         if cache is None:
             return []
         found = cache.nearest(
+            connection,
             nearby.vector,
             **scope,
             since=None if nearby.since is None else to_ms(nearby.since),
-            turns=OwnerKind.TURN in nearby.kinds,
-            summaries=OwnerKind.SUMMARY in nearby.kinds,
+            until=None if nearby.until is None else to_ms(nearby.until),
+            kinds=nearby.kinds,
             limit=nearby.limit,
         )
         owners = connection.execute(
@@ -150,9 +207,9 @@ class SqliteVectors:
         return sorted(named, key=lambda each: (-each[3], each[2]))[: nearby.limit]
 
     def scores_in(self, connection: Connection, nearby: Nearby, keys: Iterable[int]) -> dict[int, float]:
-        """How near these are, as far as they have a vector of the model, on the thread of the reads."""
+        """How near these are, as far as they have a vector of the model, in a `read_beside`."""
         cache = self._fresh_cache(connection, nearby)
-        return {} if cache is None else cache.scores(nearby.vector, keys)
+        return {} if cache is None else cache.scores(connection, nearby.vector, keys)
 
     def _fresh_cache(self, connection: Connection, nearby: Nearby) -> "VectorCache | None":
         """All vectors that may be compared, or None where there are none."""
@@ -163,15 +220,24 @@ class SqliteVectors:
             return None
         cache = self._cache
         if cache is None or (cache.model, cache.dimensions) != (model, dimensions):
-            # NumPy takes a tenth of a second to import; most commands compare no vectors.
-            from ragforge.store.sqlite.vector_cache import VectorCache
-
-            self._cache = cache = VectorCache(model, dimensions)
+            cache = self._new_cache(connection, model, dimensions)
         cache.refresh(connection)
+        if cache.is_outgrown:
+            cache = self._new_cache(connection, model, dimensions)
+            cache.refresh(connection)
+        self._cache = cache
         return cache
+
+    def _new_cache(self, connection: Connection, model: str, dimensions: int) -> "VectorCache":
+        # NumPy takes a tenth of a second to import; most commands compare no vectors.
+        load_numpy()
+        from ragforge.store.sqlite.vector_cache import VectorCache
+
+        return VectorCache(connection, model, dimensions)
 
 
 NOWHERE = -1
+CODED_AT_ONCE = 256
 
 
 def scope_key(connection: Connection, table: str, identifier: str | None) -> int | None:
@@ -189,29 +255,56 @@ def is_embedded(connection: Connection, embedding: Embedding) -> bool:
     return stored == (storable(embedding.model), embedding.text_hash)
 
 
-def put_embeddings(connection: Connection, embeddings: Sequence[Embedding]) -> int:
-    """Keep those whose owner is stored, and how many they are. The vectors were checked."""
+def put_embeddings(connection: Connection, embeddings: Sequence[Embedding]) -> None:
+    """Keep those whose owner is stored. The vectors were checked."""
+    write_codes(connection, [owner for owner in put_vectors(connection, embeddings) if owner is not None])
+
+
+def put_vectors(connection: Connection, embeddings: Sequence[Embedding]) -> list[int | None]:
+    """The same without their codes, which are best written in one go; the keys of the owners."""
     connection.execute("UPDATE embedder SET changes = changes + 1")
-    kept = 0
-    for embedding in embeddings:
-        place = _place(connection, embedding.owner)
-        if place is None:
-            continue
-        connection.execute(
-            "INSERT OR REPLACE INTO embedding (owner, level, project, session, at, change, model, "
-            "dimensions, text_hash, vector) "
-            "VALUES (?, ?, ?, ?, ?, (SELECT changes FROM embedder), ?, ?, ?, ?)",
+    (change,) = next(connection.execute("SELECT changes FROM embedder"))
+    places = [_place(connection, embedding.owner) for embedding in embeddings]
+    stored = [(place, each) for place, each in zip(places, embeddings, strict=True) if place is not None]
+    connection.executemany(
+        "INSERT OR REPLACE INTO embedding (owner, level, project, session, at, change, model, "
+        "dimensions, text_hash, vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
             (
                 *place,
+                change,
                 storable(embedding.model),
                 len(embedding.vector),
                 embedding.text_hash,
                 embedding.vector.tobytes(),
-            ),
+            )
+            for place, embedding in stored
+        ],
+    )
+    have_vectors(connection, [place[0] for place, _ in stored])
+    return [None if place is None else place[0] for place in places]
+
+
+def write_codes(connection: Connection, owners: Sequence[int]) -> None:
+    """Keep the codes of these owners' vectors, of which none is cut."""
+    if not owners:
+        return
+    load_numpy()
+    from ragforge.store.sqlite.vector_codes import codes_of
+    from ragforge.store.sqlite.vector_shelves import units_of
+
+    for at in range(0, len(owners), CODED_AT_ONCE):
+        rows = connection.execute(
+            "SELECT dimensions, owner, vector FROM json_each(?) JOIN embedding ON owner = value "
+            "ORDER BY dimensions",
+            (json.dumps(owners[at : at + CODED_AT_ONCE]),),
         )
-        has_vector(connection, place[0])
-        kept += 1
-    return kept
+        for dimensions, group in groupby(rows, key=itemgetter(0)):
+            vectors = {owner: vector for _, owner, vector in group}
+            codes = codes_of(units_of(vectors.values(), dimensions))
+            connection.executemany(
+                "INSERT OR REPLACE INTO vector_code VALUES (?, ?)", zip(vectors, codes, strict=True)
+            )
 
 
 def move_embeddings(connection: Connection, owners: Iterable[int]) -> None:
@@ -222,19 +315,51 @@ def move_embeddings(connection: Connection, owners: Iterable[int]) -> None:
         "SELECT 0, session.project, session.key, turn.started_at FROM turn "
         "JOIN session ON session.key = turn.session WHERE turn.key = owner UNION ALL "
         "SELECT summary.level, session.project, session.key, summary.at FROM summary "
-        "JOIN session ON session.key = summary.session WHERE summary.key = owner) WHERE owner = ?",
+        "JOIN session ON session.key = summary.session WHERE summary.key = owner UNION ALL "
+        f"SELECT level, project, session, at FROM ({MEMORY_PLACE}) WHERE key = owner) WHERE owner = ?",
         [(owner,) for owner in owners],
     )
 
 
-def drop_embeddings(connection: Connection, owners: Iterable[int]) -> None:
+def drop_embeddings(connection: Connection, owners: Sequence[int]) -> None:
     """Remove those of owners that go."""
-    connection.execute("UPDATE embedder SET removals = removals + 1")
-    connection.executemany("DELETE FROM embedding WHERE owner = ?", [(owner,) for owner in owners])
+    connection.execute(
+        "UPDATE embedder SET removals = removals + 1, "
+        # Not where it lags behind already: then some were removed without the blocks knowing.
+        "sealed_removals = sealed_removals + (sealed_removals = removals)"
+    )
+    for table in ("embedding", "vector_code"):
+        connection.executemany(f"DELETE FROM {table} WHERE owner = ?", [(owner,) for owner in owners])
+    if owners and one(connection, "SELECT 1 FROM vector_block"):
+        load_numpy()
+        from ragforge.store.sqlite.vector_blocks import take_out
+
+        take_out(connection, owners)
+
+
+def seal_afresh(connection: Connection) -> None:
+    """Make all blocks again from the rows."""
+    load_numpy()
+    from ragforge.store.sqlite.vector_blocks import unseal
+
+    unseal(connection)
+    while sealed_some(connection):
+        pass
+
+
+def sealed_some(connection: Connection) -> bool:
+    """Put some of what waits into blocks, where it is much; whether there was."""
+    if one(connection, ARE_MANY_WAITING) is None:
+        return False
+    load_numpy()
+    from ragforge.store.sqlite.vector_blocks import seal_some
+
+    seal_some(connection)
+    return True
 
 
 def embedding_by_key(connection: Connection, owner: int) -> Embedding | None:
-    """The embedding of the turn or summary with this key."""
+    """The embedding of what has this key."""
     row = one(connection, f"{SELECT} WHERE owner = ?", (owner,))
     return None if row is None else embedding_of(row)
 
@@ -255,6 +380,8 @@ def _place(connection: Connection, owner: Owner) -> Row | None:
 
 
 def _kind(level: int) -> OwnerKind:
+    if level < 0:
+        return OwnerKind.MEMORY
     return OwnerKind.SUMMARY if level else OwnerKind.TURN
 
 

@@ -6,9 +6,9 @@ import asyncio
 import importlib
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec.structs import replace
 from textual import on, work
 from textual.timer import Timer
 
@@ -24,6 +24,7 @@ from ragforge.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
     from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
     from ragforge.domain.events import AgentEvent
+    from ragforge.tui.widgets.recalled_line import RecalledItem
     from ragforge.tui.widgets.start_list import StartList
 
 OPENED_AFTER_S = 0.05
@@ -79,13 +80,14 @@ class ChatScreen(ChatKeys):
         await late.chat_opening.open_chat(self)
 
     @work(group="leaving", exclusive=True)
-    async def leave(self, exit_code: int = 0) -> None:
+    async def leave(self, exit_code: int = 0, *, incognito_next: bool = False) -> None:
         """Close, and go."""
         from ragforge.tui.chat_opening import close_chat
 
         left = await close_chat(self)
         code = exit_code or left.exit_code
-        app_of(self).exit(replace(left, exit_code=code), return_code=code)
+        next_is_incognito = incognito_next and not left.failure
+        app_of(self).exit(replace(left, exit_code=code, incognito_next=next_is_incognito), return_code=code)
 
     # What is typed
 
@@ -164,6 +166,9 @@ class ChatScreen(ChatKeys):
     def _draft_changed(self) -> None:
         if self._parts and self.start_list.is_open:
             self.start_list.narrow(self.prompt.text)
+        if self._parts and self.conversation:
+            known = frozenset(command.name for command in self.conversation.commands)
+            self.parts.hint.look(self.prompt.text, known=known)
         if self._draft_timer is None:
             self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
 
@@ -247,8 +252,24 @@ class ChatScreen(ChatKeys):
             await carry_out(self, name, await self.ready().run(name, args))
 
         await self.transcript.action_end()
-        await self.attempt(run())
+        with self.transcript.answering():
+            await self.attempt(run())
         self.show_status()
+
+    def on_recalled_item_forget_wanted(self, event: RecalledItem.ForgetWanted) -> None:
+        """Forget the memory; the answer says how to take that back."""
+        self.run_command("forget", event.item.id)
+
+    @work(group="command")
+    async def on_recalled_item_turn_wanted(self, event: RecalledItem.TurnWanted) -> None:
+        """Bring the turn to the front that was recalled."""
+        from ragforge.tui.outcomes import front
+
+        async def show() -> None:
+            place = await self.ready().memory_book.place_of(event.item.turn_id)
+            await front(self, Opened(self.ready(), resume=place.session_id, at=place.turn))
+
+        await self.attempt(show())
 
     def retry(self) -> None:
         """Go on with the newest turn."""
@@ -266,3 +287,14 @@ class ChatScreen(ChatKeys):
         """The list of sessions."""
         if self.conversation:
             self.run_command("sessions", "")
+
+    def action_do_hint(self) -> None:
+        """Run the command that the hint names, in place of the message."""
+        if self._parts and (command := self.parts.hint.command):
+            self.prompt.sent.add(self.prompt.whole)
+            self.prompt.set_draft("")
+            self.run_command(command, "")
+
+    def action_rewind(self) -> None:
+        """The turns, to go back to before one."""
+        self.run_command("rewind", "")

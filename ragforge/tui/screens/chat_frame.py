@@ -20,7 +20,8 @@ from ragforge.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
     import threading
 
-    from ragforge.domain.turns import ToolCall
+    from ragforge.domain.context import ContextBlock
+    from ragforge.domain.turns import ToolCall, Turn
     from ragforge.session.conversation import Conversation
     from ragforge.tui.chat_parts import ChatParts
     from ragforge.tui.widgets.start_list import StartList
@@ -153,7 +154,8 @@ class ChatFrame(Screen[None]):
     async def load_turns(self, conversation: Conversation, at: int | None) -> None:
         """Draw the newest turns, or those up to one."""
         stored = await conversation.turns_until(at, TURNS_SHOWN)
-        await self.transcript.load(stored.turns, stored.steps, stored.calls)
+        recalled = await self._recalled(stored.turns)
+        await self.transcript.load(stored.turns, stored.steps, stored.calls, recalled)
         if at is not None:
             self.say(f"Shown up to turn {at}. Ctrl+End shows what came after; a message goes on from there.")
 
@@ -197,7 +199,15 @@ class ChatFrame(Screen[None]):
         from ragforge.tui.widgets.turn_record import StoredTurns
 
         stored = await self.ready().turns_before(turn_id, count)
-        return StoredTurns(stored.turns, stored.steps, stored.calls)
+        return StoredTurns(stored.turns, stored.steps, stored.calls, await self._recalled(stored.turns))
+
+    async def _recalled(self, turns: Sequence[Turn]) -> dict[str, ContextBlock]:
+        """What was recalled for the turns, by their ids."""
+        try:
+            found = {turn.id: await self.ready().recalled(turn.id) for turn in turns}
+        except RagforgeError:
+            return {}  # the conversation is shown without these lines rather than not at all
+        return {turn_id: block for turn_id, block in found.items() if block}
 
     async def load_output(self, call: ToolCall) -> str:
         """A tool's whole output."""

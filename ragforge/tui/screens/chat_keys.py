@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar
 
 from textual import work
@@ -10,6 +11,9 @@ from textual.binding import Binding, BindingType
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.chat_frame import ChatFrame
 from ragforge.tui.typed import app_of
+
+TWICE_S_MAX = 0.8
+"""A second key that comes later is another first one."""
 
 
 class ChatKeys(ChatFrame):
@@ -20,11 +24,19 @@ class ChatKeys(ChatFrame):
         Binding("down", "list_step", show=False),
     ]
 
+    _escaped_at = 0.0
+
     @work(group="command")
     async def action_interrupt(self) -> None:
-        """End the running turn."""
-        if self.conversation and self.conversation.session.busy:
+        """End the running turn; twice while none runs: choose a turn to go back to."""
+        pressed_at, self._escaped_at = self._escaped_at, time.monotonic()
+        if self.conversation is None:
+            return
+        if self.conversation.session.busy:
             await self.conversation.interrupt()
+        elif self._escaped_at - pressed_at < TWICE_S_MAX:
+            self._escaped_at = 0.0
+            await self.run_action("rewind")
 
     @work(group="mode", exclusive=True)
     async def action_cycle_mode(self) -> None:

@@ -7,17 +7,17 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from ragforge.tui.key_watch import key_watch_of
+from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.approval import QUIET_S
 from ragforge.tui.widgets.plain import PlainText
 
 YES, NO = ("y", "1"), ("n", "3", "escape")
 
 
-class ConfirmScreen(ModalScreen[bool]):
-    """True for yes, False for no and for Esc.
+class ConfirmScreen(Dialog[bool | None]):
+    """True for yes, False for no, None for Esc, which is a no too unless `no_counts`.
 
     As an approval it takes no key before `QUIET_S` have passed without one: it may come up while
     somebody types. `typed_meanwhile` has what was typed instead of an answer.
@@ -25,14 +25,15 @@ class ConfirmScreen(ModalScreen[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, question: str, *, detail: str = "") -> None:
+    def __init__(self, question: str, *, detail: str = "", no_counts: bool = False) -> None:
         super().__init__()
         self._question = question
         self._detail = detail
         self._last_key_s = 0.0
         self._choices = (
             PlainText("y  yes", classes="dialog-choice"),
-            PlainText("n  no (Esc too)", classes="dialog-choice"),
+            PlainText("n  no" if no_counts else "n  no (Esc too)", classes="dialog-choice"),
+            *([PlainText("Esc  nothing is done", classes="dialog-choice")] if no_counts else []),
         )
         self.typed_meanwhile = ""
 
@@ -54,11 +55,11 @@ class ConfirmScreen(ModalScreen[bool]):
         event.prevent_default()
         is_answer, self._last_key_s = event.time - self._last_key_s >= QUIET_S, event.time
         if is_answer and event.key in YES + NO:
-            self.dismiss(event.key in YES)
+            self.dismiss(None if event.key == "escape" else event.key in YES)
         elif event.is_printable and event.character:
             self.typed_meanwhile += event.character
 
     def on_click(self, event: events.Click) -> None:
         """Answers are clicked as well as pressed."""
         if event.widget in self._choices and monotonic() - self._last_key_s >= QUIET_S:
-            self.dismiss(event.widget is self._choices[0])
+            self.dismiss((True, False, None)[self._choices.index(event.widget)])

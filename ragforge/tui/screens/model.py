@@ -8,12 +8,12 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
+from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.plain import PlainText
 
@@ -31,7 +31,7 @@ WITHOUT = "Without a model: answers are search results of what is stored. /model
 FIRST_GEMINI = "gemini:gemini-3.8-flash"
 
 
-class ModelScreen(ModalScreen[str | None]):
+class ModelScreen(Dialog[str | None]):
     """A sentence on what was chosen, or None where nothing was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]

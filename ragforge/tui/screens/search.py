@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
-from ragforge.domain.search import Hit
+from ragforge.domain.printable import one_line
+from ragforge.domain.search import Hit, what
+from ragforge.domain.words import age_words
+from ragforge.memory.explain import reason
+from ragforge.memory.recall import Found
 from ragforge.tui.keys import Where, declared
+from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.printable import one_line
-from ragforge.tui.widgets.session_list import age_words, cut
+from ragforge.tui.widgets.row_list import cut
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
-LINES_A_HIT = 3
+LINES_A_HIT = 4
 INDENT = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where a hit is: the session and its turn, counted from 1."""
+class Chosen(Struct, frozen=True):
+    """Where a hit is: the session and its turn, counted from 1; of one that was undone, its session alone."""
 
     session_id: str
-    turn: int
+    turn: int | None
 
 
-class SearchScreen(ModalScreen[Found | None]):
+class SearchScreen(Dialog[Chosen | None]):
     """The hit to go to, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -47,7 +49,7 @@ class SearchScreen(ModalScreen[Found | None]):
         super().__init__()
         self._conversation = conversation
         self._words = words
-        self._hits: list[Hit] = []
+        self._found: tuple[Found, ...] = ()
         self._index = 0
 
     def compose(self) -> ComposeResult:
@@ -56,7 +58,7 @@ class SearchScreen(ModalScreen[Found | None]):
             yield PlainText("Search this project", classes="dialog-title")
             yield Input(
                 self._words,
-                placeholder="words that were said, file names, commands",
+                placeholder="what it was about, words that were said, file names, commands",
                 select_on_focus=False,
             )
             yield PlainText(id="limit", classes="hidden")
@@ -69,9 +71,9 @@ class SearchScreen(ModalScreen[Found | None]):
         self.query_one(Input).focus()
         self._search(self._words)
 
-    def _show_limit(self) -> None:
-        """That the server is away, as long as it is: asked anew with each search."""
-        words = self._conversation.search_limit
+    def _show_limit(self, limited: str = "") -> None:
+        """That the server is away, or that words alone were compared: asked anew with each search."""
+        words = self._conversation.search_limit or limited
         line = self.query_one("#limit", PlainText)
         line.set_class(not words, "hidden")
         if words != line.text:
@@ -84,31 +86,35 @@ class SearchScreen(ModalScreen[Found | None]):
     @work(exclusive=True)
     async def _search(self, text: str) -> None:
         try:
-            self._hits = await self._conversation.search(text) if text.strip() else []
+            answer = await self._conversation.search(text)
         except RagforgeError as error:
             self.notify(str(error), severity="error", markup=False)
             return
-        self._show_limit()
+        self._found = answer.found
+        self._show_limit(answer.limited)
         self._index = 0
         self._draw(nothing=f"Nothing found for “{text}”." if text.strip() else "")
 
     def _draw(self, *, nothing: str = "") -> None:
-        lines = [line for at, hit in enumerate(self._hits) for line in self._lines(hit, at == self._index)]
+        lines = [line for at, each in enumerate(self._found) for line in self._lines(each, at == self._index)]
         self.query_one("#hits", Static).update(Content("\n").join(lines[:-1]) if lines else Content(nothing))
         self.query_one(VerticalScroll).scroll_to(y=max(0, (self._index - 1) * LINES_A_HIT), animate=False)
 
-    def _lines(self, hit: Hit, chosen: bool) -> list[Content]:
+    def _lines(self, found: Found, chosen: bool) -> list[Content]:
+        hit = found.hit
         width = max(20, self.query_one("#hits").content_size.width)
         mark = "› " if chosen else "  "
-        what = f"{hit.tool} in turn" if hit.tool else "turn"
-        facts = f"  {what} {hit.turn_index + 1} · {age_words(hit.at, now())}"
+        facts = f"  {one_line(what(hit))} · {age_words(hit.at, now())}"
         title = one_line(hit.session_title or hit.session_id)
         head = Content.assemble(
             (mark, "bold"),
             (cut(title, width - len(mark) - len(facts)).rstrip(), "bold" if chosen else ""),
             (facts, "$foreground-muted"),
         )
-        return [head, Content.assemble(INDENT, _marked(hit, width - len(INDENT))), Content("")]
+        excerpt = Content.assemble(INDENT, _marked(hit, width - len(INDENT)))
+        why = f"{hit.score:.2f} · {one_line(reason(found))}"
+        shown = cut(why, width - len(INDENT)).rstrip()
+        return [head, excerpt, Content.assemble(INDENT, (shown, "dim")), Content("")]
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
@@ -117,9 +123,16 @@ class SearchScreen(ModalScreen[Found | None]):
 
     def action_take(self) -> None:
         """Go to the chosen hit."""
-        if self._hits:
-            hit = self._hits[self._index]
-            self.dismiss(Found(hit.session_id, hit.turn_index + 1))
+        if not self._found:
+            return
+        hit = self._found[self._index].hit
+        if not hit.session_id:
+            shown = "/log" if hit.version_id else "/memory"
+            self.notify(f"This belongs to no session. {shown} shows it.", markup=False)
+        else:
+            # What was undone, and what rests on no turn, has no place on the path.
+            in_path = hit.turn_id and not hit.left
+            self.dismiss(Chosen(hit.session_id, hit.turn_index + 1 if in_path else None))
 
     def action_leave(self) -> None:
         """Close."""
@@ -142,20 +155,20 @@ class SearchScreen(ModalScreen[Found | None]):
         self._step(5)
 
     def _step(self, by: int) -> None:
-        if self._hits:
-            self._index = max(0, min(self._index + by, len(self._hits) - 1))
+        if self._found:
+            self._index = max(0, min(self._index + by, len(self._found) - 1))
             self._draw()
 
     def on_resize(self) -> None:
         """Fit the new width."""
-        if self._hits:
+        if self._found:
             self.call_after_refresh(self._draw)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the hit under the mouse."""
         if isinstance(event.widget, Static) and event.widget.id == "hits":
             at = event.y // LINES_A_HIT
-            if at < len(self._hits):
+            if at < len(self._found):
                 self._index = at
                 self.action_take()
 

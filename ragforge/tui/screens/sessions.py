@@ -9,17 +9,17 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
+from ragforge.domain.words import counted
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.session_list import SessionList
-from ragforge.tui.widgets.tool_words import counted
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
@@ -29,7 +29,7 @@ ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
 
 
-class SessionsScreen(ModalScreen[str | None]):
+class SessionsScreen(Dialog[str | None]):
     """The id of the session to resume, or None."""
 
     # Before the line's own: Ctrl+E and Ctrl+X mean other things in a text. Enter and Esc it leaves to us.
@@ -61,13 +61,19 @@ class SessionsScreen(ModalScreen[str | None]):
         except RagforgeError as error:
             self._failed(error)
             return
+        if not self.is_current:
+            return  # closed meanwhile
+        self.on_resize()
         sessions = self.query_one(SessionList)
-        sessions.set_rows_max((self.size.height - ROWS_AROUND) // 2)
         sessions.show(rows, here=str(self._conversation.workspace.place.cwd), now=now())
         sessions.narrow(self.query_one(Input).value)
         sessions.step(1)
         if not rows:
             self.query_one(".dialog-hint", PlainText).set_text("No session in this project yet. Esc closes.")
+
+    def on_resize(self) -> None:
+        """Fit the new height."""
+        self.query_one(SessionList).set_rows_max((self.size.height - ROWS_AROUND) // 2)
 
     def _hint(self) -> None:
         words = (
@@ -94,8 +100,9 @@ class SessionsScreen(ModalScreen[str | None]):
             self.dismiss(row.session.id)
 
     @on(SessionList.Clicked)
-    def _clicked(self, event: SessionList.Clicked) -> None:
-        self.dismiss(event.row.session.id)
+    def _clicked(self) -> None:
+        if row := self.query_one(SessionList).chosen:
+            self.dismiss(row.session.id)
 
     def action_leave(self) -> None:
         """Close, or stop renaming."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 from textual.worker import Worker
 
+from ragforge.config.store_address import DEFAULT_USER
 from ragforge.domain.errors import RagforgeError, StoreForeign
-from ragforge.session import connecting
-from ragforge.session.connecting import Server
+from ragforge.session import connecting, servers
+from ragforge.session.servers import Server
+from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -48,7 +49,7 @@ class Asked(StrEnum):
     PASSWORD = "password"
 
 
-class StoreScreen(ModalScreen[str | None]):
+class StoreScreen(Dialog[str | None]):
     """A sentence on what was changed, or None where nothing was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
@@ -85,15 +86,15 @@ class StoreScreen(ModalScreen[str | None]):
         workspace = self._conversation.workspace
         try:
             status = await workspace.store.status()
-            facts = connecting.facts_of(status, self._conversation.link)
+            facts = servers.facts_of(status, self._conversation.link)
             lines: list[str] = []
         except RagforgeError as error:
             link = self._conversation.link
             # What the error says need not be told twice.
-            facts = connecting.link_facts(replace(link, away="") if link.away == str(error) else link)
+            facts = servers.link_facts(replace(link, away="") if link.away == str(error) else link)
             lines = [str(error), ""]
         lines += [f"{fact.name:<{NAME_CELLS}}{fact.words}" for fact in facts]
-        if mentioned := connecting.applications_server(workspace.environ):
+        if mentioned := servers.applications_server(workspace.environ):
             lines += ["", mentioned]
         self._show("\n".join(lines))
 
@@ -142,7 +143,7 @@ class StoreScreen(ModalScreen[str | None]):
 
     def _take_url(self, typed: str) -> None:
         try:
-            self._server = connecting.server_of(typed)
+            self._server = servers.server_of(typed)
         except RagforgeError as error:
             self._ask_url("" if "@" in typed else typed, str(error))
             return
@@ -150,7 +151,7 @@ class StoreScreen(ModalScreen[str | None]):
             self._working = self._connect()
         else:
             hint = "The user there; nothing where the server asks for none."
-            self._ask_for(Asked.USER, hint, value=self._server.user or connecting.DEFAULT_USER)
+            self._ask_for(Asked.USER, hint, value=self._server.user or DEFAULT_USER)
 
     @on(Input.Submitted)
     async def _entered(self, event: Input.Submitted) -> None:
@@ -166,7 +167,7 @@ class StoreScreen(ModalScreen[str | None]):
                 pass
 
     async def _take_user(self, user: str) -> None:
-        self._server = connecting.logged_in(self._named, user, "")
+        self._server = servers.logged_in(self._named, user, "")
         if not user.strip():
             self._working = self._connect()
             return
@@ -177,7 +178,7 @@ class StoreScreen(ModalScreen[str | None]):
     async def _take_password(self, password: str) -> None:
         server = self._named
         password = password or await connecting.kept_password(self._conversation.workspace, server)
-        self._server = connecting.logged_in(server, server.user, password)
+        self._server = servers.logged_in(server, server.user, password)
         self._working = self._connect()
 
     @property
@@ -210,7 +211,7 @@ class StoreScreen(ModalScreen[str | None]):
         if not here:
             self.dismiss(self._told)
             return
-        holds = connecting.counts_words(there.counts)
+        holds = servers.counts_words(there.counts)
         self._show(f"Connected to {there.kind}, which holds {holds}. {self._told}")
         self._offer(
             {Choice.COPY: f"Copy there what is kept here: {here}", Choice.START_EMPTY: "Do not copy it"},

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from textual import work
 from textual.widget import Widget
 
+from ragforge.domain.printable import printable
 from ragforge.tui.typed import app_of
-from ragforge.tui.widgets.printable import printable
 
 if TYPE_CHECKING:  # at run time it comes later, see `_build`
     from textual.widgets.markdown import Markdown

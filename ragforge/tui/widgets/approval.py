@@ -11,10 +11,10 @@ answer has been chosen.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, ClassVar, assert_never
 
+from msgspec import Struct
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -25,14 +25,14 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, GoOnApproval, ToolApproval
+from ragforge.domain.printable import cut_line, one_line
+from ragforge.domain.words import counted
 from ragforge.tui import keys
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.diff_view import DiffView
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.printable import cut_line, one_line
 from ragforge.tui.widgets.text_rows import TextRows
-from ragforge.tui.widgets.tool_words import counted
 
 QUIET_S = 0.5
 """How long no key must have been pressed before the panel takes one."""
@@ -45,8 +45,7 @@ _ROWS_FOR_THE_REST = 10
 _SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One of the answers. `wants_reason`: asks for words before it is given."""
 
     number: int

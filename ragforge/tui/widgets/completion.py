@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -30,8 +31,7 @@ class Kind(StrEnum):
     HISTORY = "history"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRow:
+class CommandRow(Struct, frozen=True):
     """A slash command as the list shows it. `args`: how its arguments are written, or nothing."""
 
     name: str
@@ -40,8 +40,7 @@ class CommandRow:
     args: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A line of the list.
 
     insert: what stands in the text afterwards, in place of the `replaces` characters before the cursor.
@@ -56,8 +55,7 @@ class Choice:
     goes_on: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What the text before the cursor asks for. `typed`: the word so far; `query`: what to look for."""
 
     kind: Kind

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from ragforge.domain.printable import cut_line, printable
+from ragforge.domain.words import counted
 from ragforge.tui.widgets.more_line import MoreLine
-from ragforge.tui.widgets.printable import cut_line, printable
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
-from ragforge.tui.widgets.tool_words import counted
 
 DIFF_LINES_SHOWN = 40
 LINE_CHARS_MAX = 2_000
+_NOWHERE = "/dev/null"
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 
 
@@ -50,11 +51,17 @@ class DiffView(Widget):
         event.line.remove()
 
 
-def diff_lines(diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX) -> list[TextLine]:
-    """The lines to draw. File names only where there are several files: one name stands above it."""
+def diff_lines(
+    diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX, names_one: bool = False
+) -> list[TextLine]:
+    """The lines to draw.
+
+    names_one: the file is named also where there is one alone; otherwise its name stands above the diff.
+    """
     text = printable(diff).removesuffix("\n")
-    several = len(re.findall(r"^\+\+\+ ", text, re.MULTILINE)) > 1
-    rows = list(_rows(text, several=several))
+    rows = list(_rows(text))
+    if not names_one and sum(kind == "file" for *_, kind in rows) == 1:
+        rows = [row for row in rows if row[-1] != "file"]
     width = max(1, *(len(number) for number, *_ in rows), 1)
     return [
         TextLine(
@@ -64,10 +71,10 @@ def diff_lines(diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX) -> lis
     ]
 
 
-def _rows(text: str, *, several: bool) -> Iterator[tuple[str, str, str, str]]:
+def _rows(text: str) -> Iterator[tuple[str, str, str, str]]:
     """Number, sign, text and kind of each line. What is no diff comes out as it is."""
     old = new = old_left = new_left = 0
-    first = True
+    first, before = True, ""
     for line in text.split("\n"):
         # Inside a hunk every line begins with a sign or a space, so this is none of them.
         if found := _HUNK.match(line):
@@ -79,8 +86,10 @@ def _rows(text: str, *, several: bool) -> Iterator[tuple[str, str, str, str]]:
             continue
         if old_left <= 0 and new_left <= 0:
             if line.startswith(("--- ", "+++ ")):
-                if several and line.startswith("+++ "):
-                    yield "", " ", line[4:], "note"
+                if line.startswith("--- "):
+                    before = line[4:]
+                else:
+                    yield "", " ", _file_name(before, line[4:]), "file"
                     first = True
             elif line.startswith("\\"):
                 yield "", " ", line[2:], "note"
@@ -99,3 +108,13 @@ def _rows(text: str, *, several: bool) -> Iterator[tuple[str, str, str, str]]:
             case _:
                 yield str(new), " ", line[1:], "plain"
                 old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1
+
+
+def _file_name(before: str, after: str) -> str:
+    """The file of a diff's head: `--- a/x`, `+++ b/x`."""
+    old, new = before.removeprefix("a/"), after.removeprefix("b/")
+    if after == _NOWHERE:
+        return f"{old} (removed)"
+    if before == _NOWHERE:
+        return f"{new} (new)"
+    return new if old in ("", new) else f"{old} → {new}"

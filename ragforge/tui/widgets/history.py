@@ -1,8 +1,9 @@
 """The messages sent before, and walking through them without losing what is being written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 
 class History(Protocol):
@@ -17,8 +18,7 @@ class History(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class ListHistory:
+class ListHistory(Struct):
     """A history of this run only."""
 
     texts: list[str] = field(default_factory=list[str])
@@ -33,8 +33,7 @@ class ListHistory:
         self.texts[:] = [text, *(kept for kept in self.texts if kept != text)][: self.limit]
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct):
     """A walk through the history. Place 0 is the unsent draft, 1 the newest entry.
 
     What was changed at a place is found there again when coming back, until something is sent.

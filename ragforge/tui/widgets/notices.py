@@ -3,9 +3,9 @@
 from math import ceil
 
 from ragforge.domain.events import RetryWaiting
+from ragforge.domain.printable import one_line
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.printable import one_line
 
 
 class NoticeLine(PlainText):
@@ -29,6 +29,17 @@ class RetryLine(PlainText):
         self.set_text(retry_words(self._event, waited_s=waited_s))
 
 
+class SilenceLine(PlainText):
+    """`… no word from the model for 12 s (Esc interrupts)`, counting."""
+
+    def __init__(self, silent_s: float) -> None:
+        super().__init__(silence_words(silent_s))
+
+    def tick(self, silent_s: float) -> None:
+        """Count on."""
+        self.set_text(silence_words(silent_s))
+
+
 class TurnEndLine(PlainText):
     """How the turn ended, where it did not just finish."""
 
@@ -38,6 +49,11 @@ def retry_words(event: RetryWaiting, *, waited_s: float) -> str:
     left_s = max(0, ceil(event.delay_s - waited_s))
     when = f"again in {left_s} s" if left_s else "trying again"
     return f"↻ {one_line(event.reason)}, {when}, {event.attempt} of {event.attempts_max} (Esc cancels)"
+
+
+def silence_words(silent_s: float) -> str:
+    """The line of a model that has said nothing for so long."""
+    return f"… no word from the model for {int(silent_s)} s (Esc interrupts)"
 
 
 def end_words(turn: Turn) -> str:

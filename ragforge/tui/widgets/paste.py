@@ -1,7 +1,8 @@
 """Pastes: telling them from typing, folding long ones into a word of the text, cleaning what they bring."""
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 FOLD_LINES_MIN = 11
 FOLD_CHARS_MIN = 4_000
@@ -26,8 +27,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
-@dataclass(slots=True)
-class Burst:
+class Burst(Struct):
     """Tells from the times of keys whether they are typed or pasted, for terminals without bracketed paste.
 
     Times come from the caller. A program that writes a line and its Enter at once looks like a paste:
@@ -68,8 +68,7 @@ class Burst:
         self.keys, self.let_through, self._last_s, self._last_char = 0, 0, float("-inf"), ""
 
 
-@dataclass(slots=True)
-class Folds:
+class Folds(Struct):
     """The pastes that stand folded in a text: each as a word such as `[pasted 214 lines]`."""
 
     whole: dict[str, str] = field(default_factory=dict[str, str])

@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.selection import Selection
 from textual.widgets import Static
 
-from ragforge.tui.widgets.printable import printable
+from ragforge.domain.printable import printable
 from ragforge.tui.widgets.text_rows import extract
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import ClassVar
 
+from msgspec import Struct
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
@@ -27,8 +28,7 @@ _NAMED_OTHERWISE = {f"select_{where}": f"cursor_{where}(True)" for where in _SEL
 _KILLS = ("delete_to_start_of_line", "delete_to_end_of_line", "delete_word_left", "delete_word_right")
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
+class Aside(Struct, frozen=True):
     """A draft put aside while the prompt serves for something else; it comes back afterwards."""
 
     text: str

@@ -7,7 +7,7 @@ from datetime import datetime
 from textual import events
 from textual.message import Message
 
-from ragforge.store.base import SessionRow
+from ragforge.store.base_conversations import SessionRow
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.widgets.session_list import SessionList
 
@@ -50,10 +50,11 @@ class StartList(SessionList):
         """The session that Enter resumes: the chosen one, with nothing typed the first; else none."""
         return self.chosen if self.is_open and (self.is_chosen or not typed) else None
 
-    def on_session_list_clicked(self, event: SessionList.Clicked) -> None:
+    def on_row_list_clicked(self, event: SessionList.Clicked) -> None:
         """As Enter."""
         event.stop()
-        self.post_message(self.Chosen(event.row))
+        if self.chosen:
+            self.post_message(self.Chosen(self.chosen))
 
     def _take(self, event: events.Key | events.Paste) -> bool:
         """Is this key the list's? Then it has acted."""

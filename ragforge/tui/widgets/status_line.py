@@ -1,9 +1,10 @@
 """The status line: one line of facts, the least important left out where there is no room."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.reactive import reactive
@@ -12,12 +13,12 @@ from textual.widget import Widget
 
 from ragforge.domain.approvals import Mode
 from ragforge.domain.events import UsageUpdated
+from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Usage
-from ragforge.tui.widgets.printable import one_line
+from ragforge.domain.words import counted
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """What the status line tells. Empty and zero values are left out; `cost_usd` None is unknown."""
 
     model: str = ""
@@ -37,8 +38,16 @@ class Status:
     """The server that keeps the conversations cannot be reached."""
     waiting: int = 0
     """Rows that have not been carried to it yet."""
+    held: bool = False
+    """Another process keeps them from being carried."""
+    background: str = ""
+    """What is still to be summarised or embedded, e.g. "2 turns to summarise"."""
+    background_note: str = ""
+    """Why that waits, or goes on without a model."""
+    background_usd: float | None = 0.0
+    """What summaries, embeddings and look-ups of this session cost, apart from the chat; None is unknown."""
     notice: str = ""
-    """A state that lasts, e.g. "read only"."""
+    """A state that lasts, e.g. "read only" or "incognito"."""
 
     def after(self, event: UsageUpdated) -> "Status":
         """The status with a step's tokens and cost added."""
@@ -53,8 +62,7 @@ class Status:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
+class _Fact(Struct, frozen=True):
     """A piece of the line: words, a shorter form, a style, and how soon it goes (highest first)."""
 
     words: str
@@ -131,7 +139,7 @@ def _facts(status: Status) -> list[_Fact]:
         share = f"{100 * status.context_tokens / status.context_tokens_max:.0f}%"
     tokens_in, tokens_out = usage.input_tokens, usage.output_tokens + usage.thought_tokens
     tokens = f"{number_words(tokens_in)} in {number_words(tokens_out)} out" if usage.total_tokens else ""
-    jobs = _some(status.jobs, "job" if status.jobs == 1 else "jobs")
+    jobs = counted(status.jobs, "job") if status.jobs else ""
     facts = [
         _mode_fact(status.mode),
         _Fact(status.notice, status.notice, "$text-warning", 1),
@@ -145,7 +153,10 @@ def _facts(status: Status) -> list[_Fact]:
         ),
         _Fact(_some(status.queued, "queued"), _some(status.queued, "queued"), "$text-accent", 5),
         _Fact(*_cost_words(status), _MUTED, 6),
+        _Fact(*_background_cost_words(status), _MUTED, 12),
         _Fact(jobs, jobs, "$text-accent", 7),
+        _Fact(status.background_note, "memory: /context", "$text-warning", 13),
+        _Fact(status.background, status.background.replace("turns ", "").replace("turn ", ""), _MUTED, 14),
         _Fact(status.git_branch, status.git_branch[:16], _MUTED, 8),
         _Fact(status.folder, PurePath(status.folder).name, _MUTED, 9),
         _Fact(status.session, status.session[:20], _MUTED, 10),
@@ -178,6 +189,8 @@ def _mode_fact(mode: Mode) -> _Fact:
 def _server_words(status: Status) -> tuple[str, str]:
     """What is to be known of the server, in full and short; nothing while all is carried and it answers."""
     waiting = _some(status.waiting, "waiting")
+    if status.held and waiting and not status.away:
+        return f"{waiting} · held up", f"{status.waiting} held up"
     if not status.away:
         return waiting, waiting
     if not waiting:
@@ -197,6 +210,17 @@ def _cost_words(status: Status) -> tuple[str, str]:
     if 0 < status.cost_usd < 0.00005:
         words = "<$0.0001"
     return words, words
+
+
+def _background_cost_words(status: Status) -> tuple[str, str]:
+    """What memory costs, in full and short; nothing where it costs nothing."""
+    cost = status.background_usd
+    if cost is None:
+        return "memory: price unknown", "memory $?"
+    if not cost:
+        return "", ""
+    words = f"${cost:.{2 if cost >= 0.1 else 4}f}" if cost >= 0.00005 else "<$0.0001"
+    return f"memory {words}", f"+{words}"
 
 
 def _some(number: int, noun: str) -> str:

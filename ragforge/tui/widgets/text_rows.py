@@ -1,9 +1,9 @@
 """Lines of text that fold at any character and are selected and copied as they were, without folds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -12,13 +12,12 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ragforge.tui.widgets.printable import printable
+from ragforge.domain.printable import printable
 
 _TAB = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class TextLine:
+class TextLine(Struct, frozen=True):
     """One logical line. `gutter` is drawn before it and never selected; `kind` names its colours."""
 
     text: str
@@ -26,8 +25,7 @@ class TextLine:
     kind: str = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """What one row of the screen shows: a piece of line `y`, from character `x`."""
 
     y: int
@@ -38,7 +36,7 @@ class _Row:
 class TextRows(Widget):
     """Preformatted text: tool output, commands, diffs. Content is literal: no markup is read in it."""
 
-    KINDS: ClassVar[tuple[str, ...]] = ("plain", "added", "removed", "hunk", "note", "gutter")
+    KINDS: ClassVar[tuple[str, ...]] = ("plain", "added", "removed", "hunk", "note", "file", "gutter")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-rows--{kind}" for kind in KINDS}
     ALLOW_SELECT = True
 

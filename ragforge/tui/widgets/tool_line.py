@@ -13,12 +13,13 @@ from textual.selection import Selection
 from textual.widget import Widget
 
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.printable import cut_line, printable
 from ragforge.domain.turns import CallStatus, ToolCall
+from ragforge.domain.words import counted
 from ragforge.tui.widgets.diff_view import DiffView
 from ragforge.tui.widgets.more_line import MoreLine
-from ragforge.tui.widgets.printable import cut_line, printable
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
-from ragforge.tui.widgets.tool_words import GLYPHS, about, counted, outcome, size_words, time_words
+from ragforge.tui.widgets.tool_words import GLYPHS, about, outcome, size_words, time_words
 from ragforge.tui.widgets.turn_record import Called
 
 OUTPUT_LINES_SHOWN = 30
@@ -61,7 +62,10 @@ class ToolHead(Widget, can_focus=True):
         if call is not None:
             tells_size = call.status is CallStatus.OK and not call.diff
             size = [size_words(call.result_chars or len(call.result))] if tells_size else []
-            took = [time_words(call.duration_ms)] if call.status is not CallStatus.DENIED else []
+            # How long a call ran that a crash cut off, nobody knows.
+            was_cut_off = call.status is CallStatus.INTERRUPTED and not call.duration_ms
+            is_timed = call.status is not CallStatus.DENIED and not was_cut_off
+            took = [time_words(call.duration_ms)] if is_timed else []
             facts = [outcome(call), *size, *took]
         elif self._entry.cut_off:
             facts = ["interrupted"]
@@ -112,6 +116,8 @@ class ToolCallView(Widget):
         self._body: ToolBody | DiffView | None = None
         self._tail: TextRows | None = None
         self._ended = False
+        self._ready = False
+        """Until its line stands, nothing may be mounted: it would come above it."""
 
     @property
     def is_open(self) -> bool:
@@ -124,10 +130,13 @@ class ToolCallView(Widget):
 
     def on_mount(self) -> None:
         """Draw it."""
+        self._ready = True
         self.sync(now_s=None)
 
     def sync(self, *, now_s: float | None) -> None:
         """Draw what is known now. now_s: the time to count to while it runs."""
+        if not self._ready:
+            return
         self._head.now_s = now_s
         self._head.refresh(layout=False)
         if self._entry.call is None:
@@ -158,7 +167,9 @@ class ToolCallView(Widget):
             self._tail.set_lines(shown)
 
     def set_open(self, is_open: bool) -> None:
-        """Show the whole, or the line alone."""
+        """Show the whole, or the line alone; nothing before the line stands."""
+        if not self._ready:
+            return
         if self._body is not None:
             self._body.remove()
             self._body = None

@@ -2,8 +2,9 @@
 
 import re
 
+from ragforge.domain.printable import one_line
 from ragforge.domain.turns import CallStatus, ToolCall
-from ragforge.tui.widgets.printable import one_line
+from ragforge.domain.words import counted
 from ragforge.tui.widgets.turn_record import Called
 
 GLYPHS = {
@@ -16,7 +17,6 @@ GLYPHS = {
 _ABOUT = ("command", "pattern", "path", "query", "url")
 _EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (-?\d+)\b", re.IGNORECASE)
 _COUNTED = {"read": "line", "grep": "match", "glob": "file", "list": "entry"}
-_PLURALS = {"match": "matches", "entry": "entries"}
 
 
 def about(entry: Called) -> str:
@@ -69,11 +69,6 @@ def _exit_words(result: str) -> str:
 def count_lines(text: str) -> int:
     """Lines that hold something; the last needs no newline."""
     return sum(1 for line in text.split("\n") if line.strip())
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 line`, `3 matches`."""
-    return f"{number:,} {noun if number == 1 else _PLURALS.get(noun, noun + 's')}"
 
 
 def diff_counts(diff: str) -> tuple[int, int]:

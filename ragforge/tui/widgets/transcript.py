@@ -1,6 +1,8 @@
 """The conversation as it is seen: takes the events of a turn, and stored turns."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from time import monotonic
 from typing import TypeAlias
 
@@ -10,6 +12,7 @@ from textual.selection import Selection
 from textual.timer import Timer
 from textual.widget import Widget
 
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import AgentEvent, Notice, TurnStarted, UsageUpdated
 from ragforge.domain.turns import Step, ToolCall, Turn
@@ -28,6 +31,11 @@ _OVERLAP_ROWS = 2
 
 LoadBefore: TypeAlias = Callable[[str, int], Awaitable[StoredTurns]]
 """The `count` turns before the one with this id, oldest first; none at the root."""
+
+Line: TypeAlias = Noted | Told
+
+_SAID_MEANWHILE: ContextVar[Sequence[Line]] = ContextVar("said_meanwhile", default=())
+"""What was said, by whomever, since the command began whose task this is."""
 
 
 class NewBelow(PlainText):
@@ -66,6 +74,8 @@ class Transcript(Widget):
         self._flush_timer: Timer | None = None
         self._tick_timer: Timer | None = None
         self._has_older = load_before is not None
+        self._meanwhile: list[list[Line]] = []
+        """What was said since each command began that still runs."""
 
     def compose(self) -> ComposeResult:
         """The turns, and the line that lies over them when there is something new."""
@@ -92,19 +102,48 @@ class Transcript(Widget):
         """The scrolling part."""
         return self._turns
 
-    async def load(self, turns: Sequence[Turn], steps: Sequence[Step], calls: Sequence[ToolCall]) -> None:
-        """Show stored turns, oldest first, instead of what is shown. None clears."""
+    async def load(
+        self,
+        turns: Sequence[Turn],
+        steps: Sequence[Step],
+        calls: Sequence[ToolCall],
+        recalled: Mapping[str, ContextBlock] | None = None,
+    ) -> None:
+        """Show stored turns, oldest first, instead of what is shown. None clears.
+
+        Within `answering`, what was said since that began stays below them.
+        recalled: what was recalled for them, by their ids.
+        """
         self._live = None
         self._changed.clear()
         self._has_older = self._load_before is not None and bool(turns)
         self._new_below.display = False
-        await self._turns.show_newest(records_of(StoredTurns(turns, steps, calls)))
+        records = records_of(StoredTurns(turns, steps, calls, recalled or {}))
+        if meanwhile := _SAID_MEANWHILE.get():
+            if not records:
+                records.append(TurnRecord(None))
+            records[-1].entries.extend(meanwhile)
+        await self._turns.show_newest(records)
+
+    @contextmanager
+    def answering(self) -> Generator[None]:
+        """While a command runs: what it loads takes away no line that was said since, by whomever."""
+        said: list[Line] = []
+        self._meanwhile.append(said)
+        token = _SAID_MEANWHILE.set(said)
+        try:
+            yield
+        finally:
+            _SAID_MEANWHILE.reset(token)
+            self._meanwhile = [each for each in self._meanwhile if each is not said]
 
     def show(self, event: AgentEvent) -> None:
         """Take in what happens. The screen follows within `FLUSH_S`."""
         now_s = self._clock()
         if isinstance(event, UsageUpdated):
-            return  # the status line's
+            if self._live is not None:
+                self._live.apply(event, now_s=now_s)
+            return  # what it tells is the status line's
         if isinstance(event, TurnStarted):
             self._begin(event.turn)
             return
@@ -130,7 +169,9 @@ class Transcript(Widget):
         """Show what a command answered, below what there is."""
         self._add(Told(markdown))
 
-    def _add(self, entry: Noted | Told) -> None:
+    def _add(self, entry: Line) -> None:
+        for said in self._meanwhile:
+            said.append(entry)
         if not self._turns.records:
             self._turns.append(TurnRecord(None))
         record = self._live or self._turns.records[-1]

@@ -1,11 +1,14 @@
 """What is known of a turn, in the order in which it is shown; made from events or from the store."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias, assert_never
 
+from msgspec import Struct, field
+
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.events import (
     AgentEvent,
+    ContextBuilt,
     Notice,
     RetryWaiting,
     StepStarted,
@@ -20,20 +23,19 @@ from ragforge.domain.events import (
 )
 from ragforge.domain.json import JsonObject
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnStatus
+from ragforge.domain.versions import Version, files_touched
 
 LIVE_OUTPUT_CHARS_MAX = 64_000
 """Output of a running tool that is kept for the eye; the whole arrives with its end."""
 
 
-@dataclass(slots=True)
-class Said:
+class Said(Struct):
     """A piece of the answer, as Markdown."""
 
     text: str
 
 
-@dataclass(slots=True)
-class Thought:
+class Thought(Struct):
     """What the model thought. `seconds` is None while it thinks, and where it was not measured."""
 
     text: str
@@ -41,8 +43,7 @@ class Thought:
     seconds: float | None = None
 
 
-@dataclass(slots=True)
-class Called:
+class Called(Struct):
     """A tool call: running while `call` is None and the turn has not cut it off."""
 
     call_id: str
@@ -55,43 +56,55 @@ class Called:
     cut_off: bool = False
 
 
-@dataclass(slots=True)
-class Noted:
+class Noted(Struct):
     """A line that is no part of the conversation."""
 
     text: str
 
 
-@dataclass(slots=True)
-class Told:
+class Told(Struct):
     """What a command answered, as Markdown; no part of the conversation."""
 
     text: str
 
 
-Entry: TypeAlias = Said | Thought | Called | Noted | Told
+class Remembered(Struct):
+    """What was put in front of the model from memory."""
+
+    block: ContextBlock
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTurns:
+class Changed(Struct):
+    """What the turn did to the files."""
+
+    version: Version
+
+
+Entry: TypeAlias = Said | Thought | Called | Noted | Told | Remembered | Changed
+
+
+class StoredTurns(Struct, frozen=True):
     """Turns of one path, oldest first, with their steps and calls in any order."""
 
     turns: Sequence[Turn]
     steps: Sequence[Step] = ()
     calls: Sequence[ToolCall] = ()
+    recalled: Mapping[str, ContextBlock] = field(default_factory=dict[str, ContextBlock])
+    """By the turn's id, where it is still known."""
 
 
-@dataclass(slots=True)
-class TurnRecord:
+class TurnRecord(Struct):
     """A turn and what it consists of; without a turn, lines said before the first one.
 
-    `retry` is set while the provider waits.
+    `retry` is set while the provider waits; `heard_s` is when the model was last heard, or asked, while it
+    has the word.
     """
 
     turn: Turn | None
     entries: list[Entry] = field(default_factory=list[Entry])
     retry: RetryWaiting | None = None
     retry_started_s: float = 0.0
+    heard_s: float | None = None
 
     @property
     def running(self) -> bool:
@@ -104,16 +117,21 @@ class TurnRecord:
             self.retry = None
         if not isinstance(event, ThoughtDelta | UsageUpdated):
             self._end_thought(now_s)
+        if not isinstance(event, Notice):
+            self.heard_s = now_s if isinstance(event, StepStarted | TextDelta | ThoughtDelta) else None
         match event:
             case TurnStarted(turn):
                 self.turn = turn
                 return None
-            case TurnEnded(turn):
+            case TurnEnded(turn, version=version):
                 self.turn = turn
                 for entry in self.entries:
                     if isinstance(entry, Called):
                         entry.cut_off = entry.call is None
-                return None
+                changed = version and files_touched(version.changes)
+                return self._add(Changed(version)) if version and changed else None
+            case ContextBuilt(_, block):
+                return self._add(Remembered(block)) if block.items or block.limited else None
             case TextDelta(text):
                 return self._say(text)
             case ThoughtDelta(text):
@@ -192,13 +210,20 @@ def records_of(stored: StoredTurns) -> list[TurnRecord]:
     for call in stored.calls:
         calls.setdefault(call.turn_id, []).append(call)
     return [
-        TurnRecord(turn, _entries(turn, steps.get(turn.id, []), calls.get(turn.id, [])))
+        TurnRecord(
+            turn,
+            _entries(
+                turn, steps.get(turn.id, []), calls.get(turn.id, []), block=stored.recalled.get(turn.id)
+            ),
+        )
         for turn in stored.turns
     ]
 
 
-def _entries(turn: Turn, steps: Sequence[Step], calls: Sequence[ToolCall]) -> list[Entry]:
-    entries: list[Entry] = []
+def _entries(
+    turn: Turn, steps: Sequence[Step], calls: Sequence[ToolCall], *, block: ContextBlock | None
+) -> list[Entry]:
+    entries: list[Entry] = [Remembered(block)] if block else []
     for step in steps:
         if step.message.thoughts:
             entries.append(Thought(step.message.thoughts))

@@ -6,17 +6,33 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from ragforge.domain.messages import text_of
+from ragforge.domain.versions import Version, files_touched
+from ragforge.domain.words import counted
 from ragforge.tui.widgets.answer import AnswerView
-from ragforge.tui.widgets.notices import NoticeLine, RetryLine, TurnEndLine, end_words
+from ragforge.tui.widgets.notices import NoticeLine, RetryLine, SilenceLine, TurnEndLine, end_words
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.recalled_line import RecalledView
 from ragforge.tui.widgets.thoughts import ThoughtsView
 from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
-from ragforge.tui.widgets.turn_record import Called, Entry, Noted, Said, Thought, Told, TurnRecord
+from ragforge.tui.widgets.turn_record import (
+    Called,
+    Changed,
+    Entry,
+    Noted,
+    Remembered,
+    Said,
+    Thought,
+    Told,
+    TurnRecord,
+)
 
-EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine
+EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine | RecalledView
 
 USER_CHARS_SHOWN = 20_000
 """Of what the person said; the rest is stored and was sent, but would slow the screen."""
+
+SILENT_S = 3.0
+"""So long a model may take for its next word before that is said."""
 
 
 class UserWords(PlainText):
@@ -32,6 +48,7 @@ class TurnView(Widget):
         self._load_output = load_output
         self._views: list[EntryView] = []
         self._retry: RetryLine | None = None
+        self._silence: SilenceLine | None = None
         self._end: TurnEndLine | None = None
         self._ready = False
         """Until its own children stand, nothing may be mounted: it would come before them."""
@@ -67,6 +84,7 @@ class TurnView(Widget):
             self._views.append(view)
             self.mount(view, before=self._retry)
         self._sync_retry(now_s=now_s)
+        self._sync_silence(now_s=now_s)
         self._sync_end()
 
     @property
@@ -94,6 +112,10 @@ class TurnView(Widget):
                 return ToolCallView(entry, load_output=self._load_output)
             case Noted():
                 return NoticeLine(entry.text)
+            case Changed():
+                return NoticeLine(_changed_words(entry.version))
+            case Remembered():
+                return RecalledView(entry.block)
             case _:
                 assert_never(entry)
 
@@ -106,7 +128,7 @@ class TurnView(Widget):
                 view.sync(now_s=now_s)
             case ToolCallView():
                 view.sync(now_s=now_s)
-            case NoticeLine():
+            case NoticeLine() | RecalledView():
                 pass
             case _:
                 assert_never(view)
@@ -125,8 +147,30 @@ class TurnView(Widget):
         else:
             self._retry.tick(waited_s=waited_s)
 
+    def _sync_silence(self, *, now_s: float | None) -> None:
+        heard_s = self.record.heard_s
+        silent_s = now_s - heard_s if now_s is not None and heard_s is not None else 0.0
+        if silent_s < SILENT_S:
+            if self._silence is not None:
+                self._silence.remove()
+                self._silence = None
+        elif self._silence is None:
+            self._silence = SilenceLine(silent_s)
+            self.mount(self._silence)
+        else:
+            self._silence.tick(silent_s)
+
     def _sync_end(self) -> None:
         turn = self.record.turn
         if turn is not None and self._end is None and (words := end_words(turn)):
             self._end = TurnEndLine(words, classes=f"-{turn.status}")
             self.mount(self._end)
+
+
+def _changed_words(version: Version) -> str:
+    """What the turn did to the files, and how to have it as it was."""
+    files = counted(files_touched(version.changes), "file")
+    added, removed = version.lines_added, version.lines_removed
+    # Of very many files lines are not counted.
+    lines = f", +{added} -{removed}" if added or removed else ""
+    return f"{files} changed{lines} · /undo takes it back"

@@ -11,7 +11,9 @@ _SPELLED = {
     for code in (*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 }
 _TABLE: dict[int, int | str] = {**_PICTURES, **_SPELLED}
-_UNSAFE = re.compile("[" + "".join(re.escape(chr(code)) for code in _TABLE) + "\ud800-\udfff]")
+_UNSAFE_CHARS = "".join(re.escape(chr(code)) for code in _TABLE) + "\ud800-\udfff"
+_UNSAFE = re.compile(f"[{_UNSAFE_CHARS}]")
+_UNSAFE_IN_NAME = re.compile(f"[\n\t{_UNSAFE_CHARS}]")
 
 
 def printable(text: str) -> str:
@@ -21,6 +23,15 @@ def printable(text: str) -> str:
         return text
     # A lone surrogate cannot be written to a terminal in UTF-8.
     return text.encode("utf-8", "replace").decode("utf-8").translate(_TABLE)
+
+
+def escaped(name: str) -> str:
+    """A name on one line, each such character spelled as in code (`\\n`, `\\x1b`), to tell names apart."""
+    if name.isprintable():
+        return name
+    return _UNSAFE_IN_NAME.sub(
+        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), name
+    )
 
 
 def one_line(text: str) -> str:

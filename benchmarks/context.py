@@ -1,0 +1,125 @@
+"""What the context block costs at 100,000 turns, beside one hybrid search of the same question.
+
+The event loop is watched meanwhile: its longest piece is what a key that is typed could wait. No language
+model is there to be asked.
+"""
+
+import argparse
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+from seed import START, project_id, seeded, session_id, turn_id, words_of
+
+from ragforge.config.schema import MemorySettings, Settings
+from ragforge.domain.memories import MemorySource, MemoryType
+from ragforge.domain.search import Query
+from ragforge.memory.embedding import embed_owners
+from ragforge.memory.gather import Wanted, gather
+from ragforge.memory.inject import Around, Injecting, InjectLimits
+from ragforge.memory.memories import new_memory
+from ragforge.memory.recall import Recall, search
+from ragforge.session.remembering import close_recall, open_recall
+from ragforge.store.open import open_store
+
+TURNS = 100_000
+MEMORIES = 2_000
+QUERIES = 100
+RAW_TURNS = 6
+TICK_S = 0.001
+
+
+async def fill(recall: Recall, words: Callable[[], str]) -> None:
+    """Memories of all kinds, and a vector for everything."""
+    store, embedder = recall.store, recall.embedder
+    assert embedder is not None
+    kinds = list(MemoryType)
+    for number in range(MEMORIES):
+        memory = new_memory(
+            words(), kinds[number % 8], project_id=project_id(0), at=START, source=MemorySource.BACKGROUND
+        )
+        await store.memories.save(memory)
+    await store.vectors.use(embedder.name, embedder.dimensions)
+    while owners := await store.vectors.lacking(embedder.name, limit=2_000):
+        await embed_owners(store, embedder, owners)
+
+
+async def longest_piece(work: Callable[[], Awaitable[object]]) -> float:
+    """The milliseconds that the event loop was held in one piece while the work ran."""
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            # What this thread worked, not how long it waited for a processor that others use too.
+            began = time.thread_time()
+            await asyncio.sleep(TICK_S)
+            longest = max(longest, time.thread_time() - began)
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    await work()
+    watching.cancel()
+    with suppress(asyncio.CancelledError):
+        await watching
+    return longest * 1000
+
+
+async def measure(path: Path, turns: int, queries: int) -> None:
+    """Print the times of both, in turns, and the loop's longest piece."""
+    chance = random.Random(1)
+    words = words_of(chance)
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
+    settings = Settings(store=store.url, memory=MemorySettings())
+    recall = open_recall(store, settings, {})
+    began = time.perf_counter()
+    await fill(recall, lambda: words.piece(6, 20))
+    print(f"{turns:,} turns and {MEMORIES:,} memories embedded in {time.perf_counter() - began:.0f} s")
+    around = Around(project_id(0), session_id(0), turns=frozenset(turn_id(at) for at in range(RAW_TURNS)))
+    times: dict[str, list[float]] = {"one hybrid search": [], "the context block": []}
+    pieces: list[float] = []
+    for _ in range(queries):
+        text = words.piece(4, 12)
+
+        async def hybrid(text: str = text) -> object:
+            # Another limit than the block's own search, so that neither is answered from the cache.
+            return await search(recall, Query(text, project_id=project_id(0), limit=20))
+
+        async def block(text: str = text) -> object:
+            return await gather(recall, Wanted(text, around, 1_500, InjectLimits(), Injecting()))
+
+        for name, work in (("one hybrid search", hybrid), ("the context block", block)):
+            began = time.perf_counter()
+            await work()
+            times[name].append((time.perf_counter() - began) * 1000)
+        pieces.append(await longest_piece(lambda text=text: block(f"{text} again")))
+    print(f"{'':<20} {'p50 ms':>8} {'p95 ms':>8} {'max ms':>8}")
+    for name, values in (times | {"loop held by it": pieces}).items():
+        values.sort()
+        print(f"{name:<20} {values[len(values) // 2]:8.1f} {_p95(values):8.1f} {values[-1]:8.1f}")
+    searched, built = (values[len(values) * 95 // 100] for values in times.values())
+    print(f"block / search at p95: {built / searched:.2f}")
+    await close_recall(recall)
+    await store.close()
+
+
+def _p95(values: list[float]) -> float:
+    return sorted(values)[len(values) * 95 // 100]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--queries", type=int, default=QUERIES)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = seeded(Path(folder) / "store.db", turns=chosen.turns)
+        asyncio.run(measure(path, chosen.turns, chosen.queries))
+
+
+if __name__ == "__main__":
+    main()

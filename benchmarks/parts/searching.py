@@ -1,0 +1,103 @@
+"""A whole search by words and by meaning on a server, beside the two bare queries of its indexes.
+
+Mixed questions in one project: words of what is stored, and a vector near one that is. The bare queries ask
+for as many rows as the search looks at, one after the other. Of each question all three, in turn.
+"""
+
+import random
+import statistics
+import time
+from array import array
+from collections.abc import Sequence
+
+from hybrid import Given, percentile
+from msgspec import Struct, field
+from msgspec.structs import replace
+from seed import words_of
+
+from parts.nearest import BARE, BARE_FILTERED, MODEL, SHARES, filled, points_of, records_of
+from parts.places import empty_graph, opened
+from ragforge.domain.messages import TextPart
+from ragforge.domain.search import HitKind, Query
+from ragforge.domain.turns import Turn
+from ragforge.memory.recall import DEPTH_MIN, Recall, search
+from ragforge.store.base import Record
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.schema import WORDS_INDEX, filters_inside
+from ragforge.store.neo4j.search import TERMS_MAX
+from ragforge.store.neo4j.search_words import lucene, lucene_scope, stemmer
+from ragforge.store.text import keywords
+
+COUNT, DIMENSIONS = 20_000, 256
+ROUNDS = 5
+WARMED = 2
+"""Rounds before anything is measured: a server is slow with what it has not run often."""
+HEADER = "hybrid search                  p50 ms   p95 ms   ratios at p95: least, median"
+
+BARE_WORDS = f"""
+CALL db.index.fulltext.queryNodes('{WORDS_INDEX}', $words, {{limit: $limit}}) YIELD node AS n, score
+RETURN n.id AS id, score
+"""
+
+
+class Times(Struct):
+    """Milliseconds of each question of one round."""
+
+    whole: list[float] = field(default_factory=list[float])
+    bare: list[float] = field(default_factory=list[float])
+
+
+async def measure(urls: Sequence[str]) -> None:
+    """The whole search beside its index queries, in the largest of three projects."""
+    points = points_of(COUNT, DIMENSIONS)
+    words = words_of(random.Random(1))
+    records = [_said(record, words.piece(20, 80)) for record in records_of(points)]
+    embedder = Given(DIMENSIONS)
+    for vector in points.queries:
+        embedder.vectors[words.piece(2, 6)] = array("f", vector.tobytes())
+    project = points.projects[SHARES.index(max(SHARES))].id
+    for url in urls:
+        async with empty_graph(url) as graph, opened(url, url) as store:
+            await filled(store, records, DIMENSIONS)
+            await graph.run("CALL db.awaitIndexes(600)", deadline_s=600)
+            recall = Recall(store, embedder)
+            rounds = [await _round(graph, recall, project) for _ in range(WARMED + ROUNDS)][WARMED:]
+            _say(graph.version_text, rounds)
+
+
+def _said(record: Record, text: str) -> Record:
+    return replace(record, user=(TextPart(text),)) if isinstance(record, Turn) else record
+
+
+async def _round(graph: Graph, recall: Recall, project: str) -> Times:
+    times = Times()
+    assert isinstance(recall.embedder, Given)
+    for text, vector in recall.embedder.vectors.items():
+        recall.cache.clear()
+        began = time.perf_counter()
+        await search(recall, Query(text, project_id=project))
+        searched = time.perf_counter()
+        await _bare(graph, text, list(vector), project)
+        times.whole.append((searched - began) * 1000)
+        times.bare.append((time.perf_counter() - searched) * 1000)
+    return times
+
+
+async def _bare(graph: Graph, text: str, vector: list[float], project: str) -> None:
+    scope = lucene_scope(project_id=project, session_id=None, kinds=tuple(HitKind))
+    await graph.read(
+        BARE_WORDS, words=lucene(keywords(text, stemmer(), limit=TERMS_MAX), scope=scope), limit=DEPTH_MIN
+    )
+    inside = filters_inside(graph.version)
+    statement = BARE_FILTERED.format(project="AND n.projectId = $project") if inside else BARE
+    statement = statement.replace("LIMIT 20", f"LIMIT {DEPTH_MIN}")
+    fetched = DEPTH_MIN if inside else round(DEPTH_MIN / max(SHARES))
+    await graph.read(statement, model=MODEL, project=project, vector=vector, fetched=fetched)
+
+
+def _say(version: str, rounds: Sequence[Times]) -> None:
+    for name in ("whole", "bare"):
+        values = [ms for each in rounds for ms in getattr(each, name)]
+        print(f"{version:<16} {name:<12} {statistics.median(values):8.1f} {percentile(values, 95):8.1f}")
+    ratios = sorted(percentile(each.whole, 95) / percentile(each.bare, 95) for each in rounds)
+    print(f"{version:<16} {'':<12} {ratios[0]:26.2f} {statistics.median(ratios):6.2f}", flush=True)

@@ -1,0 +1,64 @@
+"""The flags of `ragforge` itself, as the parser reads them and `--help` shows them."""
+
+from typing import Annotated
+
+import typer
+
+from ragforge import __version__
+from ragforge.cli.options import OutputFormat
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ragforge {__version__}")
+        raise typer.Exit
+
+
+Prompt = Annotated[
+    str | None,
+    typer.Option("-p", "--prompt", help="Run one turn without the interface; text piped in is added."),
+]
+Format = Annotated[
+    OutputFormat, typer.Option("--output-format", help="With -p: what goes to standard output.")
+]
+Model = Annotated[
+    str | None, typer.Option("-m", "--model", metavar="PROVIDER:NAME", help="The model to talk to.")
+]
+Continue = Annotated[
+    bool, typer.Option("-c", "--continue", help="Continue the newest session of this folder.")
+]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "-r",
+        "--resume",
+        metavar="[ID]",
+        help="Resume a session, by its id or a part of it; without ID, choose from a list.",
+    ),
+]
+At = Annotated[
+    int | None, typer.Option("--at", metavar="N", min=1, help="With -r: show the session at this turn.")
+]
+Fork = Annotated[bool, typer.Option("--fork", help="With -r or -c: a new session from there (or from --at).")]
+New = Annotated[bool, typer.Option("--new", help="Start a new session without showing the list.")]
+MaxTurns = Annotated[
+    int | None, typer.Option("--max-turns", min=1, help="With -p: at most this many model calls.")
+]
+MaxPrice = Annotated[
+    float | None, typer.Option("--max-price", metavar="USD", min=0, help="Stop a turn at this cost.")
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="RULE", help="Consent for this run, such as 'shell(git status)'."),
+]
+Yolo = Annotated[
+    bool, typer.Option("--yolo", help="Ask nothing: files are written and commands run at will.")
+]
+NoMemory = Annotated[
+    bool, typer.Option("--no-memory", help="Put nothing from earlier in front of the messages.")
+]
+Incognito = Annotated[bool, typer.Option("--incognito", help="Keep nothing of this run once it has ended.")]
+StoreUrl = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where conversations are kept.")]
+Version = Annotated[
+    bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version.")
+]

@@ -1,0 +1,42 @@
+"""Asking for the password of a store's server, where a person sits at a terminal."""
+
+import sys
+
+import typer
+
+from ragforge.cli.edge import tell
+from ragforge.domain.errors import StoreLoginRefused
+
+TRIES_MAX = 10
+"""Wrong answers after which nobody is asking any more."""
+
+
+def can_ask() -> bool:
+    """Whether somebody reads what is asked, and can answer; the output may go elsewhere."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def take_password(refused: StoreLoginRefused) -> bool:
+    """Ask for the password that the server wants, and let it count for this run; whether one was given.
+
+    It is not shown. Raises KeyboardInterrupt where the person wants to leave.
+    """
+    from ragforge.config.secrets import use_store_password  # most runs need none
+    from ragforge.config.store_address import parse_store_url
+
+    address = parse_store_url(refused.ask_for)
+    if address is None:
+        return False
+    tell(str(refused))
+    password = ask_password(f"Password of {address.user} at {address.host}:{address.port} (not shown)")
+    if password:
+        use_store_password(refused.ask_for, password)
+    return bool(password)
+
+
+def ask_password(question: str = "Password (not shown)") -> str:
+    """What was typed; empty for nothing."""
+    try:
+        return str(typer.prompt(question, default="", hide_input=True, show_default=False, err=True))
+    except typer.Abort:
+        raise KeyboardInterrupt from None

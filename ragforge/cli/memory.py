@@ -1,0 +1,275 @@
+"""`ragforge memory`: what is remembered, to read, add to, change, forget and get back."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragforge.cli.edge import tell
+from ragforge.cli.options import EXIT_CODES, Options, run_async
+from ragforge.cli.printing import one_line
+from ragforge.domain.errors import UsageError
+from ragforge.domain.memories import MemoryScope, MemorySort, MemoryType
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.domain.memories import Memory
+    from ragforge.session.library import Library
+
+app = typer.Typer(
+    help="Read and change what is remembered of this project.",
+    no_args_is_help=True,
+    epilog=EXIT_CODES,
+)
+
+READ_MAX = 10_000
+"""Scopes are chosen among so many."""
+
+IdPart = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the first 4 or more characters.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, or their first 4 or more characters.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Kind = Annotated[MemoryType | None, typer.Option("--type", help="What it is about.")]
+Importance = Annotated[
+    float | None,
+    typer.Option("--importance", metavar="0..1", help="How much it matters; the type's if unset."),
+]
+Topic = Annotated[str | None, typer.Option("--topic", help="A word or two to group it by.")]
+
+
+@app.command("list", epilog=EXIT_CODES)
+def list_memories(
+    context: typer.Context,
+    types: Annotated[
+        list[MemoryType] | None, typer.Option("--type", help="Only this type; repeatable.")
+    ] = None,
+    sort: Annotated[MemorySort, typer.Option("--sort", help="The order.")] = MemorySort.RECENT,
+    scope: Annotated[MemoryScope | None, typer.Option("--scope", help="Only those that hold there.")] = None,
+    all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="The forgotten ones as well.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=READ_MAX, help="At most this many.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the memories of this project and the global ones."""
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.cli.library import opened_library
+        from ragforge.cli.memory_printing import print_json_list, print_list
+        from ragforge.domain.memories import MemoryFilter
+
+        async with opened_library(options) as library:
+            found = await library.store.memories.find(
+                MemoryFilter(
+                    project_id=None if all_projects else library.project_id,
+                    types=tuple(types or ()),
+                    forgotten=forgotten,
+                    replaced=True,
+                    left=True,
+                    sort=sort,
+                    limit=READ_MAX if scope else limit,
+                )
+            )
+        shown = [memory for memory in found if scope in (None, memory.scope)][:limit]
+        if as_json:
+            print_json_list(shown)
+            return 0
+        print_list(shown)
+        if not shown:
+            where = "" if all_projects else " in this project (--all lists those of every project)"
+            tell(f"Nothing is remembered{where}, or nothing fits.")
+        elif len(shown) == limit:
+            tell(f"The first {limit}; --limit shows more.")
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+@app.command(epilog=EXIT_CODES)
+def show(context: typer.Context, memory_id: IdPart, as_json: AsJson = False) -> None:
+    """Show one memory whole."""
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.cli.library import opened_library
+        from ragforge.cli.memory_printing import print_json, print_memory
+        from ragforge.domain.ids import now
+        from ragforge.memory.memories import find_memory
+
+        async with opened_library(options) as library:
+            memory = await find_memory(library.store, memory_id)
+            await library.store.memories.touch([memory.id], now())
+        print_json(memory) if as_json else print_memory(memory)
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+@app.command(epilog=EXIT_CODES)
+def why(context: typer.Context, memory_id: IdPart, as_json: AsJson = False) -> None:
+    """Show what a memory rests on, what it replaces or is replaced by, and how often it was used."""
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.cli.library import opened_library
+        from ragforge.cli.memory_printing import print_json_story, print_story
+        from ragforge.domain.ids import now
+        from ragforge.memory import memories
+
+        async with opened_library(options) as library:
+            memory = await memories.find_memory(library.store, memory_id)
+            story = await memories.why(library.store, memory)
+            left = await library.store.turns.left([each.turn.id for each in story.evidence])
+            await library.store.memories.touch([memory.id], now())
+        print_json_story(story, left) if as_json else print_story(story, left)
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+@app.command(epilog=EXIT_CODES)
+def add(
+    context: typer.Context,
+    words: Annotated[list[str], typer.Argument(metavar="TEXT", help="A sentence or two.")],
+    type: Annotated[MemoryType, typer.Option("--type", help="What it is about.")] = MemoryType.FACT,
+    importance: Importance = None,
+    topic: Topic = None,
+    scope: Annotated[
+        MemoryScope, typer.Option("--scope", help="Where it holds: in this project, or global.")
+    ] = MemoryScope.PROJECT,
+) -> None:
+    """Remember something; what was forgotten and has the same words is restored."""
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.cli.library import opened_library
+        from ragforge.domain.ids import now
+        from ragforge.domain.memories import MemorySource
+        from ragforge.memory.memories import gives_way_to, new_memory, remember
+        from ragforge.session.project import keep_project
+
+        async with opened_library(options) as library:
+            memory = new_memory(
+                _safe(library, " ".join(words)),
+                type,
+                project_id=library.project_id,
+                at=now(),
+                source=MemorySource.PERSON,
+                scope=scope,
+                importance=importance,
+                topic=_safe(library, topic or ""),
+            )
+            was_known = bool(await library.store.memories.get([memory.id]))
+            await keep_project(library.store, library.identified.project)
+            replaced = await gives_way_to(library.store, memory)
+            kept = await remember(library.store, memory)
+        typer.echo(f"{'Known already' if was_known else 'Remembered'}: {_words(kept)}")
+        for old in replaced:
+            typer.echo(f"It replaces: {_words(old)}")
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+@app.command(epilog=EXIT_CODES)
+def edit(
+    context: typer.Context,
+    memory_id: IdPart,
+    words: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="The new words.")] = None,
+    type: Kind = None,
+    importance: Importance = None,
+    topic: Topic = None,
+) -> None:
+    """Change a memory's words, type, importance or topic; the words of before can be had again."""
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.cli.library import opened_library
+        from ragforge.memory.memories import find_memory
+
+        async with opened_library(options) as library:
+            old = await find_memory(library.store, memory_id)
+            text = None if words is None else _safe(library, " ".join(words))
+            topic_safe = None if topic is None else _safe(library, topic)
+            new = await _edited(library, old, text, type, importance, topic_safe)
+        typer.echo(f"Changed: {_words(new)}")
+        if new.id != old.id:
+            tell(f"`ragforge memory forget {new.id[:8]}` brings back the words of before ({old.id[:8]}).")
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+async def _edited(
+    library: "Library",
+    old: "Memory",
+    text: str | None,
+    type: MemoryType | None,
+    importance: float | None,
+    topic: str | None,
+) -> "Memory":
+    from ragforge.domain.ids import now
+    from ragforge.memory.memories import change, edit
+
+    if text is None and type is None and importance is None and topic is None:
+        raise UsageError("Say what to change: new words, --type, --importance or --topic.")
+    if importance is not None and not 0 <= importance <= 1:  # before anything is changed
+        raise UsageError(f"The importance of a memory lies between 0 and 1; {importance:g} does not.")
+    new = old
+    if text is not None:
+        new = await edit(library.store, old, content=text, at=now())
+        if new.id == old.id and type is None and importance is None and topic is None:
+            raise UsageError(
+                "These are the words that it has: case, spaces and a final stop make no other memory."
+            )
+    if type is not None or importance is not None or topic is not None:
+        new = await change(library.store, new, type=type, importance=importance, topic=topic, at=now())
+    return new
+
+
+@app.command(epilog=EXIT_CODES)
+def forget(context: typer.Context, memory_ids: Ids) -> None:
+    """Forget memories: they are no longer found or recalled, and can be restored."""
+    _mark(context, memory_ids, forgets=True)
+
+
+@app.command(epilog=EXIT_CODES)
+def restore(context: typer.Context, memory_ids: Ids) -> None:
+    """Bring back what was forgotten."""
+    _mark(context, memory_ids, forgets=False)
+
+
+def _mark(context: typer.Context, memory_ids: list[str], *, forgets: bool) -> None:
+    options: Options = context.find_root().obj
+
+    async def work() -> int:
+        from ragforge.cli.library import opened_library
+        from ragforge.domain.ids import now
+        from ragforge.memory.memories import find_memory
+
+        async with opened_library(options) as library:
+            # All are looked up first: a wrong id changes nothing.
+            found = [await find_memory(library.store, part) for part in memory_ids]
+            ids = [memory.id for memory in found]
+            if forgets:
+                await library.store.memories.forget(ids, now())
+            else:
+                await library.store.memories.restore(ids)
+        for memory in found:
+            typer.echo(f"{'Forgotten' if forgets else 'Restored'}: {_words(memory)}")
+        undo = "restore" if forgets else "forget"
+        tell(f"`ragforge memory {undo} {' '.join(id[:8] for id in ids)}` takes that back.")
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+def _safe(library: "Library", text: str) -> str:
+    """The text without secrets, which never reach the store."""
+    from ragforge.config.secrets import all_secrets
+    from ragforge.domain.redact import Redactor
+
+    settings = library.loaded.settings
+    secrets = all_secrets(library.environ, endpoints=settings.endpoints, store_url=settings.store)
+    return Redactor(secrets).text(text)
+
+
+def _words(memory: "Memory") -> str:
+    return f"{memory.id[:8]}  {memory.type}  {one_line(memory.content)}"

@@ -1,0 +1,52 @@
+"""What was recalled for a message: the context block, item by item."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from ragforge.domain.search import HitKind
+
+
+class Section(StrEnum):
+    """The parts of the block, in their order; the values are the headings."""
+
+    RAW = "Recent Conversation (raw)"
+    """Goes as messages; as text only where a person looks."""
+    TURNS = "Relevant Past Context (turns)"
+    SUMMARIES = "Relevant Past Context (summaries)"
+    LEVEL_1 = "Recent Level 1 Summaries (not yet in level 2)"
+    MEMORIES = "Memories"
+
+
+class Recalled(Struct, frozen=True):
+    """One thing that was put in front of the model, and why."""
+
+    section: Section
+    kind: HitKind
+    id: str
+    text: str
+    """As the model was given it."""
+    tokens: int
+    reason: str
+    """Why, for a person: "identity", "near in meaning (0.91)", "words: database, decide"."""
+    at: datetime
+    session_id: str = ""
+    turn_id: str = ""
+    """The turn to open, where there is one."""
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What each source said: words, meaning, graph, metadata, score (all of them together)."""
+
+
+class ContextBlock(Struct, frozen=True):
+    """What stands directly before a message; empty text where nothing was recalled."""
+
+    text: str = ""
+    items: tuple[Recalled, ...] = ()
+    tokens: int = 0
+    took_ms: float = 0.0
+    left_out: int = 0
+    """Items that no budget had room for."""
+    limited: str = ""
+    """Why not all could be searched, for a person; empty when it was."""

@@ -1,0 +1,71 @@
+"""What a message asks for, by rules, in English and French: for a hint that names the command that does it.
+
+A hint that is wrong is worse than none. So a message asks for an undo, a redo or alternatives only where it
+says nothing else: "undo that" is about the last turn, "undo the migration in models.py" is for the model.
+How often that is right is measured in tests/unit/test_intents.py.
+"""
+
+import re
+import unicodedata
+from enum import StrEnum
+
+from ragforge.domain.intent_rules import rules
+
+CHARS_MAX = 400
+"""Of a longer message only the beginning is looked at."""
+WHOLE_CHARS_MAX = 120
+"""A longer message says more than that something shall be undone."""
+
+
+class Intent(StrEnum):
+    """What a message asks for."""
+
+    CREATE = "create"
+    MODIFY = "modify"
+    UNDO = "undo"
+    REDO = "redo"
+    ALTERNATIVES = "alternatives"
+    EXPLAIN = "explain"
+
+    @property
+    def command(self) -> str:
+        """The slash command that does it, "" where only the model can."""
+        return f"/{self}" if self in (Intent.UNDO, Intent.REDO, Intent.ALTERNATIVES) else ""
+
+
+def intent_of(text: str) -> Intent | None:
+    """What the message asks for; None where that is not plain."""
+    rule = rules()
+    words = _without(rule.preface, _plain(text[:CHARS_MAX]))
+    if len(text) <= WHOLE_CHARS_MAX:
+        whole = _without(rule.ending, words)
+        for intent, asked in (
+            (Intent.REDO, rule.redo),
+            (Intent.UNDO, rule.undo),
+            (Intent.ALTERNATIVES, rule.alternatives),
+        ):
+            if asked.fullmatch(whole):
+                return intent
+    for intent, begun in (
+        (Intent.EXPLAIN, rule.explain),
+        (Intent.CREATE, rule.create),
+        (Intent.MODIFY, rule.modify),
+    ):
+        if begun.match(words):
+            return intent
+    return None
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents; marks between words are spaces, others stay."""
+    letters = unicodedata.normalize("NFKD", text.replace("’", "'").casefold())
+    bare = "".join(char for char in letters if not unicodedata.combining(char))
+    return " ".join(re.sub(r"[-.,;:!?…()]", " ", bare).split())
+
+
+def _without(part: re.Pattern[str], words: str) -> str:
+    """The words without all of that at their beginning, or at their end: "oops", "could you", "please"."""
+    anchored = part.search if part.pattern.endswith("$") else part.match
+    while found := anchored(words):
+        words = words[: found.start()] + words[found.end() :]
+    return words

@@ -1,0 +1,164 @@
+"""Typed memories: what is worth knowing for long, each in a sentence or two."""
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class MemoryType(StrEnum):
+    """What a memory is about."""
+
+    IDENTITY = "identity"
+    """Who the person or the project is."""
+    GOAL = "goal"
+    DECISION = "decision"
+    TODO = "todo"
+    PREFERENCE = "preference"
+    FACT = "fact"
+    EVENT = "event"
+    OBSERVATION = "observation"
+
+
+IMPORTANCE: Mapping[MemoryType, float] = {
+    MemoryType.IDENTITY: 1.0,
+    MemoryType.GOAL: 0.9,
+    MemoryType.DECISION: 0.8,
+    MemoryType.TODO: 0.8,
+    MemoryType.PREFERENCE: 0.7,
+    MemoryType.FACT: 0.6,
+    MemoryType.EVENT: 0.4,
+    MemoryType.OBSERVATION: 0.3,
+}
+"""How much a memory matters where nobody says otherwise, from 0 to 1."""
+
+MEMORY_CHARS_MAX = 2_000
+"""A memory is a statement, not a document."""
+
+
+class MemoryScope(StrEnum):
+    """Where a memory is of use."""
+
+    SESSION = "session"
+    PROJECT = "project"
+    GLOBAL = "global"
+
+
+class MemorySource(StrEnum):
+    """Who made it."""
+
+    BACKGROUND = "background"
+    """Found in a turn after it ended, by a model or by rules."""
+    MODEL = "model"
+    """Saved by the model during a turn, through its tool."""
+    PERSON = "person"
+
+
+class Memory(Struct, frozen=True):
+    """A statement, where it holds and what it rests on.
+
+    The id follows from where it holds and its normalised text (`memory_id`): equal text is one memory.
+    An edit of the text is therefore a new memory that `updates` the old one.
+    """
+
+    id: str
+    type: MemoryType
+    content: str
+    project_id: str
+    """Where it was made; of a global one too."""
+    session_id: str
+    """Where it was made; empty where no session was open."""
+    scope: MemoryScope
+    importance: float
+    created_at: datetime
+    """The conversation's time, never the run's."""
+    updated_at: datetime
+    confidence: float = 1.0
+    topic: str = ""
+    source: MemorySource = MemorySource.BACKGROUND
+    turns: tuple[str, ...] = ()
+    """Ids of the turns that it rests on, oldest first; none where the person just said so."""
+    accessed_at: datetime | None = None
+    """When it was last put in front of a model or opened by the person."""
+    access_count: int = 0
+    forgotten_at: datetime | None = None
+    """Forgotten memories are kept, found only when asked for, and can be restored."""
+    replaced: bool = False
+    """Another memory that is neither forgotten nor left `updates` it, and it has replaced none since; links
+    of turns that are left do not count. Read from the associations, so that `save` ignores it."""
+    left: bool = False
+    """All turns that it rests on are left (see `Turns`). Read from the tree; `save` ignores it."""
+
+
+class AssociationKind(StrEnum):
+    """How one memory stands to another."""
+
+    UPDATES = "updates"
+    """It replaces the other, which is no longer put in front of the model."""
+    CONTRADICTS = "contradicts"
+    SUPPORTS = "supports"
+    RELATES_TO = "relates_to"
+    CAUSED_BY = "caused_by"
+
+
+class Association(Struct, frozen=True):
+    """A directed link between two memories."""
+
+    kind: AssociationKind
+    from_id: str
+    to_id: str
+    at: datetime
+    turn: str = ""
+    """The turn in which one memory was said to replace the other. While that is left, nothing is replaced by
+    this link. Empty where it was said in none: then it always counts."""
+
+
+class MemorySort(StrEnum):
+    """An order of memories; each is descending, ties by newest creation, then id."""
+
+    RECENT = "recent"
+    """By `updated_at`."""
+    IMPORTANCE = "importance"
+    USED = "used"
+    """By `access_count`."""
+
+
+class MemoryFilter(Struct, frozen=True):
+    """Which memories, in what order. The defaults are what may be put in front of a model.
+
+    With a project: those made in it, and all global ones. With a session: of those of scope session only
+    that session's; without one they are all there.
+    """
+
+    project_id: str | None = None
+    """None means every project's."""
+    session_id: str | None = None
+    types: tuple[MemoryType, ...] = ()
+    """Empty means all."""
+    importance_min: float = 0.0
+    since: datetime | None = None
+    """Updated at or after this moment."""
+    forgotten: bool = False
+    """Those that are forgotten as well."""
+    replaced: bool = False
+    """Those that another one updates as well."""
+    left: bool = False
+    """Those that rest on left turns only as well."""
+    sort: MemorySort = MemorySort.IMPORTANCE
+    limit: int = 100
+
+
+def normalised(text: str) -> str:
+    """The text as it is compared: case, spacing, compatibility forms and a final stop do not count."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).rstrip(".!…")
+
+
+def memory_id(content: str, *, scope: MemoryScope, project_id: str, session_id: str) -> str:
+    """The id that a memory of this text has where it holds; hex, 32 characters."""
+    place = {MemoryScope.SESSION: session_id, MemoryScope.PROJECT: project_id, MemoryScope.GLOBAL: ""}[scope]
+    text = f"{scope}\n{place}\n{normalised(content)}"
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]

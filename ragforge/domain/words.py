@@ -1,0 +1,32 @@
+"""Numbers and times in words for a person."""
+
+from datetime import datetime
+
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `3 matches`, `2,000 summaries`."""
+    return f"{number:,} {noun if number == 1 else _plural(noun)}"
+
+
+def age_words(when: datetime, now: datetime | None) -> str:
+    """How long ago, in few letters; the date when it is more than a week. Empty without a `now`."""
+    if now is None:
+        return ""
+    seconds = max(0, int((now - when).total_seconds()))
+    if seconds < MINUTE_S:
+        return "just now"
+    if seconds < HOUR_S:
+        return f"{seconds // MINUTE_S} min ago"
+    if seconds < DAY_S:
+        return f"{seconds // HOUR_S} h ago"
+    if seconds < 7 * DAY_S:
+        return f"{seconds // DAY_S} d ago"
+    return f"{when.astimezone():%Y-%m-%d}"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")

@@ -1,0 +1,52 @@
+"""The contract of an embedder."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragforge.domain.usage import Usage
+from ragforge.domain.vectors import Vector
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts. Constructing one is cheap: what is slow is loaded in a thread at first use."""
+
+    name: str
+    """What stands with each vector: model, dimensions and version of whatever is put around the text.
+    Vectors of different names are never compared. Such as `static:minilm-256-1`."""
+    dimensions: int
+    """How many numbers a vector has; 0 where only the first answer tells, see `learn_dimensions`."""
+    remote: bool
+    """A network lies between: it costs, may be slow, and sees the text."""
+    usage: Usage
+    """What it has used so far; all zero for a local one."""
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """A vector of length 1 for each text, to be found later. Any number of texts, any length.
+
+        A text of which nothing is known (empty, only symbols) has a vector too.
+        Raises ModelError (its subclasses say which) when a service fails; ragforge.domain.errors.UsageError
+        where a file of a model cannot be used.
+        """
+        ...
+
+    async def embed_query(self, text: str) -> Vector:
+        """The vector of what is looked for. Raises as `embed`."""
+        ...
+
+    async def prepare(self) -> None:
+        """Load what is slow to load, so that the next vector waits for nothing but itself; asks no service.
+
+        Raises as `embed`. Never needed, and quick when it was done before.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+async def learn_dimensions(embedder: Embedder) -> int:
+    """How many numbers its vectors have; asks for one where that is not known yet. Raises as `embed`."""
+    if not embedder.dimensions:
+        await embedder.embed_query("dimensions")
+    return embedder.dimensions

@@ -1,0 +1,85 @@
+"""Asking a model for one structured answer, whole or not at all."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from ragforge.domain.errors import AnswerUnusable
+from ragforge.domain.events import AnswerEnded, FinishReason, TextDelta, UsageSeen
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.messages import TextPart, UserMessage
+from ragforge.domain.usage import Usage
+from ragforge.providers.base import ModelRequest, Provider
+
+Read = TypeVar("Read")
+
+
+class Answer(Struct, frozen=True):
+    """What a model wrote, and what it cost. model: `name:model`. flaw: why the text is not whole."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    flaw: str = ""
+
+
+Ask: TypeAlias = Callable[[ModelRequest], Awaitable[Answer]]
+"""Asks a model. Raises ModelError where there is no answer."""
+
+
+def asking(provider: Provider) -> Ask:
+    """What asks this provider's model."""
+
+    async def ask(request: ModelRequest) -> Answer:
+        pieces: list[str] = []
+        usage, flaw = Usage(), ""
+        async with aclosing(provider.stream(request)) as events:
+            async for event in events:
+                match event:
+                    case TextDelta(text):
+                        pieces.append(text)
+                    case UsageSeen(seen):
+                        usage = seen
+                    case AnswerEnded(_, finish, detail) if finish is not FinishReason.STOP:
+                        flaw = f"{finish}: {detail}" if detail else finish
+                    case _:
+                        pass
+        return Answer("".join(pieces), usage, f"{provider.name}:{provider.model}", flaw)
+
+    return ask
+
+
+def request_for(system: str, blocks: Mapping[str, str], schema: JsonObject) -> ModelRequest:
+    """A request that shows each text between tags of its name; no text holds the end of one."""
+    suffix, number = "", 1
+    while any(f"</{name}{suffix}>" in text for name in blocks for text in blocks.values()):
+        number += 1
+        suffix = f"-{number}"
+    shown = "\n\n".join(
+        f"<{name}{suffix}>\n{text.removesuffix(chr(10))}\n</{name}{suffix}>"
+        for name, text in blocks.items()
+        if text
+    )
+    return ModelRequest(system, (UserMessage((TextPart(shown),)),), json_schema=schema)
+
+
+def read_answer(answer: Answer, type: type[Read]) -> Read:
+    """The answer as this type. Raises AnswerUnusable where it is none, or not whole."""
+    if answer.flaw:
+        raise AnswerUnusable(f"{answer.model} gave no whole answer ({answer.flaw}).")
+    # Models that are held to no schema write words or a fence around the object.
+    start, end = answer.text.find("{"), answer.text.rfind("}")
+    try:
+        return msgspec.json.decode(answer.text[start : end + 1], type=type)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise AnswerUnusable(f"{answer.model} gave an answer that cannot be read: {error}.") from error
+
+
+def closed(properties: Mapping[str, JsonObject]) -> JsonObject:
+    """The schema of an object of just these, all required."""
+    required: list[JsonValue] = list(properties)
+    fields: JsonObject = dict(properties.items())
+    return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}

@@ -1,0 +1,110 @@
+"""One lock a folder: restores and tool writes of all sessions and processes come one after the other."""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.ids import now
+
+POLL_S_MIN = 0.001
+POLL_S_MAX = 0.05
+HOLDER_BYTES_MAX = 4096
+
+
+class FolderBusy(UsageError):
+    """Another session changes files of the folder just now; `holder` says which process, and since when."""
+
+    def __init__(self, message: str, *, holder: str) -> None:
+        super().__init__(message)
+        self.holder = holder
+
+
+@asynccontextmanager
+async def folder_lock(data_dir: Path, root: Path, *, timeout_s: float) -> AsyncGenerator[None]:
+    """The folder is ours alone: no other session, here or in another process, restores or writes in it.
+
+    It ends with the process, however that dies. Who holds it must not ask for it again: it would wait for
+    itself. root: the project's folder, by whatever path.
+    Raises FolderBusy when it stays taken for so many seconds, StoreUnavailable where locking is impossible.
+    """
+    path = lock_path(data_dir, root)
+    try:
+        # Not in a thread: one that is cancelled would leave the file open.
+        descriptor = _opened(path)
+    except OSError as error:
+        raise _impossible(path, error) from error
+    try:
+        await _taken(descriptor, path, root, timeout_s)
+        try:
+            yield
+        finally:
+            _sign(descriptor, b"")
+            # Closing would not be enough: a command started just now may hold a copy until it begins.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
+
+
+def lock_path(data_dir: Path, root: Path) -> Path:
+    """The file that is locked for a folder."""
+    # By a hash, because the folder's own path may be longer than a name can be.
+    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
+    return data_dir / "locks" / f"folder-{name}.lock"
+
+
+def _opened(path: Path) -> int:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+async def _taken(descriptor: int, path: Path, root: Path, timeout_s: float) -> None:
+    # Asked for again and again rather than waited for: a thread that waits could not be ended.
+    until, pause_s = time.monotonic() + timeout_s, POLL_S_MIN
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= until:
+                holder = _holder(descriptor)
+                raise FolderBusy(
+                    f"The files of {root} are being changed by {holder}. Nothing was changed here; wait "
+                    "until that is done, or end it there, and try again.",
+                    holder=holder,
+                ) from error
+        except OSError as error:
+            raise _impossible(path, error) from error
+        else:
+            holder = {"pid": os.getpid(), "since": now().isoformat(timespec="seconds")}
+            _sign(descriptor, json.dumps(holder).encode())
+            return
+        await asyncio.sleep(min(pause_s, max(0.0, until - time.monotonic())))
+        pause_s = min(2 * pause_s, POLL_S_MAX)
+
+
+def _sign(descriptor: int, holder: bytes) -> None:
+    # It only tells others whom they wait for: the lock holds on a full disk too.
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, holder, 0)
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
+        pid, since = int(found["pid"]), str(found["since"])
+    except (ValueError, KeyError, TypeError):
+        # Locked an instant ago and not signed yet, or the file was tampered with.
+        return "another process"
+    who = "another session of this process" if pid == os.getpid() else "another process"
+    return f"{who} ({pid}) since {since}"
+
+
+def _impossible(path: Path, error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. Make its folder writable and try again.")

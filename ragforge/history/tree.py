@@ -1,0 +1,216 @@
+"""What follows from a line of versions alone: states, and what has to change to get from one to another.
+
+Pure functions; nothing here looks at the disk or at a store. The changes of a version stand in the order in
+which they came about, and a path may be among them more than once.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.versions import FOLDER_MODE, Change, Node, NodeKind, Provenance, Version
+
+Step: TypeAlias = tuple[Node | None, Node | None]
+"""What is expected to lie at a path, and what shall lie there instead."""
+
+
+class Wanted(Struct, frozen=True):
+    """What shall lie at a path, and what lies there if nobody touched it since.
+
+    Where something else lies there, and not what is wanted either, it is a conflict.
+    earlier: steps that come before, in this order. There are some only where somebody else changed the path
+    between two changes of the session: to take the session's back at once would take theirs back with them.
+    Then `expected` is what lay there before theirs, so that a path of theirs is a conflict for whoever
+    leaves `earlier` out; a merge goes through all steps, each on the result of the one before.
+    """
+
+    path: str
+    expected: Node | None
+    wanted: Node | None
+    earlier: tuple[Step, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, in the order in which they are taken."""
+        return (*self.earlier, (self.expected, self.wanted))
+
+
+class Way(Struct, frozen=True):
+    """How one version is reached from another through first parents.
+
+    up: versions to leave, newest first. down: versions to enter, oldest first.
+    common: the newest version that both lines have; None where they have none.
+    """
+
+    up: tuple[Version, ...]
+    common: Version | None
+    down: tuple[Version, ...]
+
+
+def state_of(line: Sequence[Version]) -> dict[str, Node | None]:
+    """What lies at each path that the line ever changed; None where nothing lies there (any more).
+
+    line: a version and its first parents, newest first. A path that is missing in the result lies on the
+    disk as it did before the first version.
+    """
+    state: dict[str, Node | None] = {}
+    for version in line:
+        for change in reversed(version.changes):
+            state.setdefault(change.path, change.after)
+    return state
+
+
+def is_own(change: Change) -> bool:
+    """Whether it is certain to be the session's whose version holds it."""
+    return change.provenance is Provenance.TOOL or (
+        change.provenance is Provenance.SHELL and not change.shared
+    )
+
+
+def summed(changes: Iterable[Change]) -> list[Change]:
+    """What the changes of a version come to, one a path, in the order in which the paths were first changed.
+
+    What comes to nothing is left out. Whose a path is that several things changed is as uncertain as the
+    least certain of them.
+    """
+    whole: dict[str, Change] = {}
+    for change in changes:
+        earlier = whole.get(change.path)
+        if earlier is None:
+            whole[change.path] = change
+            continue
+        origin = earlier.renamed_from if earlier.before is None and change.after else ""
+        whole[change.path] = replace(
+            change,
+            before=earlier.before,
+            provenance=change.provenance if earlier.provenance is Provenance.TOOL else earlier.provenance,
+            renamed_from=origin,
+            shared=earlier.shared or change.shared,
+        )
+    return [change for change in whole.values() if change.before != change.after]
+
+
+def own_changes(versions: Iterable[Version], session_id: str = "") -> list[Change]:
+    """The changes that are certain to be the session's, in the order of the versions (oldest first).
+
+    An empty `session_id` takes the versions of all sessions.
+    """
+    return [
+        change
+        for version in versions
+        if session_id in ("", version.session_id)
+        for change in version.changes
+        if is_own(change)
+    ]
+
+
+def backward(versions: Sequence[Version], session_id: str = "") -> list[Wanted]:
+    """What takes back the session's own changes of these versions, newest first: an undo; by path.
+
+    Versions of other sessions among them are passed over; with an empty `session_id` none is.
+    A path that these changes leave as it was is not in it.
+    """
+    wanted: list[Wanted] = []
+    for path, runs in sorted(_runs(own_changes(reversed(versions), session_id)).items()):
+        steps = [(after, before) for before, after in reversed(runs)]
+        wanted.append(Wanted(path, *steps[-1], earlier=tuple(steps[:-1])))
+    return wanted
+
+
+def forward(versions: Sequence[Version], session_id: str = "") -> list[Wanted]:
+    """What brings the session's own changes of these versions again, oldest first: a redo; as `backward`."""
+    wanted: list[Wanted] = []
+    for path, runs in sorted(_runs(own_changes(versions, session_id)).items()):
+        wanted.append(Wanted(path, *runs[-1], earlier=tuple(runs[:-1])))
+    return wanted
+
+
+def between(head_line: Sequence[Version], target_line: Sequence[Version]) -> list[Wanted]:
+    """What leads from the state at the head to that at the target, by path: a checkout.
+
+    Both lines are newest first and reach down to their common version, or to the root; versions below are
+    not needed. Paths that are the same at both are not in it.
+    """
+    way = way_between(head_line, target_line)
+    # At the common version lies what the oldest change after it found.
+    common = _befores(reversed(way.up)) | _befores(way.down)
+    head = common | state_of(way.up)
+    target = common | state_of(tuple(reversed(way.down)))
+    return [Wanted(path, head[path], target[path]) for path in sorted(common) if head[path] != target[path]]
+
+
+def is_folder_let_go(wanted: Wanted) -> bool:
+    """Whether a folder shall be no path of its own any more: gone, or of the usual mode with files in it."""
+    expected = wanted.expected
+    return wanted.wanted is None and expected is not None and expected.kind is NodeKind.FOLDER
+
+
+def with_usual_modes(wanted: Sequence[Wanted], staying: Iterable[str]) -> list[Wanted]:
+    """The same, but that of folders let go those in which something stays are wanted with the usual mode.
+
+    staying: paths that lie on the disk now, and lay there in the state that is wanted too. A folder that only
+    holds what came since is let go as it is: whoever put it there may rely on its mode.
+    """
+    holding = {folder for path in staying for folder in _folders_above(path)}
+    usual = Node(NodeKind.FOLDER, "", FOLDER_MODE)
+    return [
+        replace(each, wanted=usual) if is_folder_let_go(each) and each.path in holding else each
+        for each in wanted
+    ]
+
+
+def foreign(head_line: Sequence[Version], target_line: Sequence[Version], session_id: str) -> set[str]:
+    """Paths that a session other than this one changed, or may have, on the way from head to target.
+
+    The lines are those of `between`. What the person changed is nobody's session, whichever session found it.
+    """
+    way = way_between(head_line, target_line)
+    return {
+        change.path
+        for version in (*way.up, *way.down)
+        for change in version.changes
+        if change.provenance is not Provenance.OUTSIDE
+        if change.shared or version.session_id not in ("", session_id)
+    }
+
+
+def way_between(head_line: Sequence[Version], target_line: Sequence[Version]) -> Way:
+    """The way from the head, the first of its line, to the target; the lines are those of `between`."""
+    places = {version.id: place for place, version in enumerate(target_line)}
+    for place, version in enumerate(head_line):
+        if version.id in places:
+            down = target_line[: places[version.id]]
+            return Way(tuple(head_line[:place]), version, tuple(reversed(down)))
+    return Way(tuple(head_line), None, tuple(reversed(target_line)))
+
+
+def _folders_above(path: str) -> Iterable[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _befores(versions: Iterable[Version]) -> dict[str, Node | None]:
+    """What lay at each path that these versions, oldest first, change, before they did."""
+    state: dict[str, Node | None] = {}
+    for version in versions:
+        for change in version.changes:
+            state.setdefault(change.path, change.before)
+    return state
+
+
+def _runs(changes: Iterable[Change]) -> dict[str, list[Step]]:
+    """Each path's changes, oldest first, put together where one begins with what the last one left.
+
+    What comes to nothing is left out, and a path with it.
+    """
+    found: dict[str, list[Step]] = {}
+    for change in changes:
+        runs = found.setdefault(change.path, [])
+        before, after = change.before, change.after
+        if runs and runs[-1][1] == before:
+            before, _ = runs.pop()
+        if before != after:
+            runs.append((before, after))
+    return {path: runs for path, runs in found.items() if runs}

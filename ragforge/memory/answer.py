@@ -1,0 +1,317 @@
+"""The structured answer about turns: what is asked for, and what of it is taken."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.memories import (
+    IMPORTANCE,
+    MEMORY_CHARS_MAX,
+    Association,
+    AssociationKind,
+    Memory,
+    MemoryScope,
+    MemorySource,
+    MemoryType,
+    normalised,
+)
+from ragforge.domain.summaries import SummaryMethod
+from ragforge.memory.constraints import word_for_word
+from ragforge.memory.extractive import summary_of
+from ragforge.memory.material import (
+    CONSTRAINTS_MAX,
+    FILES_MAX,
+    FINDING_CHARS_MAX,
+    FINDINGS_MAX,
+    SUMMARY_CHARS_MAX,
+    TOPIC_CHARS_MAX,
+    TOPICS_MAX,
+    Material,
+    Understanding,
+)
+from ragforge.memory.memories import FOUND_OUT, REPLACING_CONFIDENCE_MIN, new_memory
+from ragforge.memory.salvage import objects_at, read_object
+from ragforge.memory.sentences import cut_sentence, cut_words, one_line, with_dates
+from ragforge.memory.shown import known_of
+
+MEMORIES_MAX = 20
+"""Of one turn: more is a copy of it, not what matters."""
+RELATIONS_MAX = 5
+DOUBTFUL = 0.5
+"""The confidence where the model gave none that can be one."""
+FILE_CHARS_MAX = 300
+
+SAME = "same"
+
+
+def _closed(properties: Mapping[str, JsonValue]) -> JsonObject:
+    """An object of just these, all required, as services want it that hold the model to the schema."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_TEXT: JsonObject = {"type": "string"}
+_TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+_RELATION = _closed({"kind": {"type": "string", "enum": [SAME, *AssociationKind]}, "to": _TEXT})
+_MEMORY = _closed(
+    {
+        "id": _TEXT,
+        "type": {"type": "string", "enum": list(MemoryType)},
+        "content": _TEXT,
+        "said_by": {"type": "string", "enum": ["person", "assistant", "tool"]},
+        "confidence": {"type": "number"},
+        "importance": {"type": ["number", "null"]},
+        "topic": _TEXT,
+        "scope": {"type": "string", "enum": list(MemoryScope)},
+        "relations": {"type": "array", "items": _RELATION},
+    }
+)
+
+PARTS: Mapping[str, JsonObject] = {
+    "memories": {"type": "array", "items": _MEMORY},
+    "constraints": _TEXTS,
+    "findings": _TEXTS,
+    "files": _TEXTS,
+    "topics": _TEXTS,
+    "summary": _TEXT,
+}
+"""What is asked of each turn, by name; another use of the same call adds its part. The summary comes last: a
+turn of an answer that broke off then lacks it, so that the turn is known not to be whole."""
+
+
+def schema_for(materials: Sequence[Material]) -> JsonObject:
+    """The schema of an answer about these turns."""
+    ids: list[JsonValue] = [f"t{number}" for number in range(1, len(materials) + 1)]
+    turn = _closed({"id": {"type": "string", "enum": ids}, **PARTS})
+    return _closed({"turns": {"type": "array", "items": turn}})
+
+
+_TURN_BEGINS = re.compile(r'\{\s*"id"\s*:\s*"t\d{1,3}"')
+
+
+class _Relation(msgspec.Struct):
+    kind: str
+    to: str
+
+
+class _Said(msgspec.Struct):
+    """A memory as the model wrote it. What can be done without has a default."""
+
+    type: MemoryType
+    content: str
+    id: str = ""
+    said_by: str = "person"
+    confidence: float | None = None
+    importance: float | None = None
+    topic: str | None = None
+    scope: str | None = None
+    relations: Any = None
+    """A list, each item of which is read by itself."""
+
+
+def read_answer(text: str, materials: Sequence[Material], *, model: str) -> dict[str, Understanding]:
+    """What the answer says of the turns, by their ids; those that it says nothing readable of are left out.
+
+    A turn whose summary is missing while other parts can be read gets an extractive one, which a model's
+    takes the place of later.
+    """
+    parts = _parts_of_turns(text, len(materials))
+    known = dict(known_of(materials))
+    understood: dict[str, Understanding] = {}
+    for number, material in enumerate(materials, 1):
+        if part := parts.get(f"t{number}"):
+            reader = _Reader(material, known)
+            understanding = reader.read(part, model)
+            if understanding is not None:
+                understood[material.turn.id] = understanding
+    return understood
+
+
+def _parts_of_turns(text: str, count: int) -> dict[str, JsonObject]:
+    """The turns' parts by their short ids; of two with the same id the first."""
+    whole = read_object(text)
+    written = whole.get("turns")
+    if not isinstance(written, list):
+        # Models that hold themselves to no schema leave out the list around the only turn.
+        written = [whole] if count == 1 and "summary" in whole else []
+    parts: dict[str, JsonObject] = {}
+    # Behind a flaw the rest is not lost: each turn that begins there is read by itself.
+    behind = objects_at(text, _TURN_BEGINS) if len(written) < count else []
+    for item in [*written, *behind]:
+        if isinstance(item, dict):
+            id = item.get("id", "t1" if count == 1 else "")
+            if isinstance(id, str) and any(name in item for name in PARTS):
+                parts.setdefault(id, item)
+    return parts
+
+
+class _Reader:
+    """Reads the part of one turn. What is known grows by what it reads, for the turns after it."""
+
+    def __init__(self, material: Material, known: dict[str, Memory]) -> None:
+        self._material = material
+        self._known = known
+        self._memories: dict[str, Memory] = {}
+        self._links: dict[tuple[str, str, str], Association] = {}
+
+    def read(self, part: JsonObject, model: str) -> Understanding | None:
+        """What the part says; None where nothing of it can be read."""
+        for item in _items(part.get("memories"))[:MEMORIES_MAX]:
+            self._read_memory(item)
+        at, person = self._material.turn.started_at, self._material.person
+        text = part.get("summary")
+        words = with_dates(one_line(text), at) if isinstance(text, str) else ""
+        quotes = (word_for_word(quote, person) for quote in _texts(part.get("constraints")))
+        constraints = tuple(dict.fromkeys(filter(None, quotes)))[:CONSTRAINTS_MAX]
+        findings = _united(part.get("findings"), FINDING_CHARS_MAX, FINDINGS_MAX)
+        if not (words or self._memories or constraints or findings):
+            return None
+        summary = summary_of(self._material)
+        files = dict.fromkeys([*summary.files, *_united(part.get("files"), FILE_CHARS_MAX, FILES_MAX)])
+        if words:
+            summary = replace(
+                summary,
+                text=cut_sentence(words, SUMMARY_CHARS_MAX),
+                method=SummaryMethod.MODEL,
+                model=model,
+                findings=findings,
+                files=tuple(files)[:FILES_MAX],
+                topics=_united(part.get("topics"), TOPIC_CHARS_MAX, TOPICS_MAX) or summary.topics,
+                # What the rules find as well: a demand that is lost is the worse mistake.
+                constraints=_without_parts([*constraints, *summary.constraints]),
+            )
+        return Understanding(summary, tuple(self._memories.values()), tuple(self._links.values()))
+
+    def _read_memory(self, item: JsonValue) -> None:
+        try:
+            said = msgspec.convert(item, _Said, strict=False)
+        except msgspec.ValidationError:
+            return
+        memory = self._memory(said)
+        if memory is None:
+            return
+        relations = [found for each in _items(said.relations) if (found := self._relation(each))][
+            :RELATIONS_MAX
+        ]
+        for kind, old in relations:
+            if kind == SAME and old.type is memory.type:
+                # The words that were there first stay; this turn is one more that they rest on.
+                memory = self._confirmed(old)
+                break
+        self._memories.setdefault(memory.id, memory)
+        for kind, old in relations:
+            self._link(memory, kind, old)
+        if said.id and said.id not in self._known:
+            self._known[said.id] = memory
+
+    def _confirmed(self, old: Memory) -> Memory:
+        """The memory as said again in this turn. Whoever made it, this time it was not the person: what was
+        forgotten meanwhile is not brought back by it."""
+        turn = self._material.turn
+        return replace(
+            old,
+            turns=(turn.id,),
+            updated_at=max(old.updated_at, turn.started_at),
+            source=MemorySource.BACKGROUND,
+        )
+
+    def _memory(self, said: _Said) -> Memory | None:
+        """The memory as this program makes it; None where it is none."""
+        turn = self._material.turn
+        content = one_line(said.content)
+        if not normalised(content) or (said.said_by != "person" and said.type not in FOUND_OUT):
+            return None
+        scope = MemoryScope(said.scope) if said.scope in set(MemoryScope) else MemoryScope.PROJECT
+        importance = _share(said.importance)
+        if said.said_by != "person":
+            # What a page or a file says is of use here at most, and matters no more than usual.
+            scope = MemoryScope.PROJECT if scope is MemoryScope.GLOBAL else scope
+            usual = IMPORTANCE[said.type]
+            importance = min(usual, usual if importance is None else importance)
+        confidence = _share(said.confidence)
+        return new_memory(
+            cut_words(with_dates(content, turn.started_at), MEMORY_CHARS_MAX),
+            said.type,
+            project_id=self._material.project_id,
+            at=turn.started_at,
+            source=MemorySource.BACKGROUND,
+            session_id=turn.session_id,
+            scope=scope,
+            importance=importance,
+            confidence=DOUBTFUL if confidence is None else confidence,
+            topic=cut_words(one_line(said.topic or ""), TOPIC_CHARS_MAX),
+            turns=(turn.id,),
+        )
+
+    def _relation(self, item: JsonValue) -> tuple[str, Memory] | None:
+        """The kind of link and the memory at its end, where both are known."""
+        try:
+            relation = msgspec.convert(item, _Relation)
+        except msgspec.ValidationError:
+            return None
+        old = self._known.get(relation.to)
+        if old is None or relation.kind not in {SAME, *AssociationKind}:
+            return None
+        return relation.kind, old
+
+    def _link(self, memory: Memory, kind: str, old: Memory) -> None:
+        if old.id == memory.id:
+            return
+        link = AssociationKind.RELATES_TO if kind == SAME else AssociationKind(kind)
+        sure = memory.confidence >= REPLACING_CONFIDENCE_MIN and old.type is memory.type
+        if link is AssociationKind.UPDATES and not sure:
+            link = AssociationKind.RELATES_TO
+        turn = self._material.turn
+        said_in = turn.id if link is AssociationKind.UPDATES else ""
+        new = Association(link, memory.id, old.id, turn.started_at, said_in)
+        self._links.setdefault((link, memory.id, old.id), new)
+
+
+def _items(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: JsonValue) -> list[str]:
+    return [item for item in _items(value) if isinstance(item, str)]
+
+
+def _united(value: JsonValue, chars_max: int, count_max: int) -> tuple[str, ...]:
+    """The texts of a list, each on one line, cut and once."""
+    lines = (cut_words(one_line(text), chars_max) for text in _texts(value))
+    return tuple(dict.fromkeys(filter(None, lines)))[:count_max]
+
+
+def _share(value: float | None) -> float | None:
+    """The number where it lies in 0..1."""
+    return value if value is not None and 0 <= value <= 1 else None
+
+
+def _without_parts(quotes: Sequence[str]) -> tuple[str, ...]:
+    """The quotes without those that another one holds whole."""
+    each = list(dict.fromkeys(quotes))
+    kept = [one for one in each if not any(one != other and one in other for other in each)]
+    return tuple(kept)[:CONSTRAINTS_MAX]
+
+
+def roll_up_schema() -> JsonObject:
+    """The schema of an answer about summaries."""
+    return _closed({"findings": _TEXTS, "topics": _TEXTS, "summary": _TEXT})
+
+
+def read_roll_up(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Text, findings and topics; the text is empty where it could not be read."""
+    answer = read_object(text)
+    summary = answer.get("summary")
+    return (
+        cut_sentence(one_line(summary), SUMMARY_CHARS_MAX) if isinstance(summary, str) else "",
+        _united(answer.get("findings"), FINDING_CHARS_MAX, FINDINGS_MAX),
+        _united(answer.get("topics"), TOPIC_CHARS_MAX, TOPICS_MAX),
+    )

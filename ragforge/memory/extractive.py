@@ -1,0 +1,253 @@
+"""Summaries without a model: sentences of the text itself, chosen by rules."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from ragforge.domain.json import JsonValue
+from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.turns import TurnStatus
+from ragforge.memory.common_words import COMMON
+from ragforge.memory.constraints import constraints_in
+from ragforge.memory.ids import summary_id
+from ragforge.memory.material import (
+    FILES_MAX,
+    FINDING_CHARS_MAX,
+    FINDINGS_MAX,
+    SUMMARY_CHARS_MAX,
+    TOPIC_CHARS_MAX,
+    TOPICS_MAX,
+    Material,
+)
+from ragforge.memory.patterns import AnyOf
+from ragforge.memory.sentences import SCANNED_CHARS_MAX, cut_sentence, one_line, sentences, with_dates
+from ragforge.store.stopwords import STOP_WORDS
+
+PERSON_CHARS_MAX = 500
+"""Of a summary: what was wanted comes first and must not crowd out what came of it."""
+
+SENTENCES_MAX = 400
+ARG_CHARS_MAX = 4_000
+
+_ENDINGS = (
+    r"py|pyi|ipynb|js|mjs|cjs|jsx|ts|tsx|vue|svelte|css|scss|html|json|jsonl|toml|yaml|yml|ini|cfg|"
+    r"conf|env|md|rst|txt|csv|sql|sh|bash|zsh|ps1|rs|go|c|h|cc|cpp|hpp|java|kt|swift|rb|php|cs|lua|"
+    r"r|ex|exs|hs|ml|scala|zig|tf|proto|graphql|lock|xml|svg|dockerfile|mk|cypher|db|sqlite|log|"
+    r"patch|diff"
+)
+_FILE = AnyOf(
+    (
+        rf"(?<![\w/.@:-])(?:~|\.{{1,2}})?/?(?:[\w.+@-]{{1,80}}/){{0,15}}[\w.+@-]{{0,80}}\.(?:{_ENDINGS})"
+        r"(?![\w/-]|\.\w)"
+    ),
+    r"(?<![\w/.-])(?:Dockerfile|Makefile|Justfile|Procfile|CODEOWNERS)(?![\w/-])",
+)
+_URL = re.compile(r"\w{2,10}://\S+")
+_ANSWERS_THAT_ARE_NO_FILES = frozenset(
+    {"node.js", "next.js", "vue.js", "express.js", "three.js", "d3.js", "asp.net"}
+)
+_TELLS = AnyOf(
+    (
+        r"\b(?:found|fixed|because|cause[ds]?|due to|turn(?:s|ed) out|root|fail(?:s|ed|ing)?|pass(?:es|"
+        r"ed)?|broke[n]?|bug|error|wrong|missing|added|removed|changed|replaced|renamed|moved|created|"
+        r"decided|now|so that|instead|measured|faster|slower|works|must|leak|trouvé\w*|corrigé\w*|parce "
+        r"qu|car|cause|dû|vient d|échou\w+|pass\w+|cassé\w*|bogue|erreur|manqu\w+|ajouté\w*|supprimé\w*|"
+        r"changé\w*|remplacé\w*|renommé\w*|déplacé\w*|créé\w*|décidé\w*|désormais|mesuré\w*|"
+        r"fonctionne\w*|marche)\b"
+    ),
+)
+_FINDS = AnyOf(
+    (
+        r"\b(?:found|because|cause[ds]? |root cause|due to|turn(?:s|ed) out|the (?:bug|problem|issue|"
+        r"reason|fix) (?:is|was)|fail(?:s|ed)|fixed|missing|leak|measured|trouvé\w*|parce qu|la cause|"
+        r"vient d|le (?:bogue|bug|problème) (?:est|était|vient)|échou\w+|corrigé\w*|manqu\w+|mesuré\w*)"
+        r"\b"
+    ),
+)
+_FILLS = AnyOf(
+    (
+        r"(?:let me|i'll|i will|i'm going to|sure|great|okay|ok\b|certainly|of course|now i|here(?:'s| "
+        r"is)|would you|je vais|bien sûr|d'accord|parfait|voici|voulez|veux-tu|souhaite|n'hésite)"
+    ),
+)
+_WORD = re.compile(r"[^\W\d_][\w+#.-]{1,40}")
+
+
+def summary_of(material: Material) -> Summary:
+    """The turn's summary: the person's words first, then what the answer tells most."""
+    turn = material.turn
+    return Summary(
+        id=summary_id(1, [turn.id]),
+        project_id=material.project_id,
+        session_id=turn.session_id,
+        level=1,
+        text=summary_text(material),
+        covers=(turn.id,),
+        at=turn.started_at,
+        method=SummaryMethod.EXTRACTIVE,
+        files=files_of(material),
+        findings=_findings(with_dates(material.assistant, turn.started_at)),
+        tools=material.tools,
+        topics=topics_of(material.person, material.assistant),
+        constraints=constraints_in(material.person),
+    )
+
+
+def summary_text(material: Material) -> str:
+    """At most `SUMMARY_CHARS_MAX` characters of the turn, never empty."""
+    wanted = " ".join(sentences(material.person)) or one_line(material.person[:SCANNED_CHARS_MAX])
+    at = material.turn.started_at
+    person = cut_sentence(with_dates(wanted, at), PERSON_CHARS_MAX)
+    ending = _ending(material)
+    room = SUMMARY_CHARS_MAX - len(person) - len(ending) - 2
+    text = "\n".join(filter(None, (person, _most_telling(with_dates(material.assistant, at), room), ending)))
+    return text or "Nothing was said."
+
+
+def _ending(material: Material) -> str:
+    """How the turn ended, where it did not just finish."""
+    turn = material.turn
+    match turn.status:
+        case TurnStatus.FAILED | TurnStatus.INTERRUPTED | TurnStatus.STOPPED:
+            return cut_sentence(one_line(f"({turn.status}) {turn.error}"), 200)
+        case _:
+            return ""
+
+
+def _most_telling(answer: str, room: int) -> str:
+    """The sentences of the answer that say most, in their order, as many as there is room for."""
+    said = sentences(answer)[:SENTENCES_MAX]
+    chosen: list[int] = []
+    for at in sorted(range(len(said)), key=lambda at: (-_telling(said[at], at, len(said)), at)):
+        sentence = said[at]
+        if len(sentence) + 1 <= room:
+            chosen.append(at)
+            room -= len(sentence) + 1
+    if said and not chosen:
+        return cut_sentence(said[0], room)
+    return " ".join(said[at] for at in sorted(chosen))
+
+
+def _telling(sentence: str, at: int, count: int) -> float:
+    """How much the sentence says: by its place, its files and numbers, and the words for findings."""
+    score = (1.0 if at in {0, count - 1} else 0.0) + 0.5 * min(4, sum(1 for _ in _TELLS.finditer(sentence)))
+    score += 1.0 if _FILE.search(sentence) else 0.0
+    score += 0.5 if re.search(r"\d", sentence) else 0.0
+    score -= 2.0 if _FILLS.match(sentence) else 0.0
+    score -= 1.0 if sentence.endswith("?") else 0.0
+    return score - (0.5 if len(sentence) < 25 else 0.0)
+
+
+def _findings(answer: str) -> tuple[str, ...]:
+    found = (s for s in sentences(answer)[:SENTENCES_MAX] if _FINDS.search(s) and not _FILLS.match(s))
+    told = (s for s in found if not s.endswith("?") and len(s) >= 20)
+    return tuple(dict.fromkeys(cut_sentence(s, FINDING_CHARS_MAX) for s in told))[:FINDINGS_MAX]
+
+
+def files_of(material: Material) -> tuple[str, ...]:
+    """Paths that the calls worked on, then those that were spoken of, each once."""
+    found: dict[str, None] = {}
+    for call in material.calls:
+        for name in ("path", "file", "file_path"):
+            if isinstance(value := call.args.get(name), str) and one_line(value):
+                found.setdefault(one_line(value)[:ARG_CHARS_MAX].removeprefix("./")[:300])
+        found.update(dict.fromkeys(_files_in(" ".join(_strings(call.args))[:ARG_CHARS_MAX])))
+    found.update(dict.fromkeys(_files_in(material.person[:SCANNED_CHARS_MAX])))
+    found.update(dict.fromkeys(_files_in(material.assistant[:SCANNED_CHARS_MAX])))
+    return tuple(found)[:FILES_MAX]
+
+
+def _files_in(text: str) -> Iterable[str]:
+    for found in _FILE.finditer(_URL.sub(" ", text)):
+        path = found[0].removeprefix("./")
+        if path.lower() not in _ANSWERS_THAT_ARE_NO_FILES and path.strip("./~"):
+            yield path
+
+
+def _strings(args: dict[str, JsonValue]) -> Iterable[str]:
+    """Short arguments: a path or a command, not the text of a file to be written."""
+    return (value for value in args.values() if isinstance(value, str) and len(value) <= 1_000)
+
+
+def topics_of(person: str, assistant: str = "") -> tuple[str, ...]:
+    """The terms that are most spoken of and are not everybody's words."""
+    spelled: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for text, weight in ((person, 3), (assistant, 1)):
+        for found in _WORD.finditer(_URL.sub(" ", " ".join(sentences(text)[:SENTENCES_MAX]))):
+            word = found[0].strip(".-")
+            if is_telling(word):
+                spelled.setdefault(word.lower(), word)
+                counts[word.lower()] += weight
+    ranked = sorted(
+        counts, key=lambda word: (-counts[word] * _rareness(spelled[word]), list(spelled).index(word))
+    )
+    return tuple(spelled[word][:TOPIC_CHARS_MAX] for word in ranked if counts[word] > 1)[:TOPICS_MAX]
+
+
+def is_telling(word: str) -> bool:
+    """Whether the word says what a text is about."""
+    low = word.lower()
+    return len(low) > 2 and low not in STOP_WORDS and low not in COMMON
+
+
+def _rareness(word: str) -> float:
+    """Names and identifiers say more than plain words, long ones more than short ones."""
+    named = any(c in "_.#+" or c.isdigit() for c in word) or not word[1:].islower()
+    return (1.6 if named else 1.0) + min(len(word), 12) / 24
+
+
+def rolled_up(children: Sequence[Summary]) -> Summary:
+    """The summary a level above the children: an equal share of each one's text, and all that is kept
+    beside the text."""
+    return replace(above(children), text=_shares([child.text for child in children]))
+
+
+def above(children: Sequence[Summary]) -> Summary:
+    """All but the text of the summary a level above: what the children keep is kept.
+
+    Raises ValueError without children.
+    """
+    if not children:
+        raise ValueError("a summary of no summaries")
+    newest = max(children, key=lambda child: child.at)
+    covers = tuple(child.id for child in children)
+    level = max(child.level for child in children) + 1
+    return Summary(
+        id=summary_id(level, covers),
+        project_id=newest.project_id,
+        session_id=newest.session_id,
+        level=level,
+        text="",
+        covers=covers,
+        at=newest.at,
+        turn_count=sum(child.turn_count for child in children),
+        method=SummaryMethod.EXTRACTIVE,
+        files=_united([child.files for child in children], FILES_MAX),
+        findings=_united([child.findings for child in children], FINDINGS_MAX),
+        tools=_united([child.tools for child in children], FILES_MAX),
+        topics=_united([child.topics for child in children], TOPICS_MAX),
+        # All of them: what was demanded holds however long ago it was said.
+        constraints=tuple(dict.fromkeys(c for child in children for c in child.constraints)),
+    )
+
+
+def _united(lists: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:
+    """The items of all lists in their order, each once; where they are too many, those that stand in most
+    lists, then those that stand first in theirs, of the newest lists before older ones."""
+    counts = Counter(item for items in lists for item in dict.fromkeys(items))
+    places = {item: at for items in reversed(lists) for at, item in enumerate(items)}
+    chosen = set(sorted(places, key=lambda item: (-counts[item], places[item]))[:limit])
+    return tuple(item for item in counts if item in chosen)
+
+
+def _shares(texts: Sequence[str]) -> str:
+    """The texts, each cut so that all fit; what a short one leaves goes to the others."""
+    room = SUMMARY_CHARS_MAX - (len(texts) - 1)
+    kept = dict[int, str]()
+    for left, at in enumerate(sorted(range(len(texts)), key=lambda at: len(texts[at]))):
+        kept[at] = cut_sentence(one_line(texts[at]), max(2, room // (len(texts) - left)))
+        room -= len(kept[at])
+    return "\n".join(kept[at] for at in range(len(texts)))[:SUMMARY_CHARS_MAX]

@@ -1,0 +1,254 @@
+"""Which memories are put in front of a message: those that matter, those that are new, those that are near.
+
+No model is asked: the first come from what is known of each memory, the others by meaning and by words.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ragforge.domain.blas import load_numpy
+from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemoryType
+from ragforge.domain.search import Hit, HitKind, Query
+from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
+from ragforge.memory.recall import Recall
+
+IMPORTANT_FROM = 0.8
+NEAREST_MAX = 20
+LISTED_MAX = 50
+"""So many that matter, and so many that are new, are looked at."""
+
+
+class InjectLimits(Struct, frozen=True):
+    """How memories are chosen."""
+
+    recent_hours: float = 6.0
+    session_scope: bool = False
+    threshold: float = 0.85
+    buffer_max: int = 100
+    injected_max: int = 20
+
+
+class Injecting(Struct):
+    """What a session knows of the memories that were put in front of its model: their vectors, the newest
+    last. It goes with the process; nothing depends on it."""
+
+    model: str = ""
+    vectors: dict[str, Vector] = field(default_factory=dict[str, Vector])
+
+
+class Around(Struct, frozen=True):
+    """Where a message is said: whose memories are asked for, and what its request carries already.
+
+    turns: those that stand word for word in the request. shown: the beginnings of ids of memories that stand
+    there in a tool's result.
+    """
+
+    project_id: str
+    session_id: str
+    turns: Collection[str] = frozenset()
+    shown: Collection[str] = frozenset()
+
+
+class Chosen(Struct, frozen=True):
+    """A memory that may be put in front of the message, and why."""
+
+    memory: Memory
+    reasons: tuple[str, ...]
+    score: float
+    """From 0 to 1: half how much it matters, half how near it is."""
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    vector: Vector | None = None
+
+
+async def important(recall: Recall, around: Around) -> list[Chosen]:
+    """Who the person and the project are, and what matters most."""
+    scope = MemoryFilter(project_id=around.project_id, session_id=around.session_id, limit=LISTED_MAX)
+    memories = recall.store.memories
+    who, what = await asyncio.gather(
+        memories.find(replace(scope, types=(MemoryType.IDENTITY,))),
+        memories.find(replace(scope, importance_min=IMPORTANT_FROM)),
+    )
+    chosen = [_chosen(memory, "identity") for memory in who]
+    return chosen + [_chosen(memory, f"important ({memory.importance:.2f})") for memory in what]
+
+
+async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[Chosen]:
+    """What was learned in the last hours."""
+    if limits.recent_hours <= 0:
+        return []
+    found = await recall.store.memories.get_recent_since(
+        timedelta(hours=limits.recent_hours),
+        LISTED_MAX,
+        around.session_id if limits.session_scope else None,
+        project_id=around.project_id,
+    )
+    return [_chosen(memory, "recent") for memory in found]
+
+
+async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[Chosen], str]:
+    """The nearest by meaning, and why there are none, for a person, where meaning could not be compared."""
+    if recall.embedder is None:
+        return [], ""
+    vector, limited = await recall.questions.vector(recall.embedder, text)
+    if vector is None:
+        return [], limited
+    near = await recall.store.vectors.nearest(
+        Nearby(
+            vector,
+            recall.embedder.name,
+            project_id=around.project_id,
+            kinds=(OwnerKind.MEMORY,),
+            limit=NEAREST_MAX,
+        )
+    )
+    meaning = {each.owner.id: each.score for each in near}
+    found = await recall.store.memories.get(list(meaning))
+    return [
+        _chosen(memory, f"near in meaning ({meaning[memory.id]:.2f})", meaning=meaning[memory.id])
+        for memory in found
+    ], ""
+
+
+async def by_words(recall: Recall, query: Query) -> list[Chosen]:
+    """Those that hold the words of the query: what there is where meaning cannot be compared."""
+    hits = await recall.store.search.words(replace(query, kinds=(HitKind.MEMORY,), limit=NEAREST_MAX))
+    found = {hit.id: hit for hit in hits}
+    memories = await recall.store.memories.get(list(found))
+    return [_chosen(memory, matched_words(found[memory.id])) for memory in memories]
+
+
+def matched_words(hit: Hit) -> str:
+    """`words: database, decide`."""
+    words = dict.fromkeys(hit.text[start:end].lower() for start, end in hit.marks)
+    return f"words: {', '.join(list(words)[:5])}" if words else "words"
+
+
+async def choose(
+    recall: Recall,
+    candidates: Sequence[Chosen],
+    around: Around,
+    limits: InjectLimits,
+    state: Injecting,
+) -> list[Chosen]:
+    """Those that are put in front of the message, the most relevant first.
+
+    Left out is what must not be injected, what the request carries already, and of what is nearly the same
+    all but the newest.
+    """
+    fitting = [each for each in _merged(candidates) if may_be_injected(each.memory, around, limits)]
+    fitting = await _with_vectors(recall, fitting, state)
+    carried = [each for each in fitting if is_carried(each.memory, around)]
+    free = sorted(
+        (each for each in fitting if not is_carried(each.memory, around)),
+        key=lambda each: (-each.score, each.memory.id),
+    )
+    # In a thread: the first time NumPy is imported there.
+    return await asyncio.to_thread(_without_doubles, free, carried, limits)
+
+
+def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> bool:
+    """Whether it holds here and now: neither forgotten nor replaced nor left, and of this place."""
+    if memory.forgotten_at is not None or memory.replaced or memory.left:
+        return False
+    if limits.session_scope or memory.scope is MemoryScope.SESSION:
+        return memory.session_id == around.session_id
+    return memory.scope is MemoryScope.GLOBAL or memory.project_id == around.project_id
+
+
+def is_carried(memory: Memory, around: Around) -> bool:
+    """Whether the request says it already: by all the turns that it rests on, or in a tool's result."""
+    if memory.turns and all(turn in around.turns for turn in memory.turns):
+        return True
+    return any(memory.id.startswith(part) for part in around.shown)
+
+
+def _chosen(memory: Memory, reason: str, *, meaning: float | None = None) -> Chosen:
+    scores = {"metadata": memory.importance}
+    if meaning is not None:
+        scores["meaning"] = meaning
+    return Chosen(memory, (reason,), _score(memory.importance, meaning), scores)
+
+
+def _score(importance: float, meaning: float | None) -> float:
+    """meaning: (1 + cosine) / 2; what points the other way is not near at all."""
+    cosine = max(0.0, 2 * meaning - 1) if meaning is not None else 0.0
+    return (importance + cosine) / 2
+
+
+def _merged(candidates: Sequence[Chosen]) -> list[Chosen]:
+    """Each memory once, with all the reasons for it."""
+    merged: dict[str, Chosen] = {}
+    for each in candidates:
+        known = merged.get(each.memory.id)
+        if known is None:
+            merged[each.memory.id] = each
+            continue
+        reasons = tuple(dict.fromkeys((*known.reasons, *each.reasons)))
+        scores = {**known.scores, **each.scores}
+        score = _score(each.memory.importance, scores.get("meaning"))
+        merged[each.memory.id] = replace(known, reasons=reasons, scores=scores, score=score)
+    return list(merged.values())
+
+
+async def _with_vectors(recall: Recall, chosen: Sequence[Chosen], state: Injecting) -> list[Chosen]:
+    """The same with their vectors, as far as there are any."""
+    if recall.embedder is None or not chosen:
+        return list(chosen)
+    if state.model != recall.embedder.name:
+        state.model, state.vectors = recall.embedder.name, {}
+    unknown = [each.memory.id for each in chosen if each.memory.id not in state.vectors]
+    if unknown:
+        owners = [Owner(OwnerKind.MEMORY, memory_id) for memory_id in unknown]
+        for embedding in await recall.store.vectors.get(owners):
+            if embedding.model == state.model:
+                state.vectors[embedding.owner.id] = embedding.vector
+    with_vectors = [replace(each, vector=state.vectors.get(each.memory.id)) for each in chosen]
+    for memory_id in list(state.vectors)[: -len(chosen) - NEAREST_MAX]:
+        del state.vectors[memory_id]
+    return with_vectors
+
+
+def _without_doubles(free: Sequence[Chosen], carried: Sequence[Chosen], limits: InjectLimits) -> list[Chosen]:
+    """The first `injected_max`; of two that are too near, the newer, in the better's place."""
+    near = _nearness([*free, *carried], limits.threshold)
+    chosen: list[int] = []
+    for at, candidate in enumerate(free):
+        compared = [*range(len(free), len(free) + len(carried)), *chosen][-limits.buffer_max :]
+        doubles = [other for other in compared if limits.buffer_max and (at, other) in near]
+        if any(not _newer(candidate, [*free, *carried][other]) for other in doubles):
+            continue
+        replaced = [other for other in doubles if other < len(free)]
+        if replaced:
+            chosen[chosen.index(replaced[0])] = at
+            chosen = [other for other in chosen if other not in replaced[1:]]
+        elif len(chosen) < limits.injected_max:
+            chosen.append(at)
+    return [free[at] for at in chosen[: limits.injected_max]]
+
+
+def _newer(one: Chosen, other: Chosen) -> bool:
+    return (one.memory.updated_at, one.memory.id) > (other.memory.updated_at, other.memory.id)
+
+
+def _nearness(chosen: Sequence[Chosen], threshold: float) -> set[tuple[int, int]]:
+    """The pairs of places, both ways, whose cosine lies above the threshold."""
+    having = [at for at, each in enumerate(chosen) if each.vector is not None]
+    if len(having) < 2:
+        return set()
+    load_numpy()  # 0.13 s, of which a run without vectors pays nothing
+    import numpy as np
+
+    # Vectors of different lengths are never compared: a model may have been changed meanwhile.
+    lengths = {len(each.vector) for each in chosen if each.vector is not None}
+    pairs: set[tuple[int, int]] = set()
+    for length in lengths:
+        places = [at for at in having if len(chosen[at].vector or ()) == length]
+        rows = np.stack([np.frombuffer(chosen[at].vector or b"", dtype=np.float32) for at in places])
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        above = np.argwhere(rows @ rows.T > threshold)
+        pairs |= {(places[one], places[other]) for one, other in above.tolist() if one != other}
+    return pairs

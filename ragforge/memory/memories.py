@@ -1,0 +1,300 @@
+"""Making and explaining memories: the one way for the background work, the model's tool and the person."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.memories import (
+    IMPORTANCE,
+    Association,
+    AssociationKind,
+    Memory,
+    MemoryScope,
+    MemorySource,
+    MemoryType,
+    memory_id,
+    normalised,
+)
+from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.store.base import Store
+from ragforge.store.memory_rules import check_memory
+
+ID_PART_CHARS_MIN = 4
+"""As for sessions: fewer characters fit too many."""
+STEPS_BACK_MAX = 20
+"""So many replacements are followed to see what holds in the place of a memory."""
+REPLACING_CONFIDENCE_MIN = 0.5
+"""Below it nothing is declared outdated: a wrong replacement hides what is right."""
+FOUND_OUT = frozenset({MemoryType.FACT, MemoryType.EVENT, MemoryType.OBSERVATION})
+"""What need not be said by the person. Nobody else sets goals and rules, or says who the person is."""
+TICK = timedelta(milliseconds=1)
+"""The least difference of times that the stores keep."""
+
+
+def new_memory(
+    content: str,
+    type: MemoryType,
+    *,
+    project_id: str,
+    at: datetime,
+    source: MemorySource,
+    session_id: str = "",
+    scope: MemoryScope = MemoryScope.PROJECT,
+    importance: float | None = None,
+    confidence: float = 1.0,
+    topic: str = "",
+    turns: Sequence[str] = (),
+) -> Memory:
+    """A memory of this text, with the importance of its type unless one is given.
+
+    The text must already be free of secrets. Raises UsageError for empty or too long a text, and for an
+    importance or confidence outside 0..1.
+    """
+    text = " ".join(content.split())
+    if scope is MemoryScope.SESSION and not session_id:
+        raise UsageError(
+            "A memory of one session needs a session to belong to. Choose the scope project or global."
+        )
+    memory = Memory(
+        id=memory_id(text, scope=scope, project_id=project_id, session_id=session_id),
+        type=type,
+        content=text,
+        project_id=project_id,
+        session_id=session_id,
+        scope=scope,
+        importance=IMPORTANCE[type] if importance is None else importance,
+        created_at=at,
+        updated_at=at,
+        confidence=confidence,
+        topic=topic,
+        source=source,
+        turns=tuple(turns),
+    )
+    check_memory(memory)
+    return memory
+
+
+async def remember(
+    store: Store, memory: Memory, *, updates: Sequence[str] = (), turn: str | None = None
+) -> Memory:
+    """The memory as it is kept, merged with one of equal text; it replaces those with the ids in `updates`.
+
+    One that had itself been replaced and is said again holds again, and replaces what had taken its place.
+    turn: that by whose undoing it replaces nothing; by default the newest that the memory rests on. Empty for
+    none.
+    Raises StoreError, UsageError as `new_memory`, and Conflict where one of the ids is not there.
+    """
+    returns = [other.id for other in await gives_way_to(store, memory)]
+    await store.memories.save(memory)
+    replaced = [old for old in dict.fromkeys([*updates, *returns]) if old != memory.id]
+    if replaced:
+        is_now = memory.source is not MemorySource.BACKGROUND
+        said_in = (memory.turns or ("",))[-1] if turn is None else turn
+        await _replace(store, memory.id, replaced, at=memory.updated_at, turn=said_in, is_now=is_now)
+    (kept,) = await store.memories.get([memory.id])
+    return kept
+
+
+async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
+    """What took the place of the memory, holds now, and will not once this is said again.
+
+    What is only found out may be read in something old: the background does not bring it back, nor what the
+    person had forgotten. Raises StoreError.
+    """
+    known = await store.memories.get([memory.id])
+    is_persons = memory.source is MemorySource.PERSON
+    if not known or not known[0].replaced or (known[0].forgotten_at and not is_persons):
+        return []
+    if memory.source is MemorySource.BACKGROUND:
+        if memory.type in FOUND_OUT or memory.confidence < REPLACING_CONFIDENCE_MIN:
+            return []
+        links = await _that_count(store, await _updates(store, [memory.id]))
+        if any(link.to_id == memory.id and link.at >= memory.updated_at for link in links):
+            return []  # it was said before it was replaced, and is only filed now
+    found = await store.memories.get(sorted(await _took_place_of(store, memory.id)))
+    return [other for other in found if not (other.replaced or other.forgotten_at or other.left)]
+
+
+async def associate(store: Store, associations: Sequence[Association]) -> None:
+    """Keep the links that background work found. Raises StoreError, and Conflict for unknown ends."""
+    updates = [link for link in associations if link.kind is AssociationKind.UPDATES]
+    await store.memories.associate([link for link in associations if link not in updates])
+    for link in updates:
+        await _replace(store, link.from_id, [link.to_id], at=link.at, turn=link.turn, is_now=False)
+
+
+async def _replace(
+    store: Store, memory_id: str, replaced: Sequence[str], *, at: datetime, turn: str, is_now: bool
+) -> None:
+    """Let the memory hold in place of these, as long as the turn is not left; a forgotten one stays so unless
+    `is_now`.
+
+    is_now: it is said at this moment, so it comes after all that is known, whatever a clock says. What the
+    background files has the time of its turn, and comes after what is older.
+    """
+    at = at.replace(microsecond=at.microsecond // 1000 * 1000)  # as the stores count
+    links = await _updates(store, [memory_id, *replaced])
+    if is_now:
+        await store.memories.restore([memory_id])
+        before = [link.at for link in links if link.to_id == memory_id or link.from_id in replaced]
+        at = max([at, *(each + TICK for each in before)])
+    # Said there and back in one turn: what is said last holds.
+    back = {link.from_id for link in links if link.to_id == memory_id and link.at == at}
+    await store.memories.associate(
+        [
+            Association(AssociationKind.UPDATES, memory_id, old, at + TICK if old in back else at, turn)
+            for old in replaced
+        ]
+    )
+
+
+async def _updates(store: Store, ids: Sequence[str]) -> list[Association]:
+    """Links from or to these by which one replaces the other."""
+    links = await store.memories.associations(ids)
+    return [link for link in links if link.kind is AssociationKind.UPDATES]
+
+
+async def _that_count(store: Store, links: Sequence[Association]) -> list[Association]:
+    """The links without those of turns that are left."""
+    left = await store.turns.left(sorted({link.turn for link in links if link.turn}))
+    return [link for link in links if link.turn not in left]
+
+
+async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> Memory:
+    """The memory with other words: a new one that replaces it, so that the old words can be had again.
+
+    Raises UsageError as `new_memory`, and StoreError.
+    """
+    if normalised(content) == normalised(memory.content):
+        return memory
+    new = new_memory(
+        content,
+        memory.type,
+        project_id=memory.project_id,
+        at=at,
+        source=MemorySource.PERSON,
+        session_id=memory.session_id,
+        scope=memory.scope,
+        importance=memory.importance,
+        topic=memory.topic,
+        turns=memory.turns,
+    )
+    new = replace(new, created_at=memory.created_at)
+    return await remember(store, new, updates=[memory.id], turn="")  # the words of no turn, but the person's
+
+
+async def change(
+    store: Store,
+    memory: Memory,
+    *,
+    type: MemoryType | None = None,
+    importance: float | None = None,
+    topic: str | None = None,
+    at: datetime,
+) -> Memory:
+    """The memory with these instead of its own, None leaves one as it is. Raises UsageError, StoreError.
+
+    An importance that was its type's goes with the type.
+    """
+    if type is not None and importance is None and memory.importance == IMPORTANCE[memory.type]:
+        importance = IMPORTANCE[type]
+    changed = replace(
+        memory,
+        type=type or memory.type,
+        importance=memory.importance if importance is None else importance,
+        topic=memory.topic if topic is None else topic,
+        updated_at=at,
+    )
+    await store.memories.change(changed)
+    (kept,) = await store.memories.get([memory.id])
+    return kept
+
+
+async def find_memory(store: Store, id_part: str) -> Memory:
+    """The memory whose id begins so. Raises UsageError that says what to do for none or several."""
+    part = id_part.strip().lower()
+    if len(part) < ID_PART_CHARS_MIN:
+        raise UsageError(
+            f"{id_part!r} is too short for the id of a memory: give at least its first {ID_PART_CHARS_MIN} "
+            "characters. `ragforge memory list` shows them."
+        )
+    ids = await store.memories.with_id_part(part)
+    if len(ids) > 1:
+        raise UsageError(f"Several memories fit {id_part!r}: {', '.join(ids)}. Give more of the id.")
+    found = await store.memories.get(ids)
+    if not found:
+        raise UsageError(
+            f"There is no memory {id_part!r}. `ragforge memory list --forgotten` shows all there are."
+        )
+    return found[0]
+
+
+class Evidence(Struct, frozen=True):
+    """A turn that a memory rests on. session: None where it was deleted."""
+
+    turn: Turn
+    session: ConversationSession | None
+
+
+class Linked(Struct, frozen=True):
+    """Another memory and how the two stand to each other. outgoing: this one `kind` the other."""
+
+    kind: AssociationKind
+    outgoing: bool
+    other: Memory
+
+
+class Story(Struct, frozen=True):
+    """Where a memory comes from and what it has to do with."""
+
+    memory: Memory
+    evidence: tuple[Evidence, ...]
+    linked: tuple[Linked, ...]
+
+
+async def why(store: Store, memory: Memory) -> Story:
+    """The turns that it rests on, oldest first, and the memories it is linked with. Raises StoreError."""
+    turns = [turn for id in memory.turns if (turn := await store.turns.get(id)) is not None]
+    sessions = {id: await store.sessions.get(id) for id in {turn.session_id for turn in turns}}
+    links = _that_hold(await _that_count(store, await store.memories.associations([memory.id])))
+    others = {link.to_id if link.from_id == memory.id else link.from_id for link in links}
+    known = {other.id: other for other in await store.memories.get(sorted(others))}
+    linked: list[Linked] = []
+    for link in links:
+        outgoing = link.from_id == memory.id
+        other = known.get(link.to_id if outgoing else link.from_id)
+        if other is not None:
+            linked.append(Linked(link.kind, outgoing, other))
+    evidence = tuple(Evidence(turn, sessions[turn.session_id]) for turn in turns)
+    return Story(memory, evidence, tuple(linked))
+
+
+def _that_hold(links: Sequence[Association]) -> list[Association]:
+    """The links, oldest first, without those by which one replaced what has replaced it since."""
+    newest = {
+        frozenset((link.from_id, link.to_id)): link for link in links if link.kind is AssociationKind.UPDATES
+    }
+    return [
+        link
+        for link in links
+        if link.kind is not AssociationKind.UPDATES or newest[frozenset((link.from_id, link.to_id))] is link
+    ]
+
+
+async def _took_place_of(store: Store, memory_id: str) -> set[str]:
+    """Ids of what replaced the memory, and of what replaced that."""
+    found: set[str] = set()
+    newest = [memory_id]
+    for _ in range(STEPS_BACK_MAX):
+        newest = [
+            link.from_id
+            for link in await _that_count(store, await _updates(store, newest))
+            if link.to_id in newest and link.from_id not in found and link.from_id != memory_id
+        ]
+        if not newest:
+            break
+        found.update(newest)
+    return found

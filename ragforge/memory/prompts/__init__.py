@@ -1,0 +1,8 @@
+"""The words that a model is given in the background, as Markdown files."""
+
+from importlib.resources import files
+
+
+def load_prompt(name: str) -> str:
+    """The text of `<name>.md`."""
+    return files(__name__).joinpath(f"{name}.md").read_text("utf-8")

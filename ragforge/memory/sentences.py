@@ -1,0 +1,126 @@
+"""Text as sentences: split, cut, and their words for days turned into dates."""
+
+import re
+from datetime import datetime, timedelta
+
+from ragforge.store.json_text import storable
+
+SCANNED_CHARS_MAX = 40_000
+"""A pasted log is no prose; what people say stands at the beginning or the end."""
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+# Quotes, code by indentation, logs, traces, shells, diffs, rows of tables: shown, not said.
+_SHOWN = re.compile(
+    r"[ \t]*>|\t| {4,}(?![-*•\d])|[ \t]*(?:\$|%|#!|>>>|\.\.\.|@@|\||\+\+\+|---|diff --git|Traceback|File \")"
+    r"|[ \t]*(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d)"
+    r"|[ \t]*\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL)\b[\]: ]"
+    r"|[ \t]*\w*(?:Error|Exception|Warning): "
+)
+QUOTED = re.compile(
+    r"`[^`\n]{0,300}`|\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|(?<!\w)'[^'\n]{2,300}'(?!\w)"
+)
+"""What is quoted within a line."""
+
+_BULLET = re.compile(r"^[ \t]*(?:[-*•+]|\d{1,3}[.)]|#{1,6})[ \t]+")
+_END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=\S)")
+_NO_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|resp|approx|p\. ?ex|ex|env|Mr|Mrs|Dr|M|Mme|No|no)|^\d+)\.$"
+)
+
+
+def one_line(text: str) -> str:
+    """The text without line ends and doubled spaces, and with nothing that cannot be stored."""
+    return " ".join(storable(text).split())
+
+
+def cut_words(text: str, chars_max: int) -> str:
+    """The beginning of the text that fits, up to the end of a word where there is one."""
+    if len(text) <= chars_max:
+        return text
+    head = text[: chars_max + 1]
+    at = head.rfind(" ", chars_max // 2)
+    return head[: at if at > 0 else chars_max].rstrip()
+
+
+def cut_sentence(text: str, chars_max: int) -> str:
+    """The beginning of the text that fits, up to the end of a sentence where there is one."""
+    if len(text) <= chars_max:
+        return text
+    ends = [end.start() for end in _END.finditer(text, 0, chars_max + 1)]
+    if ends and ends[-1] > chars_max // 3:
+        return text[: ends[-1]].rstrip()
+    return cut_words(text, chars_max - 1) + "…"
+
+
+def prose(text: str) -> str:
+    """The text without what is shown rather than said: code, quotes, output, traces."""
+    if len(text) > SCANNED_CHARS_MAX:
+        half = SCANNED_CHARS_MAX // 2
+        text = f"{text[:half]}\n\n{text[-half:]}"
+    lines = _FENCE.sub("\n\n", text).splitlines()
+    return "\n".join("" if _SHOWN.match(line) else line for line in lines)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of its prose, each on one line and otherwise word for word."""
+    found: list[str] = []
+    for paragraph in _paragraphs(prose(text)):
+        start = 0
+        # What is quoted belongs to the sentence that quotes it, whatever stops it has.
+        unquoted = QUOTED.sub(lambda found: "x" * len(found[0]), paragraph)
+        for end in _END.finditer(unquoted):
+            if not _NO_END.search(paragraph[start : end.start()]):
+                found.append(paragraph[start : end.end()].strip())
+                start = end.end()
+        found.append(paragraph[start:].strip())
+    return [sentence for sentence in found if any(map(str.isalnum, sentence))]
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Lines that belong together as one; a bullet or an empty line begins the next."""
+    joined: list[str] = []
+    open_ended = False
+    for line in text.splitlines():
+        words = one_line(_BULLET.sub("", line))
+        # A line that goes on in lower case was broken by its length, not by its writer.
+        if open_ended and words[:1].islower() and not _BULLET.match(line):
+            joined[-1] += f" {words}"
+        elif words:
+            joined.append(words)
+        open_ended = bool(words) and words[-1] not in ".!?…:"
+    return joined
+
+
+_DAYS = {
+    "day before yesterday": -2,
+    "yesterday": -1,
+    "last night": -1,
+    "today": 0,
+    "this morning": 0,
+    "tonight": 0,
+    "tomorrow": 1,
+    "avant-hier": -2,
+    "hier": -1,
+    "aujourd'hui": 0,
+    "ce matin": 0,
+    "ce soir": 0,
+    "demain": 1,
+    "après-demain": 2,
+}
+_DAY = re.compile(
+    r"(?<![\w-])(" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")(?![\w-]|,?\s*\(?\d{4}-)",
+    re.IGNORECASE,
+)
+
+
+def with_dates(text: str, at: datetime) -> str:
+    """The text with the date behind each word for a day that only its moment gives: "today (2026-03-04)"."""
+
+    def dated(found: re.Match[str]) -> str:
+        days = _DAYS[found[1].lower().replace("’", "'")]
+        try:
+            return f"{found[1]} ({at.date() + timedelta(days=days)})"
+        except OverflowError:  # the first or last day of the calendar
+            return found[1]
+
+    return _DAY.sub(dated, text.replace("aujourd’hui", "aujourd'hui"))

@@ -1,0 +1,116 @@
+"""What a model is shown of turns and summaries: bounded, and marked as data."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from ragforge.domain.json import JsonValue
+from ragforge.domain.memories import Memory
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import CallStatus, ToolCall, TurnStatus
+from ragforge.memory.material import Material
+from ragforge.memory.sentences import one_line
+from ragforge.store.json_text import storable
+
+PERSON_CHARS_MAX = 6_000
+ASSISTANT_CHARS_MAX = 6_000
+RESULT_CHARS_MAX = 600
+ARGS_CHARS_MAX = 300
+CALLS_MAX = 30
+"""Of a turn; the last ones say what came of it."""
+KNOWN_MAX = 60
+KNOWN_CHARS_MAX = 300
+
+_TAGS = "turn|person|assistant|tool|known|part"
+_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def turns_shown(materials: Sequence[Material], near: Sequence[tuple[str, Memory]]) -> str:
+    """The turns under the ids t1, t2 ..., behind the memories that are known."""
+    known = [f"{id} [{memory.type}] {_known(memory)}" for id, memory in near]
+    blocks = ["\n".join(["<known>", *known, "</known>"])] if known else []
+    blocks += [_turn(f"t{number}", material) for number, material in enumerate(materials, 1)]
+    return "\n\n".join(blocks)
+
+
+def known_of(materials: Sequence[Material]) -> list[tuple[str, Memory]]:
+    """The near memories of all the turns, each once, with the short ids under which they are shown."""
+    each = {memory.id: memory for material in materials for memory in material.near}
+    return [(f"m{number}", memory) for number, memory in enumerate(list(each.values())[:KNOWN_MAX], 1)]
+
+
+def parts_shown(children: Sequence[Summary]) -> str:
+    """The summaries, oldest first."""
+    return "\n\n".join(
+        "\n".join(
+            [
+                f'<part date="{_date(child.at)}">',
+                escaped(child.text),
+                *(f"- {escaped(finding)}" for finding in child.findings),
+                "</part>",
+            ]
+        )
+        for child in children
+    )
+
+
+def escaped(text: str) -> str:
+    """The text with nothing in it that would begin or end one of our tags."""
+    return _TAG.sub("&lt;", storable(text))
+
+
+def head_and_tail(text: str, chars_max: int) -> str:
+    """The text, its middle left out where it is too long: what was wanted stands at one of the ends."""
+    if len(text) <= chars_max:
+        return text
+    head = chars_max * 2 // 3
+    left_out = len(text) - chars_max
+    return f"{text[:head]}\n[... {left_out:,} characters left out ...]\n{text[-(chars_max - head) :]}"
+
+
+def _turn(id: str, material: Material) -> str:
+    turn = material.turn
+    ended = "" if turn.status is TurnStatus.FINISHED else f' ended="{turn.status}"'
+    calls = material.calls[-CALLS_MAX:]
+    left_out = len(material.calls) - len(calls)
+    lines = [
+        f'<turn id="{id}" date="{_date(turn.started_at)}"{ended}>',
+        "<person>",
+        escaped(head_and_tail(material.person, PERSON_CHARS_MAX)),
+        "</person>",
+        *([f"[{left_out} earlier tool calls left out]"] if left_out else []),
+        *(_call(call) for call in calls),
+        "<assistant>",
+        escaped(head_and_tail(material.assistant, ASSISTANT_CHARS_MAX)),
+        "</assistant>",
+        "</turn>",
+    ]
+    return "\n".join(lines)
+
+
+def _call(call: ToolCall) -> str:
+    args = escaped(head_and_tail(_json(call.args), ARGS_CHARS_MAX))
+    failed = "" if call.status is CallStatus.OK else f" ({call.status})"
+    result = escaped(head_and_tail(call.result, RESULT_CHARS_MAX))
+    return f"<tool>\n{escaped(one_line(call.name))}{failed} {args}\n{result}\n</tool>"
+
+
+def _json(value: JsonValue) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (ValueError, TypeError, RecursionError):  # halves of a surrogate pair, or what is no JSON
+        return repr(value)
+
+
+def _known(memory: Memory) -> str:
+    about = f"({one_line(memory.topic)}) " if memory.topic else ""
+    return escaped(about + one_line(memory.content)[:KNOWN_CHARS_MAX])
+
+
+def _date(at: datetime) -> str:
+    """As 2026-03-04 12:00 UTC, Wednesday."""
+    zone = at.tzname() or ""
+    return " ".join(filter(None, (f"{at:%Y-%m-%d %H:%M}", zone))) + f", {_WEEKDAYS[at.weekday()]}"

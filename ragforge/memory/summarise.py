@@ -1,0 +1,120 @@
+"""What a turn comes to: its summary of level 1 and the memories in it; and summaries of summaries.
+
+With a model one structured call gives all of it; without one, sentences of the text itself and rules do.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from msgspec.structs import replace
+
+from ragforge.domain.errors import AnswerUnusable
+from ragforge.domain.events import AnswerEnded, FinishReason, TextDelta, UsageSeen
+from ragforge.domain.json import JsonObject
+from ragforge.domain.messages import TextPart, UserMessage
+from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.usage import Usage
+from ragforge.memory.answer import read_answer, read_roll_up, roll_up_schema, schema_for
+from ragforge.memory.extract import memories_in
+from ragforge.memory.extractive import above, rolled_up, summary_of
+from ragforge.memory.ids import summary_id
+from ragforge.memory.material import (
+    CONSTRAINT_CHARS_MAX,
+    SUMMARY_CHARS_MAX,
+    Material,
+    Understanding,
+    Understood,
+)
+from ragforge.memory.prompts import load_prompt
+from ragforge.memory.shown import known_of, parts_shown, turns_shown
+from ragforge.providers.base import ModelRequest, Provider
+
+__all__ = [
+    "CONSTRAINT_CHARS_MAX",
+    "SUMMARY_CHARS_MAX",
+    "Material",
+    "NoSummary",
+    "Understanding",
+    "Understood",
+    "roll_up",
+    "roll_up_offline",
+    "summary_id",
+    "understand",
+    "understand_offline",
+]
+
+
+class NoSummary(AnswerUnusable):
+    """An answer came and held nothing of use; `usage` is what it cost all the same."""
+
+    def __init__(self, message: str, *, usage: Usage) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+async def understand(provider: Provider, materials: Sequence[Material]) -> Understood:
+    """What the turns came to, by one structured call; what can be read of a broken answer is kept.
+
+    Raises ModelError where the call failed; NoSummary, one of them, where the model refused to answer.
+    """
+    if not materials:
+        return Understood({}, Usage())
+    # In a thread: turns can hold megabytes, which are scanned for sentences.
+    shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials)))
+    text, usage = await _ask(provider, load_prompt("understand"), shown, schema_for(materials))
+    model = f"{provider.name}:{provider.model}"
+    return Understood(await asyncio.to_thread(read_answer, text, materials, model=model), usage)
+
+
+def understand_offline(material: Material) -> Understanding:
+    """What the turn came to, by its own sentences and by rules."""
+    memories, associations = memories_in(material)
+    return Understanding(summary_of(material), memories, associations)
+
+
+async def roll_up(provider: Provider, children: Sequence[Summary]) -> tuple[Summary, Usage]:
+    """One summary a level above the children, by a model.
+
+    Raises ModelError; NoSummary, one of them, where the answer came and held no summary.
+    """
+    summary = above(children)
+    text, usage = await _ask(provider, load_prompt("roll_up"), parts_shown(children), roll_up_schema())
+    words, findings, topics = await asyncio.to_thread(read_roll_up, text)
+    if not words:
+        raise NoSummary(f"{provider.model} gave no summary that can be read.", usage=usage)
+    made = replace(
+        summary,
+        text=words,
+        method=SummaryMethod.MODEL,
+        model=f"{provider.name}:{provider.model}",
+        findings=findings or summary.findings,
+        topics=topics or summary.topics,
+    )
+    return made, usage
+
+
+def roll_up_offline(children: Sequence[Summary]) -> Summary:
+    """One summary a level above the children, of their own sentences."""
+    return rolled_up(children)
+
+
+async def _ask(provider: Provider, system: str, shown: str, schema: JsonObject) -> tuple[str, Usage]:
+    """The text of the answer, as far as it came, and what it cost."""
+    request = ModelRequest(system, (UserMessage((TextPart(shown),)),), json_schema=schema)
+    pieces: list[str] = []
+    usage = Usage()
+    async with aclosing(provider.stream(request)) as events:
+        async for event in events:
+            match event:
+                case TextDelta(text):
+                    pieces.append(text)
+                case UsageSeen(seen):
+                    usage = seen
+                case AnswerEnded(_, FinishReason.BLOCKED, detail) if not pieces:
+                    # Nothing came, and asking the same again would bring nothing either.
+                    why = f": {detail}" if detail else ""
+                    raise NoSummary(f"{provider.model} refused to summarise{why}.", usage=usage)
+                case _:
+                    pass
+    return "".join(pieces), usage

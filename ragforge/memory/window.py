@@ -1,0 +1,237 @@
+"""Which part of the conversation goes to the model word for word: the newest of it, cut in steps.
+
+Providers charge a tenth for a beginning that they have seen before. So the window only grows, until it is
+too large, and then drops in one step. What it holds follows from the messages alone: a session that is
+resumed sends the same beginning.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.messages import CallResult, Message, ModelMessage, ToolMessage, UserMessage, text_of
+from ragforge.memory.context import message_tokens, with_references
+
+TURNS_KEPT_MIN = 3
+"""So many turns before the running one are never dropped."""
+
+TURNS_BETWEEN_FRESH_STARTS = 200
+"""Each turn whose index is a multiple of this starts with the least that a window holds. So no more turns
+than this, and the few before them, are ever read to know what a window holds."""
+
+
+class WindowLimits(Struct, frozen=True):
+    """When the window drops, and to what."""
+
+    tokens_high: int = 40_000
+    tokens_low: int = 15_000
+    lean_chars: int | None = None
+    """Where set, only so many characters of earlier turns go along, beyond the few that always do."""
+
+
+class Dropped(Struct, frozen=True):
+    """What a step down came to."""
+
+    turns: int
+    """That went."""
+    results: int
+    """That went, or that one-line references stand for."""
+    tokens: int
+    """Before."""
+    tokens_left: int
+
+
+class _Entry(Struct, frozen=True):
+    """A message and what it weighs; the same for what stands in its place once it is old."""
+
+    message: Message
+    tokens: int
+    reference: ToolMessage | None = None
+    reference_tokens: int = 0
+    results: int = 0
+    """For which `reference` stands."""
+    is_reference: bool = False
+
+    @property
+    def sent(self) -> Message:
+        return self.reference if self.is_reference and self.reference else self.message
+
+    @property
+    def weight(self) -> int:
+        return self.reference_tokens if self.is_reference else self.tokens
+
+
+class _Turn(Struct, frozen=True):
+    """A turn in the window: where its messages begin, and its characters."""
+
+    id: str
+    start: int
+    chars: int = 0
+
+
+class Window:
+    """The messages that go word for word. Turns and messages are added in their order."""
+
+    def __init__(self, limits: WindowLimits | None = None) -> None:
+        self.limits = limits or WindowLimits()
+        self._entries: list[_Entry] = []
+        self._turns: list[_Turn] = []
+        self.tokens = 0
+        """Estimated, of what is sent."""
+        self.dropped: list[Dropped] = []
+        """What each step down since `copy` came to."""
+        self.next_index = 0
+        """The depth of a turn that would follow."""
+        self.compact_next = False
+        """The person asked for a step down: it comes with the next message."""
+
+    def copy(self) -> Self:
+        """Another one, to go on with; what was dropped so far is not told again."""
+        other = type(self)(self.limits)
+        other._entries, other._turns = list(self._entries), list(self._turns)
+        other.tokens, other.compact_next = self.tokens, self.compact_next
+        other.next_index = self.next_index
+        return other
+
+    def begin(self, turn_id: str, index: int) -> None:
+        """What is added from now on belongs to this turn; `index` is its depth in the tree."""
+        if index and index % TURNS_BETWEEN_FRESH_STARTS == 0:
+            self._start_fresh()
+        elif self.limits.lean_chars is not None:
+            self._slide(self.limits.lean_chars)
+        self._turns.append(_Turn(turn_id, len(self._entries)))
+        self.next_index = index + 1
+
+    def add(self, message: Message) -> None:
+        """Put a message at the end; where a request follows, the window may drop."""
+        self._entries.append(_entry(message))
+        self.tokens += self._entries[-1].tokens
+        match message:
+            case ToolMessage():
+                pass
+            case UserMessage(parts):
+                self._count_chars(len(text_of(parts)))
+            case ModelMessage():
+                self._count_chars(len(message.text))
+                return
+        if self.tokens > self.limits.tokens_high or self.compact_next:
+            self.compact_next = False
+            self.drop()
+
+    def extend(self, turn_id: str, index: int, messages: Sequence[Message]) -> None:
+        """Add a whole turn."""
+        self.begin(turn_id, index)
+        for message in messages:
+            self.add(message)
+
+    def drop(self) -> Dropped | None:
+        """Step down to the lower limit, as far as that goes; None where nothing could go.
+
+        There go: old results before the last three turns, of which references stay; the oldest turns; where
+        that is by far not enough, results in the last turns too, but for the newest.
+        """
+        before, low = self.tokens, min(self.limits.tokens_low, self.limits.tokens_high)
+        kept_from = self._turns[-(TURNS_KEPT_MIN + 1)].start if len(self._turns) > TURNS_KEPT_MIN else 0
+        results = self._refer(until=kept_from, goal=low)
+        turns, gone = self._drop_turns(goal=low)
+        if self.tokens > (low + self.limits.tokens_high) // 2:
+            results += self._refer(until=self._newest_results, goal=low)
+        return self._note(Dropped(turns, results + gone, before, self.tokens))
+
+    @property
+    def messages(self) -> list[Message]:
+        """What is sent of the conversation, oldest first."""
+        return [entry.sent for entry in self._entries]
+
+    @property
+    def turn_ids(self) -> list[str]:
+        """The turns that stand in the window, oldest first."""
+        return [turn.id for turn in self._turns]
+
+    @property
+    def newest_start(self) -> int:
+        """Where in `messages` the newest turn begins."""
+        return self._turns[-1].start if self._turns else 0
+
+    def result(self, call_id: str) -> CallResult | None:
+        """The whole of a result that a reference may stand for, as the model heard it first."""
+        for entry in self._entries:
+            if isinstance(entry.message, ToolMessage):
+                for result in entry.message.results:
+                    if result.call_id == call_id:
+                        return result
+        return None
+
+    @property
+    def _newest_results(self) -> int:
+        """Where the results stand that the model has just asked for; the end where it waits for none."""
+        last = len(self._entries) - 1
+        return last if self._entries and isinstance(self._entries[last].message, ToolMessage) else last + 1
+
+    def _start_fresh(self) -> None:
+        """Leave the last turns only, and references for their results, whatever was there before."""
+        before, results = self.tokens, 0
+        turns, gone = self._drop_turns(goal=-1, kept=TURNS_KEPT_MIN)
+        results = self._refer(until=len(self._entries), goal=-1)
+        self._note(Dropped(turns, results + gone, before, self.tokens))
+
+    def _slide(self, chars_max: int) -> None:
+        """Leave the last turns, and as many more as stay within so many characters."""
+        chars, kept = 0, 0
+        for turn in reversed(self._turns):
+            chars += turn.chars
+            if kept >= TURNS_KEPT_MIN and chars > chars_max:
+                break
+            kept += 1
+        self._drop_turns(goal=-1, kept=kept)
+        if len(self._turns) > TURNS_KEPT_MIN:
+            self._refer(until=self._turns[-TURNS_KEPT_MIN].start, goal=-1)
+
+    def _refer(self, *, until: int, goal: int) -> int:
+        """Put references for the oldest results before a place; how many results they stand for."""
+        count = 0
+        for at in range(until):
+            if self.tokens <= goal:
+                break
+            entry = self._entries[at]
+            if entry.reference and not entry.is_reference:
+                self._entries[at] = replace(entry, is_reference=True)
+                self.tokens += entry.reference_tokens - entry.tokens
+                count += entry.results
+        return count
+
+    def _drop_turns(self, *, goal: int, kept: int = TURNS_KEPT_MIN + 1) -> tuple[int, int]:
+        """Take out the oldest turns, but for the last; how many, and how many whole results went along."""
+        gone = 0
+        while len(self._turns) - gone > kept and self.tokens > goal:
+            first, following = self._turns[gone], self._turns[gone + 1]
+            self.tokens -= sum(entry.weight for entry in self._entries[first.start : following.start])
+            gone += 1
+        if not gone:
+            return 0, 0
+        start = self._turns[gone].start
+        results = sum(entry.results for entry in self._entries[:start] if not entry.is_reference)
+        del self._entries[:start]
+        self._turns = [replace(turn, start=turn.start - start) for turn in self._turns[gone:]]
+        return gone, results
+
+    def _count_chars(self, chars: int) -> None:
+        if self._turns:
+            self._turns[-1] = replace(self._turns[-1], chars=self._turns[-1].chars + chars)
+
+    def _note(self, dropped: Dropped) -> Dropped | None:
+        if not (dropped.turns or dropped.results):
+            return None
+        self.dropped.append(dropped)
+        return dropped
+
+
+def _entry(message: Message) -> _Entry:
+    tokens = message_tokens(message)
+    if isinstance(message, ToolMessage):
+        reference, results = with_references(message)
+        if results:
+            return _Entry(message, tokens, reference, message_tokens(reference), results)
+    return _Entry(message, tokens)

@@ -1,0 +1,37 @@
+"""Tools that work in a folder and nowhere else. A shell is not among what can be confined."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext
+from ragforge.tools.paths import inside
+
+
+def confined(tools: Mapping[str, AnyTool], root: Path) -> dict[str, AnyTool]:
+    """The tools, which refuse every path outside of the root, whatever the person allowed.
+
+    root: links resolved. A tool's preview is asked again right before it runs, so a link that was turned
+    meanwhile leads nowhere.
+    """
+    return {name: _confined(tool, root) for name, tool in tools.items()}
+
+
+def _confined(tool: AnyTool, root: Path) -> AnyTool:
+    if tool.effect is Effect.SHELL:
+        return tool
+    look = tool.preview
+
+    async def preview(args: Any, ctx: ToolContext) -> Preview:
+        found = await look(args, ctx)
+        outside = next((path for path in found.paths if not inside(path, root)), None)
+        if outside is None:
+            return found
+        return Preview(
+            refused=f"{outside} lies outside of this copy of the project. `{tool.name}` works only in "
+            f"{root} now; use paths relative to it."
+        )
+
+    return replace(tool, preview=preview)

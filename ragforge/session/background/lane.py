@@ -1,0 +1,64 @@
+"""A task that works off what there is, then waits until it is woken."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.session.background import Timing
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[], Awaitable[float | None]]
+"""Does some of the work; in how many seconds to do more: 0 for at once, None for when it is woken."""
+
+
+class Lane:
+    """Runs its step for ever. Whatever goes wrong is told in `note`, and tried again later and later."""
+
+    def __init__(
+        self, name: str, step: Step, timing: Timing, *, delay_s: float = 0.0, gather_s: float = 0.0
+    ) -> None:
+        self.name = name
+        self.note = ""
+        """What went wrong last, for a person; empty while all goes well."""
+        self._step = step
+        self._timing = timing
+        self._delay_s = delay_s
+        self._gather_s = gather_s
+        """How long it waits for more, once it was woken."""
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """There is something to do."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await asyncio.sleep(self._delay_s)
+        failures = 0
+        while True:
+            self._woken.clear()
+            try:
+                again_s = await self._step()
+                failures, self.note = 0, ""
+            except Exception as error:
+                # The edge of a background job: nobody else would hear of it, and the next try may go well.
+                if not isinstance(error, RagforgeError):
+                    log.exception("%s failed", self.name)
+                log.warning("%s waits: %s", self.name, error)
+                failures, self.note = failures + 1, f"{self.name} waits. {error}"
+                again_s = pause_s(self._timing, failures)
+            if again_s == 0:
+                await asyncio.sleep(0)  # others run between any two steps
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(again_s):
+                    await self._woken.wait()
+                    await asyncio.sleep(self._gather_s)
+
+
+def pause_s(timing: Timing, failures: int) -> float:
+    """How long to wait after so many failures in a row."""
+    return min(timing.pause_s_max, timing.pause_s_first * 2 ** min(failures - 1, 20))

@@ -1,0 +1,291 @@
+"""The model that background work asks: which it is, whether it may be asked now, and what it has cost."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+
+from ragforge.agent.undisturbed import undisturbed
+from ragforge.config.settings import Settings
+from ragforge.domain.errors import (
+    AnswerUnusable,
+    ContextTooLong,
+    ModelError,
+    ModelRefusedKey,
+    ModelUnknown,
+    ModelUnreachable,
+    UsageError,
+)
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.memory.summarise import NoSummary
+from ragforge.providers.base import Provider
+from ragforge.providers.registry import ModelName, parse_model
+from ragforge.session.background import Timing
+from ragforge.session.background.lane import pause_s
+from ragforge.session.model import NO_MODEL, Pricing, connect, model_of
+from ragforge.session.state import Session, Workspace
+from ragforge.store.base import Store
+
+T = TypeVar("T")
+
+CHEAP = {"gemini": "gemini-3.5-flash-lite"}
+"""What background work asks where no model was chosen for it; elsewhere it is the session's own."""
+
+THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
+OUTAGE_FAILURES = 3
+"""After so many failures in a row the model is taken for away."""
+UNUSABLE_MAX = 3
+"""So many answers in a row that cannot be read: the model is not up to it."""
+COUNT_AGAIN_S = 60.0
+"""What other processes spend is asked for so often."""
+
+
+class TakenBack(Exception):
+    """The person needs the server now: what was asked of it is to be asked anew."""
+
+
+class Ready(Struct, frozen=True):
+    """A model that may be asked now."""
+
+    workspace: Workspace
+    session_id: str
+    name: ModelName
+    provider: Provider
+    one_at_a_time: bool
+    """A server on this machine: it is left alone while a turn runs."""
+
+
+def background_model(session: Session) -> ModelName:
+    """The model for a session's background work; `local` for none. Raises UsageError for a wrong name."""
+    settings = session.workspace.settings
+    if settings.memory.model:
+        return parse_model(settings.memory.model, endpoints=settings.endpoints)
+    chosen = model_of(session)
+    return ModelName(chosen.provider, CHEAP.get(chosen.provider, chosen.model))
+
+
+def is_on_this_machine(settings: Settings, provider: str) -> bool:
+    """Whether the provider is an endpoint here: it costs nothing, and answers one request at a time."""
+    endpoint = settings.endpoints.get(provider)
+    return endpoint is not None and (urlsplit(endpoint.base_url).hostname or "") in THIS_MACHINE
+
+
+def is_offline(session: Session) -> bool:
+    """Whether no model is asked because that is what is set."""
+    try:
+        return background_model(session).provider == NO_MODEL
+    except UsageError:
+        return False
+
+
+def answers_one_at_a_time(session: Session) -> bool:
+    """Whether the model that is asked is a server here."""
+    try:
+        return is_on_this_machine(session.workspace.settings, background_model(session).provider)
+    except UsageError:
+        return False
+
+
+def cost_of(workspace: Workspace, name: ModelName, usage: Usage) -> float | None:
+    """What the usage costs; None where the price is unknown."""
+    cost = Pricing(workspace, name, now()).cost(usage)
+    return 0.0 if cost is None and is_on_this_machine(workspace.settings, name.provider) else cost
+
+
+class Purse(Struct):
+    """What background work has cost today, in UTC, whoever did it."""
+
+    cost_usd: float = 0.0
+    _counted_at: float = float("-inf")
+    _day: datetime | None = None
+
+    async def is_empty(self, store: Store, cap_usd: float) -> bool:
+        """Whether the day's limit is reached. Raises StoreError."""
+        midnight = now().replace(hour=0, minute=0, second=0, microsecond=0)
+        if midnight != self._day or time.monotonic() - self._counted_at > COUNT_AGAIN_S:
+            rows = await store.usage.by_model(since=midnight)
+            self.cost_usd = sum(row.cost_usd or 0.0 for row in rows if row.purpose is not Purpose.CHAT)
+            self._day, self._counted_at = midnight, time.monotonic()
+        return self.cost_usd >= cap_usd
+
+    async def pay(self, workspace: Workspace, spent: Spent) -> None:
+        """Keep what was spent, also when the work is being stopped. Raises StoreError."""
+        self.cost_usd += spent.cost_usd or 0.0
+        await undisturbed(workspace.store.usage.add(spent), cancel_after=True)
+
+
+class Thinker(Struct):
+    """Asks the model, as long as that works, may be paid for and disturbs nobody."""
+
+    timing: Timing
+    purse: Purse = field(default_factory=Purse)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while no turn runs."""
+    note: str = ""
+    """Why it is not asked, for a person; empty while it is, or where none is wanted."""
+    _providers: dict[ModelName, Provider] = field(default_factory=dict[ModelName, Provider])
+    _failed: ModelName | None = None
+    _failures: int = 0
+    _unusable: int = 0
+    _first_failure: float = 0.0
+    _resume_at: float = 0.0
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _current: "asyncio.Task[object] | None" = None
+
+    @property
+    def resumes_in_s(self) -> float:
+        """In how many seconds the model may be asked again; 0 where it may be now."""
+        return max(0.0, self._resume_at - time.monotonic())
+
+    async def ready(self, session: Session, *, patient: bool = False) -> Ready | None:
+        """The model to ask, or None where it cannot or may not be; `note` says why.
+
+        patient: wait for the end of an outage, unless it lasts. Short pauses are waited for in any case.
+        Raises StoreError.
+        """
+        try:
+            name = background_model(session)
+        except UsageError as error:
+            self.note = _without(str(error))
+            return None
+        if name.provider == NO_MODEL:
+            self.note = ""
+            return None
+        if not await self._may_pay(session.workspace, name) or not await self._is_up(name, patient=patient):
+            return None
+        try:
+            provider = self._providers.get(name) or await connect(session.workspace, name)
+        except (ModelError, UsageError) as error:
+            self.failed(name, error)
+            return None
+        self._providers[name] = provider
+        here = is_on_this_machine(session.workspace.settings, name.provider)
+        return Ready(session.workspace, session.id, name, provider, here)
+
+    async def ask(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
+        """What the call returns. Raises ModelError, and TakenBack where the person came first."""
+        try:
+            return await self._asked(ready, call)
+        except NoSummary as error:
+            # It held nothing of use, and is paid for all the same.
+            await self.pay(ready, error.usage)
+            raise
+
+    async def _asked(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
+        if not ready.one_at_a_time:
+            return await self._within_time(call(ready.provider))
+        async with self._one:
+            await self.idle.wait()
+            task = asyncio.ensure_future(self._within_time(call(ready.provider)))
+            self._current = task
+            try:
+                await asyncio.wait({task})
+            finally:
+                self._current = None
+                if not task.done():
+                    task.cancel()
+                    await asyncio.wait({task})
+            if task.cancelled():
+                raise TakenBack
+            return task.result()
+
+    def take_back(self) -> None:
+        """The person needs the server that answers one at a time."""
+        if self._current is not None:
+            self._current.cancel()
+
+    async def pay(self, ready: Ready, usage: Usage) -> None:
+        """Keep what a call used. Raises StoreError."""
+        if usage == Usage():
+            return
+        cost = cost_of(ready.workspace, ready.name, usage)
+        spent = Spent(
+            id=new_id(),
+            project_id=ready.workspace.project.id,
+            session_id=ready.session_id,
+            at=now(),
+            model=str(ready.name),
+            purpose=Purpose.SUMMARY,
+            usage=usage,
+            cost_usd=cost,
+        )
+        await self.purse.pay(ready.workspace, spent)
+
+    def worked(self) -> None:
+        """The model answered, and it could be read."""
+        self._failures = self._unusable = 0
+        self._resume_at, self.note = 0.0, ""
+
+    def failed(self, name: ModelName, error: ModelError | UsageError) -> None:
+        """The model was asked in vain: it is left alone for a while, longer each time."""
+        match error:
+            case AnswerUnusable() | ContextTooLong():
+                self._unusable += 1
+                wait_s = self.timing.final_s if self._unusable >= UNUSABLE_MAX else 0.0
+                self._first_failure = float("-inf")
+            case ModelRefusedKey() | ModelUnknown() | UsageError():
+                self._failures = OUTAGE_FAILURES
+                self._first_failure = float("-inf")  # no waiting cures this
+                wait_s = self.timing.final_s
+                # It was opened with the key as it was; the next is opened with the key as it is then.
+                self._providers.pop(name, None)
+            case _:
+                self._failures += 1
+                wait_s = pause_s(self.timing, self._failures)
+        if self._failures == 1:
+            self._first_failure = time.monotonic()
+        if wait_s:
+            self._failed, self._resume_at = name, time.monotonic() + wait_s
+            self.note = _without(str(error))
+
+    async def close(self) -> None:
+        """Release the connections."""
+        providers, self._providers = list(self._providers.values()), {}
+        for provider in providers:
+            await provider.close()
+
+    async def _within_time(self, call: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self.timing.call_s_max):
+                return await call
+        except TimeoutError as error:
+            raise ModelUnreachable(
+                f"The model took longer than {self.timing.call_s_max:g} s for a summary. It is asked again."
+            ) from error
+
+    async def _is_up(self, name: ModelName, *, patient: bool) -> bool:
+        """Whether the model may be asked, after waiting for the end of a pause where that is in sight."""
+        while name == self._failed and self.resumes_in_s:
+            is_out = self._failures >= OUTAGE_FAILURES or self._unusable >= UNUSABLE_MAX
+            lasts = time.monotonic() - self._first_failure > self.timing.patience_s
+            if is_out and (lasts or not patient):
+                return False
+            await asyncio.sleep(self.resumes_in_s)
+        return True
+
+    async def _may_pay(self, workspace: Workspace, name: ModelName) -> bool:
+        if cost_of(workspace, name, Usage(input_tokens=1, output_tokens=1)) is None:
+            self.note = (
+                f"Summaries are put together without a model: the price of {name} is unknown, so its "
+                "cost could not be limited. Add it to prices.toml, or set memory.model to another."
+            )
+            return False
+        cap_usd = workspace.settings.memory.cost_usd_per_day_max
+        if is_on_this_machine(workspace.settings, name.provider):
+            return True
+        if await self.purse.is_empty(workspace.store, cap_usd):
+            self.note = (
+                "Summaries are put together without a model until midnight UTC: background work has cost "
+                f"the {cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
+            )
+            return False
+        return True
+
+
+def _without(why: str) -> str:
+    return f"Summaries are put together without a model for now. {why}"

@@ -1,0 +1,78 @@
+"""Which check command may run: the person's own, or the project's once its very text was confirmed."""
+
+import shlex
+
+from msgspec import Struct
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import printable
+from ragforge.session.state import Workspace
+
+KEY = "history.check_command"
+VARIABLE = "RAGFORGE_HISTORY_CHECK_COMMAND"
+
+ASKED_CHARS_MAX, ASKED_LINES_MAX = 500, 6
+"""A longer one is not asked about: what does not fit on a screen would be confirmed unseen."""
+
+
+class CheckCommand(Struct, frozen=True):
+    """command: what may run; empty where none may. asked: what the project wants and nobody has answered.
+
+    note: what the person must hear where the project's is not run, which may be said again each time.
+    """
+
+    command: str = ""
+    asked: str = ""
+    note: str = ""
+
+    @property
+    def question(self) -> str:
+        """What is asked of the person about it."""
+        return (
+            "This project names a command that tells whether it is sound. May it run, with your rights, in "
+            "copies of the project, now and whenever results are to be checked here?"
+        )
+
+    @property
+    def detail(self) -> str:
+        """The whole text, as it would run."""
+        return printable(self.asked)
+
+
+async def check_command(workspace: Workspace) -> CheckCommand:
+    """The check command of the workspace's folder, as far as the person wants it. Raises StoreError."""
+    own, wanted = workspace.settings.history.check_command, workspace.loaded.unconfirmed.get(KEY, "")
+    if own or not wanted:
+        return CheckCommand(own)
+    may_run = await workspace.local.may_run(workspace.place.root, KEY, wanted)
+    if may_run:
+        return CheckCommand(wanted)
+    shown = f"{printable(wanted[:ASKED_CHARS_MAX])}{' …' if len(wanted) > ASKED_CHARS_MAX else ''}"
+    if may_run is None and _fits(wanted):
+        once = f"{VARIABLE}={shlex.quote(wanted)}"
+        return CheckCommand(
+            asked=wanted,
+            note=f"The project names a check command that you have not confirmed, so it is not run: {shown}\n"
+            "/merge and /alternatives in the interface ask once whether it may. To run it this time, begin "
+            f"the command with {printable(once)}",
+        )
+    why = "is too long to be asked about" if may_run is None else "you said no to"
+    return CheckCommand(
+        note=f"The project names a check command that {why}, so it is not run: {shown}\n"
+        f"To run it all the same, set it as your own: ragforge config set {KEY} COMMAND"
+    )
+
+
+async def answer(workspace: Workspace, *, may_run: bool) -> None:
+    """Remember on this machine whether the text that the project wants now may run in this folder.
+
+    Raises UsageError where there is nothing to answer, StoreError.
+    """
+    wanted = workspace.loaded.unconfirmed.get(KEY, "")
+    if not wanted or not _fits(wanted):
+        raise UsageError("This project asks for no check command that could be confirmed.")
+    await workspace.local.set_may_run(workspace.place.root, KEY, wanted, may_run=may_run)
+
+
+def _fits(command: str) -> bool:
+    return len(command) <= ASKED_CHARS_MAX and command.count("\n") < ASKED_LINES_MAX

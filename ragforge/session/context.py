@@ -1,0 +1,186 @@
+"""What goes to the model in front of a message: what was recalled for it, and the conversation that fits."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.agent.parts import Fitted
+from ragforge.domain.context import ContextBlock
+from ragforge.domain.errors import StoreError
+from ragforge.domain.ids import now
+from ragforge.domain.messages import Message, Parts, TextPart, ToolMessage, ToolSpec, UserMessage
+from ragforge.domain.search import HitKind
+from ragforge.domain.words import counted
+from ragforge.memory.context import fixed_tokens, shorten
+from ragforge.memory.gather import Wanted, gather
+from ragforge.memory.inject import Around, InjectLimits
+from ragforge.memory.window import Dropped, Window
+from ragforge.providers.base import ModelRequest
+from ragforge.session.history import read_window, window_limits
+from ragforge.session.model import limits_of
+from ragforge.session.state import Session, Workspace
+
+log = logging.getLogger(__name__)
+
+OUTPUT_SHARE_MAX = 4
+"""At most one part in this many of the window is kept free for the answer."""
+
+ID_CHARS_SHOWN = 8
+"""Of a memory's id, at least so many stand in a tool's result that shows it."""
+
+MEMORY_TOOLS = ("memory_save", "memory_recall", "search_history")
+"""Their results show memories by id."""
+RECALL_TOOLS = ("memory_recall", "search_history")
+"""What --no-memory takes from the model as well."""
+
+
+def recalls(workspace: Workspace) -> bool:
+    """Whether anything is recalled in this run."""
+    return workspace.recalls and workspace.settings.memory.enabled
+
+
+async def build_block(
+    session: Session, parts: Parts, window: Window, *, until: datetime | None = None
+) -> ContextBlock:
+    """What is recalled for the message of the window's last turn; empty where nothing is. Never raises."""
+    workspace = session.workspace
+    if not recalls(workspace):
+        return ContextBlock()
+    memory = workspace.settings.memory
+    wanted = Wanted(
+        "\n".join(part.text for part in parts if isinstance(part, TextPart)),
+        Around(
+            workspace.project.id,
+            session.id,
+            turns=frozenset(window.turn_ids),
+            shown=frozenset(_shown_memories(window.messages)),
+        ),
+        workspace.settings.context.block_tokens_max,
+        InjectLimits(
+            recent_hours=memory.recent_hours,
+            session_scope=memory.session_scope,
+            threshold=memory.semantic_threshold,
+            buffer_max=memory.semantic_buffer_max,
+            injected_max=memory.injected_max,
+        ),
+        session.live.injecting,
+        until,
+        clean=workspace.redactor.text,
+    )
+    return await gather(workspace.recall, wanted)
+
+
+async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> None:
+    """Remember what was recalled for the turn, and count that the memories in it were used.
+
+    Nothing depends on either, so a store that fails now is only logged.
+    """
+    workspace = session.workspace
+    memories = [item.id for item in block.items if item.kind is HitKind.MEMORY]
+    try:
+        if block.items:
+            await workspace.local.keep_recalled(turn_id, block, session_id=session.id)
+        if memories:
+            await workspace.store.memories.touch(memories, now())
+    except StoreError as error:
+        log.warning("What was recalled for the turn %s is not kept: %s", turn_id, error)
+
+
+async def session_window(session: Session, head: str | None) -> Window:
+    """The window over the path to the head, as the settings and the person want it."""
+    workspace = session.workspace
+    return await read_window(
+        workspace.store,
+        head,
+        window_limits(workspace.settings),
+        compacted_after=await workspace.local.compacted(session.id),
+    )
+
+
+async def compact(session: Session) -> Dropped | None:
+    """Step down to the lower limit now; None where there is nothing to gain."""
+    live = session.live
+    dropped = live.window.drop() if live.window.tokens > live.window.limits.tokens_low else None
+    if dropped and live.record.head and live.stored and not live.read_only:
+        await session.workspace.local.set_compacted(session.id, live.record.head)
+    return dropped
+
+
+def dropped_words(dropped: Sequence[Dropped]) -> str:
+    """What went from the messages, for a person; empty where nothing did."""
+    if not dropped:
+        return ""
+    turns, results = sum(each.turns for each in dropped), sum(each.results for each in dropped)
+    what = [counted(turns, "older turn")] if turns else []
+    what += [counted(results, "older tool result")] if results else []
+    verb = "goes" if turns + results == 1 else "go"
+    return (
+        f"Compacted from {dropped[0].tokens:,} to {dropped[-1].tokens_left:,} tokens: {' and '.join(what)} "
+        f"no longer {verb} to the model word for word. "
+        "All of it stays in the session and is recalled when it matters."
+    )
+
+
+class RequestMaker(Struct):
+    """Makes each request of one turn: the raw conversation, then the block, then the turn's own messages."""
+
+    session: Session
+    system: str
+    specs: tuple[ToolSpec, ...]
+    window: Window
+    """Where the turn has begun already. What the turn comes to is added to it."""
+    block: ContextBlock
+    _added: int = 0
+
+    async def fit(self, own: Sequence[Message], share: float) -> Fitted:
+        """The request, within `share` of the model's window less room for the answer."""
+        for message in own[self._added :]:
+            self.window.add(message)
+        self._added = len(own)
+        compacted = dropped_words(self.window.dropped)
+        self.window.dropped.clear()
+        limits = await limits_of(self.session)
+        room = limits.context_tokens_max - min(
+            limits.output_tokens_max, limits.context_tokens_max // OUTPUT_SHARE_MAX
+        )
+        fixed = fixed_tokens(self.system, self.specs)
+        messages = with_block(self.window.messages, self.window.newest_start, self.block)
+        short = shorten(messages, tokens_max=max(1, int(room * share) - fixed))
+        return Fitted(
+            ModelRequest(self.system, short.messages, self.specs),
+            tokens=short.tokens + fixed,
+            tokens_max=limits.context_tokens_max,
+            stubbed_results=short.stubbed_results,
+            dropped_turns=short.dropped_turns,
+            dropped_steps=short.dropped_steps,
+            compacted=compacted,
+        )
+
+
+def with_block(messages: Sequence[Message], at: int, block: ContextBlock) -> list[Message]:
+    """A copy in which the block stands directly before the words of the message at this place."""
+    copied = list(messages)
+    message = copied[at] if at < len(copied) else None
+    if block.text and isinstance(message, UserMessage):
+        copied[at] = replace(message, parts=(TextPart(block.text), *message.parts))
+    return copied
+
+
+def _shown_memories(messages: Sequence[Message]) -> set[str]:
+    """The beginnings of ids of memories that stand in a tool's result."""
+    results = [
+        result.text
+        for message in messages
+        if isinstance(message, ToolMessage)
+        for result in message.results
+        if result.name in MEMORY_TOOLS
+    ]
+    return {part for text in results for part in _ids_in(text)}
+
+
+def _ids_in(text: str) -> set[str]:
+    words = "".join(char if char in "0123456789abcdef" else " " for char in text).split()
+    return {word for word in words if ID_CHARS_SHOWN <= len(word) <= 32}

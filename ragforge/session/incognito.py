@@ -1,0 +1,117 @@
+"""A run that leaves nothing behind: its folder is gone with it or, after a crash, at the next start."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Generator, MutableMapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ragforge.config.paths import data_dir
+from ragforge.domain.errors import StoreError, UsageError
+from ragforge.session.logs import stop_log
+
+log = logging.getLogger(__name__)
+
+PREFIX = "ragforge-incognito-"
+LOCK = "lock"
+LOCKLESS_S_MAX = 60.0
+"""A folder without a lock is this old before it counts as left behind: its maker may just be at it."""
+
+
+@contextmanager
+def incognito(environ: MutableMapping[str, str]) -> Generator[None]:
+    """While it holds, everything that this process keeps goes to a private temporary folder; then it is gone.
+
+    Settings and keys stay what they are. Raises UsageError where no such folder can be made.
+    """
+    ordinary = environ.get("RAGFORGE_DATA_DIR")
+    model = _last_model(data_dir(environ))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.geteuid()}-"))  # made with mode 0700
+        lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise UsageError(
+            f"Cannot make a folder for --incognito in {tempfile.gettempdir()}: {error.strerror}. "
+            "Make room there, or choose another with TMPDIR."
+        ) from error
+    environ["RAGFORGE_DATA_DIR"] = str(folder)
+    try:
+        _set_last_model(folder, model)
+        yield
+    finally:
+        stop_log()  # whatever is logged from here on would make the folder again
+        if ordinary is None:
+            del environ["RAGFORGE_DATA_DIR"]
+        else:
+            environ["RAGFORGE_DATA_DIR"] = ordinary
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def remove_left_behind() -> None:
+    """Remove the folders of runs that were killed. Those of runs that go on are locked."""
+    ours = f"{PREFIX}{os.geteuid()}-"
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(ours) and entry.is_dir(follow_symlinks=False):
+                _remove_if_dead(Path(entry.path))
+
+
+def _remove_if_dead(folder: Path) -> None:
+    with suppress(OSError):
+        stat = folder.lstat()
+        if stat.st_uid != os.geteuid():
+            return
+        try:
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            if time.time() - stat.st_mtime > LOCKLESS_S_MAX:
+                shutil.rmtree(folder, ignore_errors=True)
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(lock)
+
+
+def _last_model(folder: Path) -> str:
+    """The model chosen last in ordinary runs: the person expects it here too."""
+    if not (folder / "local.db").exists():
+        return ""
+    from ragforge.store.local import open_local_state  # only this kind of run needs it so early
+
+    async def read() -> str:
+        local = await open_local_state(folder)
+        try:
+            return await local.last_model()
+        finally:
+            await local.close()
+
+    try:
+        return asyncio.run(read())
+    except StoreError as error:
+        log.warning("The model chosen last is not known: %s", error)
+        return ""
+
+
+def _set_last_model(folder: Path, model: str) -> None:
+    from ragforge.store.local import open_local_state  # as above
+
+    async def write() -> None:
+        local = await open_local_state(folder)
+        try:
+            await local.set_last_model(model)
+        finally:
+            await local.close()
+
+    if model:
+        asyncio.run(write())

@@ -1,0 +1,97 @@
+"""What a person does with memories while ragforge is open: list, explain, edit, forget, restore."""
+
+from msgspec import Struct
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
+from ragforge.domain.memories import Memory, MemoryFilter, MemorySort, memory_id
+from ragforge.memory import memories
+from ragforge.memory.memories import Story
+from ragforge.session.state import Workspace
+
+LISTED_MAX = 2_000
+
+
+class Edited(Struct, frozen=True):
+    """A memory with its new words. was_known: they were another memory's already, so the two are one now."""
+
+    memory: Memory
+    was_known: bool
+
+
+class TurnPlace(Struct, frozen=True):
+    """A session and one of its turns, counted from 1."""
+
+    session_id: str
+    turn: int
+
+
+class MemoryBook(Struct, frozen=True):
+    """The memories of the open project and the global ones. Every method may raise RagforgeError."""
+
+    workspace: Workspace
+
+    async def list(self, *, sort: MemorySort, forgotten: bool) -> list[Memory]:
+        """All of them, also what was replaced or rests on turns that were left."""
+        return await self.workspace.store.memories.find(
+            MemoryFilter(
+                project_id=self.workspace.project.id,
+                forgotten=forgotten,
+                replaced=True,
+                left=True,
+                sort=sort,
+                limit=LISTED_MAX,
+            )
+        )
+
+    async def story(self, memory: Memory) -> Story:
+        """Where it comes from and what it has to do with."""
+        return await memories.why(self.workspace.store, memory)
+
+    async def edit(self, memory: Memory, words: str) -> Edited:
+        """The memory with other words; the old ones can be had again."""
+        store = self.workspace.store
+        words = self.workspace.redactor.text(words)
+        new_id = memory_id(
+            " ".join(words.split()),
+            scope=memory.scope,
+            project_id=memory.project_id,
+            session_id=memory.session_id,
+        )
+        standing = [old for old in await store.memories.get([new_id]) if old.forgotten_at is None]
+        edited = await memories.edit(store, memory, content=words, at=now())
+        self.workspace.background.wake()
+        return Edited(edited, bool(standing))
+
+    async def forget(self, memory_id: str) -> None:
+        """Recall it no longer."""
+        await self.workspace.store.memories.forget([memory_id], now())
+
+    async def restore(self, memory_id: str) -> None:
+        """Take back that it was forgotten."""
+        await self.workspace.store.memories.restore([memory_id])
+        self.workspace.background.wake()
+
+    async def place_of(self, turn_id: str) -> TurnPlace:
+        """Where the turn is seen. Raises UsageError where it no longer lies on its session's path."""
+        store = self.workspace.store
+        turn = await store.turns.get(turn_id)
+        session = await store.sessions.get(turn.session_id) if turn else None
+        if turn is None or session is None:
+            raise UsageError("The session of this turn was deleted.")
+        path = await store.turns.path(session.head)
+        if turn.index >= len(path) or path[turn.index].id != turn.id:
+            raise UsageError("This turn was undone: its session went on without it. Search still finds it.")
+        return TurnPlace(session.id, turn.index + 1)
+
+    async def open_evidence(self, memory: Memory) -> TurnPlace:
+        """The newest turn that it rests on and that can be seen. Raises UsageError where there is none."""
+        if not memory.turns:
+            raise UsageError("It rests on no turn: somebody said so outside of a conversation.")
+        await self.workspace.store.memories.touch([memory.id], now())
+        for turn_id in reversed(memory.turns[1:]):
+            try:
+                return await self.place_of(turn_id)
+            except UsageError:
+                continue
+        return await self.place_of(memory.turns[0])

@@ -1,0 +1,151 @@
+"""What the memory tools of the model and the slash commands do with an open session."""
+
+import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+from ragforge.agent.undisturbed import undisturbed
+from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.memories import Memory, MemorySource
+from ragforge.domain.search import HitKind, Query
+from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.memory import deep_recall, recall
+from ragforge.memory.memories import find_memory, gives_way_to, new_memory, remember
+from ragforge.providers.base import Provider
+from ragforge.providers.registry import ModelName, parse_model
+from ragforge.session.background.model import Purse, cost_of
+from ragforge.session.model import NO_MODEL, connect, model_of, provider_of
+from ragforge.session.project import keep_project
+from ragforge.session.state import Session, Workspace
+from ragforge.tools.base import Saved, ToSave
+
+log = logging.getLogger(__name__)
+
+NEAR_MAX = 4
+NEAR_ASKED = 12
+"""More than are told, because what it replaces and what is replaced already are found too."""
+
+
+async def save_memory(
+    session: Session, wanted: ToSave, *, source: MemorySource = MemorySource.MODEL
+) -> Saved:
+    """The memory as it is kept, resting on the newest turn. Raises UsageError and StoreError."""
+    workspace = session.workspace
+    store = workspace.store
+    turn = await store.turns.get(session.live.record.head) if session.live.record.head else None
+    # What the model saves belongs to the turn's time; a turn that is taken up again keeps its own.
+    said_at = turn.started_at if turn and source is MemorySource.MODEL else now()
+    replaced = [await find_memory(store, part) for part in wanted.updates]
+    memory = new_memory(
+        workspace.redactor.text(wanted.content),
+        wanted.type,
+        project_id=workspace.project.id,
+        at=said_at,
+        source=source,
+        session_id=session.id if session.live.stored else "",
+        scope=wanted.scope,
+        importance=wanted.importance,
+        confidence=wanted.confidence,
+        turns=(turn.id,) if turn else (),
+    )
+    await keep_project(store, workspace.project)
+    was_known = bool(await store.memories.get([memory.id]))
+    replaced += [old for old in await gives_way_to(store, memory) if old not in replaced]
+    kept = await remember(store, memory, updates=[old.id for old in replaced])
+    workspace.background.wake()
+    return Saved(
+        kept,
+        was_known,
+        tuple(old for old in replaced if old.id != kept.id),
+        await near_memories(workspace, kept, without={old.id for old in replaced}),
+    )
+
+
+async def near_memories(workspace: Workspace, memory: Memory, *, without: set[str]) -> tuple[Memory, ...]:
+    """Others that say something alike and still hold, nearest first; none where search fails."""
+    query = Query(memory.content, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
+    try:
+        hits = (await recall.search(workspace.recall, query)).hits
+        ids = [hit.id for hit in hits if not hit.replaced and not hit.left]
+        others = await workspace.store.memories.get([id for id in ids if id not in without | {memory.id}])
+    except StoreError as error:
+        log.warning("What is near to a memory cannot be told: %s", error)
+        return ()
+    return tuple(other for other in others if other.forgotten_at is None)[:NEAR_MAX]
+
+
+async def best_match(workspace: Workspace, words: str) -> Memory | None:
+    """The memory that the words fit best, or None."""
+    query = Query(words, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=1)
+    hits = (await recall.search(workspace.recall, query)).hits
+    found = await workspace.store.memories.get([hit.id for hit in hits])
+    return found[0] if found else None
+
+
+async def recall_memory(session: Session, question: str, say: Callable[[str], None]) -> str:
+    """A short answer from what is remembered, with its sources. Never raises; what it costs is kept."""
+    workspace = session.workspace
+    question = workspace.redactor.text(question)
+    async with AsyncExitStack() as opened:
+        try:
+            model, name = await _model_for_recall(session, opened)
+        except RagforgeError as error:
+            log.warning("No model to look things up with: %s", error)
+            model, name = None, None
+
+        async def spend(usage: Usage) -> None:
+            if name is not None:
+                await undisturbed(_keep_spent(session, name, usage), cancel_after=True)
+
+        head = session.live.record.head
+        return await deep_recall.answer(
+            deep_recall.Asked(
+                question,
+                workspace.recall,
+                workspace.project.id,
+                model,
+                spend,
+                say,
+                without=frozenset({head} if head else ()),
+            )
+        )
+
+
+async def _model_for_recall(
+    session: Session, opened: AsyncExitStack
+) -> tuple[Provider | None, ModelName | None]:
+    """The model of the settings, else the session's; None where there is none, or the day's money is spent.
+
+    Raises ModelError, UsageError and StoreError.
+    """
+    workspace = session.workspace
+    settings = workspace.settings
+    chosen = settings.memory.model
+    name = parse_model(chosen, endpoints=settings.endpoints) if chosen else model_of(session)
+    if name.provider == NO_MODEL:
+        return None, None
+    if await Purse().is_empty(workspace.store, settings.memory.cost_usd_per_day_max):
+        return None, None
+    if name == model_of(session):
+        return await provider_of(session), name
+    model = await connect(workspace, name)
+    opened.push_async_callback(model.close)
+    return model, name
+
+
+async def _keep_spent(session: Session, name: ModelName, usage: Usage) -> None:
+    spent = Spent(
+        id=new_id(),
+        project_id=session.workspace.project.id,
+        session_id=session.id,
+        at=now(),
+        model=str(name),
+        purpose=Purpose.RECALL,
+        usage=usage,
+        cost_usd=cost_of(session.workspace, name, usage),
+    )
+    try:
+        await session.workspace.store.usage.add(spent)
+    except StoreError as error:
+        log.warning("What a look-up cost could not be kept: %s", error)

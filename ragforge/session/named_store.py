@@ -1,0 +1,82 @@
+"""Opening the store at an address with the password that is known; its errors say who named the address."""
+
+import asyncio
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragforge.config.secrets import store_password
+from ragforge.config.settings import Loaded, SourceKind
+from ragforge.config.store_address import parse_store_url
+from ragforge.domain.errors import StoreAddressWrong, StoreError, StoreLoginRefused, UsageError
+from ragforge.store.base import Store
+from ragforge.store.open import open_store
+
+
+async def open_named(
+    loaded: Loaded,
+    environ: Mapping[str, str],
+    url: str,
+    *,
+    machine_dir: Path,
+    password: str = "",
+    adopt: bool = False,
+) -> Store:
+    """The store at the address. Its password is the one given, else the one that is known.
+
+    Raises as `open_store`, in the words of `telling_who_named`.
+    """
+    known = password or await known_password(url, environ)
+    with telling_who_named(url, loaded, environ):
+        return await open_store(url, machine_dir=machine_dir, password=known, adopt=adopt)
+
+
+async def known_password(url: str, environ: Mapping[str, str]) -> str:
+    """The password of the server at this address; empty where none is known, and for a file."""
+    # In a thread: the keyring may take seconds.
+    key = await asyncio.to_thread(store_password, url, environ)
+    return key.value if key else ""
+
+
+@contextmanager
+def telling_who_named(url: str, loaded: Loaded, environ: Mapping[str, str]) -> Generator[None]:
+    """Errors of opening the store in use also say which setting names it, and for whom to ask a password.
+
+    An address that cannot be a store's comes out as StoreAddressWrong.
+    """
+    try:
+        yield
+    except StoreError as error:
+        # The same error, for who catches it by its kind.
+        error.args = (f"{error}{_who_named(url, loaded, environ)}",)
+        if isinstance(error, StoreLoginRefused):
+            error.ask_for = _to_ask_for(error, url)
+        raise
+    except UsageError as error:
+        raise StoreAddressWrong(f"{error}{_who_named(url, loaded, environ)}") from error
+
+
+def _who_named(url: str, loaded: Loaded, environ: Mapping[str, str]) -> str:
+    """A further sentence on where the address comes from; empty for one that was typed for this alone."""
+    if url != loaded.settings.store:
+        return ""
+    source = loaded.sources["store"]
+    match source.kind:
+        case SourceKind.FLAG:
+            return " It is the store that the command line names."
+        case SourceKind.ENVIRONMENT:
+            return f" It is the store that the variable {source} names."
+        case SourceKind.USER | SourceKind.PROJECT:
+            return f" It is the store that `store` in {source} names."
+        case SourceKind.DEFAULT:
+            moved = "RAGFORGE_DATA_DIR"
+            return (
+                f" It is in the data folder, which the variable {moved} names." if environ.get(moved) else ""
+            )
+
+
+def _to_ask_for(error: StoreLoginRefused, url: str) -> str:
+    """The address without a password; empty where another password cannot help."""
+    address = parse_store_url(url)
+    # One that stands in the address counts before any that is typed.
+    return "" if error.expired or address is None or address.password else address.bare_url

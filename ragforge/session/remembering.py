@@ -1,0 +1,29 @@
+"""What is recalled with: the embedder of the settings over the open store."""
+
+from collections.abc import Mapping
+
+from ragforge.config.secrets import find_key
+from ragforge.config.settings import Settings
+from ragforge.embedders.registry import open_embedder
+from ragforge.memory.recall import Recall
+from ragforge.store.base import Store
+
+
+def open_recall(store: Store, settings: Settings, environ: Mapping[str, str]) -> Recall:
+    """What every search of this process goes through. Raises UsageError for an embedder that is not there."""
+
+    def known_key(provider: str) -> tuple[str, str] | None:
+        found = find_key(provider, environ, endpoints=settings.endpoints)
+        return (found.value, found.source) if found else None
+
+    embedder = open_embedder(
+        settings.memory.embedder, find_key=known_key, endpoints=settings.endpoints, environ=environ
+    )
+    return Recall(store, embedder, settings.memory.fusion)
+
+
+async def close_recall(recall: Recall) -> None:
+    """End the questions that are still asked, and release the embedder's connections."""
+    await recall.questions.close()
+    if recall.embedder is not None:
+        await recall.embedder.close()

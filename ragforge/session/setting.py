@@ -1,0 +1,24 @@
+"""Setting a key of the person's own file, where a value must also name something that there is."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ragforge.config.edit import set_value
+from ragforge.config.schema import Endpoint
+from ragforge.providers.registry import parse_model
+from ragforge.store.open import check_scheme
+
+MODELS = frozenset({"model", "memory.model", "history.validation_model"})
+
+
+def set_setting(file: Path, key: str, value: str, *, endpoints: Mapping[str, Endpoint]) -> None:
+    """Set the key in the person's file, which is made where it is missing.
+
+    endpoints: the services that models may be of. Raises UsageError for an unknown key, a value that the key
+    cannot have, a model of no provider that there is, and a store that nothing here can open.
+    """
+    if key in MODELS and value:
+        parse_model(value, endpoints=endpoints)
+    if key == "store" and value:
+        check_scheme(value)
+    set_value(file, key, value)

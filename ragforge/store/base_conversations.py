@@ -1,0 +1,195 @@
+"""The contract of what was said: projects, sessions, turns, tool calls, and what they used.
+
+As with `store/base.py`: every method raises StoreUnavailable when the database cannot be read or written,
+writes are durable when they return, and the same call repeated changes nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnEnd
+from ragforge.domain.usage import Purpose, Spent, Usage
+
+
+class Projects(Protocol):
+    """The projects of this store."""
+
+    async def add(self, project: Project) -> None:
+        """Keep a new project; one of the same id is replaced."""
+        ...
+
+    async def get(self, project_id: str) -> Project | None:
+        """The project, or None."""
+        ...
+
+    async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
+        """Projects with the same remote or first commit, newest first; empty values match nothing."""
+        ...
+
+
+class SessionRow(Struct, frozen=True):
+    """A line of the session list."""
+
+    session: ConversationSession
+    turns: int
+    """Turns on the path to the head."""
+    last_message: str
+    """Text of the newest turn's user message, cut at 200 characters."""
+
+
+class Deleted(Struct, frozen=True):
+    """What a deletion removed: `kept_turns` are on another session's path and stay."""
+
+    turns: int
+    kept_turns: int
+    tool_calls: int
+
+
+class Claim(Protocol):
+    """The right to write a session, held until `release` or the end of the process."""
+
+    @property
+    def lost(self) -> str:
+        """Who took the session over meanwhile, in a sentence; empty while it is ours.
+
+        Only a store that several machines share can lose one: after a silence longer than its lease.
+        """
+        ...
+
+    async def release(self) -> None:
+        """Give it up; doing so twice is harmless."""
+        ...
+
+
+class Sessions(Protocol):
+    """The sessions and their heads."""
+
+    async def add(self, session: ConversationSession) -> None:
+        """Keep a new session (a fork too: it comes with a head on shared turns)."""
+        ...
+
+    async def get(self, session_id: str) -> ConversationSession | None:
+        """The session, or None."""
+        ...
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give it a title."""
+        ...
+
+    async def set_model(self, session_id: str, model: str) -> None:
+        """Remember the model it talks to, as `provider:name`."""
+        ...
+
+    async def set_mode(self, session_id: str, mode: str) -> None:
+        """Remember its consent mode."""
+        ...
+
+    async def set_head(self, session_id: str, turn_id: str | None) -> None:
+        """Move the head to a turn. Nothing is removed."""
+        ...
+
+    async def recent(
+        self, *, project_id: str | None = None, with_id_part: str = "", limit: int = 1000
+    ) -> list[SessionRow]:
+        """Sessions, the last active first; `with_id_part` keeps those whose id fits (`ids.id_fits`).
+
+        Reads a bounded number of rows a session, however long the sessions are.
+        """
+        ...
+
+    async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
+        """Remove it with its turns and calls, but for turns that lie on another session's path."""
+        ...
+
+    async def claim(self, session_id: str) -> Claim:
+        """Become its one writer. Raises SessionBusy while another process, or this one, is.
+
+        Turns that stand as running, left by a writer that died, become interrupted, and so do the calls of
+        their steps that never ended; those that wait for consent go on waiting.
+        """
+        ...
+
+
+class Turns(Protocol):
+    """The turns and their steps.
+
+    A turn is *left* when no head of any session has it on its path: heads moved away from it. It stays
+    stored and is found, marked.
+    """
+
+    async def start(self, turn: Turn) -> None:
+        """Keep the person's words as a child of `turn.parent` and move the session's head to it."""
+        ...
+
+    async def save_step(self, step: Step, *, waits: bool = False) -> None:
+        """Keep a step before its calls run; a stored one stays as it is.
+
+        waits: one of its calls waits for consent, and so does a turn that runs.
+        """
+        ...
+
+    async def end(self, end: TurnEnd) -> None:
+        """Keep how the turn ended, its last step and its text; its usage is the sum of its steps'."""
+        ...
+
+    async def reopen(self, turn_id: str) -> None:
+        """Let a turn that ended or waits run on, and move its session's head to it."""
+        ...
+
+    async def get(self, turn_id: str) -> Turn | None:
+        """The turn, or None."""
+        ...
+
+    async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
+        """The turns from the root to `head`, oldest first; with a limit, the newest of them."""
+        ...
+
+    async def left(self, turn_ids: Sequence[str]) -> set[str]:
+        """Those of the turns that are left."""
+        ...
+
+    async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
+        """Their steps, ordered as the ids were given and by index."""
+        ...
+
+
+class ToolCalls(Protocol):
+    """The tool calls."""
+
+    async def add(self, call: ToolCall, step: Step) -> None:
+        """Keep a call that ended, in one transaction with its step where that is not stored yet.
+
+        A turn that waits goes on waiting: it is for another call of the step.
+        """
+        ...
+
+    async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:
+        """Their calls, ordered as the ids were given, by step and by position."""
+        ...
+
+
+class UsageRow(Struct, frozen=True):
+    """What one model used for one purpose."""
+
+    model: str
+    purpose: Purpose
+    calls: int
+    usage: Usage
+    cost_usd: float | None
+
+
+class UsageLog(Protocol):
+    """What was used, by whom and for what."""
+
+    async def by_model(
+        self, *, session_id: str | None = None, project_id: str | None = None, since: datetime | None = None
+    ) -> list[UsageRow]:
+        """Sums a model and purpose, most expensive first."""
+        ...
+
+    async def add(self, spent: Spent) -> None:
+        """Keep a model call that is no step of a turn. Its session need not be stored (any more)."""
+        ...

@@ -1,0 +1,59 @@
+"""What a memory must be to be kept, what becomes of two of the same id, what is recent: in every store."""
+
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
+from ragforge.domain.memories import (
+    MEMORY_CHARS_MAX,
+    Memory,
+    MemoryFilter,
+    MemorySort,
+    MemorySource,
+    memory_id,
+    normalised,
+)
+
+
+def check_memory(memory: Memory) -> None:
+    """Raises UsageError for one that no store keeps."""
+    if not normalised(memory.content):
+        raise UsageError("A memory needs text: what is to be remembered, in a sentence.")
+    if (chars := len(memory.content)) > MEMORY_CHARS_MAX:
+        raise UsageError(
+            f"A memory holds at most {MEMORY_CHARS_MAX:,} characters, and this has {chars:,}. "
+            "Say what matters in a sentence or two."
+        )
+    for name, value in (("importance", memory.importance), ("confidence", memory.confidence)):
+        # Also false for what is not a number.
+        if not 0 <= value <= 1:
+            raise UsageError(f"The {name} of a memory lies between 0 and 1; {value} does not.")
+    expected = memory_id(
+        memory.content, scope=memory.scope, project_id=memory.project_id, session_id=memory.session_id
+    )
+    if memory.id != expected:
+        raise UsageError(f"Memory {memory.id} has not the id of its text, which is {expected}.")
+
+
+def merged(first: Memory, again: Memory) -> Memory:
+    """The first with what the second adds: its evidence, more weight, a newer date.
+
+    Forgotten stays forgotten, unless the person says it anew.
+    """
+    restored = again.source is MemorySource.PERSON and again.forgotten_at is None
+    return replace(
+        first,
+        importance=max(first.importance, again.importance),
+        confidence=max(first.confidence, again.confidence),
+        created_at=min(first.created_at, again.created_at),
+        updated_at=max(first.updated_at, again.updated_at),
+        turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
+        forgotten_at=None if restored else first.forgotten_at,
+    )
+
+
+def recent(duration: timedelta, limit: int, session_id: str | None, project_id: str | None) -> MemoryFilter:
+    """What `get_recent_since` asks for: those of the last `duration`, newest first."""
+    return MemoryFilter(project_id, session_id, since=now() - duration, sort=MemorySort.RECENT, limit=limit)

@@ -1,0 +1,71 @@
+"""Of all processes of a machine one carries rows at a time, so that nothing overtakes; the others learn who.
+
+It is a lock of the operating system, which ends with its process. One that is suspended keeps it.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.store.sqlite.claims import Holder, holder_of, sign
+
+LOCK_POLL_S = 0.02
+HELD_TOLD_S = 3.0
+"""A batch takes a fraction of it: who holds the lock for longer is told of."""
+HELD_POLL_S = 0.25
+
+
+@asynccontextmanager
+async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[None, None]:
+    """Hold the file's lock. held: is told who has it where that takes long, and the empty text in the end.
+
+    Raises StoreUnavailable where the file cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"Cannot lock {path}: {error.strerror}. Make the folder writable; what waits goes on waiting."
+        ) from error
+    try:
+        told_at_s = monotonic() + HELD_TOLD_S
+        # A lock of the operating system tells nobody when it is free.
+        while not _locked(descriptor):
+            is_long = monotonic() > told_at_s
+            if is_long:
+                held(_held_words(holder_of(descriptor)))
+            await asyncio.sleep(HELD_POLL_S if is_long else LOCK_POLL_S)
+        sign(descriptor)
+        held("")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _held_words(holder: Holder | None) -> str:
+    if holder is None:
+        return "another process of this machine is carrying and does not end"
+    what = "is suspended: continue it (fg), or end it" if _is_suspended(holder.pid) else "does not end"
+    return f"process {holder.pid} has been carrying since {holder.since} and {what}"
+
+
+def _is_suspended(pid: int) -> bool:
+    """Whether it was stopped, as by Ctrl+Z; where the system has no /proc, that is not known."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state == "T"

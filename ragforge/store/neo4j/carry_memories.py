@@ -1,0 +1,125 @@
+"""What memories, their links and model calls beside the turns are written by.
+
+A memory may be saved on several machines at once, and all must come to the same: what a save adds is merged
+in the graph (more weight, more evidence, the older beginning, the newer date), in whatever order they
+arrive. Only what was changed on purpose is set.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragforge.store.neo4j.memory_rows import TYPES
+from ragforge.store.neo4j.rows import Label
+from ragforge.store.neo4j.waiting import ASSOCIATION, Row
+
+SAVED = "saved"
+"""In `dirty`: what is there now is to be merged."""
+RESTORED = "restored"
+"""In `dirty`: the person said it anew, so it is forgotten no more."""
+
+ADDED = ("importance", "confidence", "updated", "created", "searchDate", "evidence")
+
+# A memory that was deleted elsewhere, with the session that it was for, does not come back by a change.
+MEMORIES = f"""
+CALL () {{
+  UNWIND $rows.memories AS row
+  FOREACH (_ IN CASE WHEN row.make THEN [1] ELSE [] END |
+    MERGE (new:{Label.MEMORY} {{id: row.id}})
+    ON CREATE SET new += row.first)
+  WITH row
+  MATCH (n:{Label.MEMORY} {{id: row.id}})
+  WITH n, row, row.adds AS a
+  FOREACH (_ IN CASE WHEN a IS NULL THEN [] ELSE [1] END |
+    SET n.importance = CASE WHEN a.importance > n.importance THEN a.importance ELSE n.importance END,
+      n.confidence = CASE WHEN a.confidence > n.confidence THEN a.confidence ELSE n.confidence END,
+      n.updated = CASE WHEN a.updated > n.updated THEN a.updated ELSE n.updated END,
+      n.searchDate = CASE WHEN a.created < n.created THEN a.searchDate ELSE n.searchDate END,
+      n.created = CASE WHEN a.created < n.created THEN a.created ELSE n.created END,
+      n.evidence = n.evidence + [turn IN a.evidence WHERE NOT turn IN n.evidence])
+  FOREACH (_ IN CASE WHEN row.restore THEN [1] ELSE [] END | REMOVE n.forgottenAt)
+  SET n += row.set
+  FOREACH (_ IN CASE WHEN row.forget IS NULL THEN [] ELSE [1] END |
+    SET n.forgottenAt = coalesce(n.forgottenAt, row.forget))
+  WITH n, row WHERE row.draw
+  CALL (n) {{
+    MATCH (p:{Label.PROJECT} {{id: n.projectId}})
+    MERGE (p)-[:HAS_MEMORY]->(n)
+  }}
+  CALL (n, row) {{
+    MATCH (s:{Label.SESSION} {{sessionId: n.sessionId}}) WHERE n.sessionId = row.session
+    MERGE (s)-[:HAS_MEMORY]->(n)
+    SET n.searchScope = row.scope
+  }}
+  CALL (n) {{
+    MATCH (n)-[r:EVIDENCE]->(t) WHERE NOT coalesce(t.id IN n.evidence, false)
+    DELETE r
+  }}
+  CALL (n) {{
+    MATCH (t:{Label.TURN}) WHERE t.id IN n.evidence
+    MERGE (n)-[:EVIDENCE]->(t)
+  }}
+}}
+"""
+
+# One a type, because a parameter cannot name it. Links of before they had a turn were said in none.
+ASSOCIATIONS = "".join(
+    f"""
+CALL () {{
+  UNWIND $rows.{kind} AS row
+  MATCH (a:{Label.MEMORY} {{id: row.from}})
+  MATCH (b:{Label.MEMORY} {{id: row.to}})
+  CALL (a, b) {{ MATCH (a)-[before:{type_}]->(b) WHERE before.turn IS NULL SET before.turn = '' }}
+  MERGE (a)-[r:{type_} {{turn: row.turn}}]->(b)
+  ON CREATE SET r.at = row.at
+  ON MATCH SET r.at = CASE WHEN row.at > r.at THEN row.at ELSE r.at END
+}}
+"""
+    for kind, type_ in TYPES.items()
+)
+
+USAGE = f"""
+CALL () {{
+  UNWIND $rows.spent AS row
+  MERGE (n:{Label.USAGE} {{id: row.id}})
+  ON CREATE SET n += row
+}}
+"""
+
+MEMORY_PARTS = MEMORIES + ASSOCIATIONS + USAGE
+
+
+def memory_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+    """The rows as the parts take them."""
+    links = [{"turn": "", **row.props} for row in rows if row.label == ASSOCIATION]
+    return {
+        "memories": [_as_written(row) for row in rows if row.label == Label.MEMORY],
+        "spent": [row.props for row in rows if row.label == Label.USAGE],
+        **{kind: [link for link in links if link["kind"] == kind] for kind in TYPES},
+    }
+
+
+def _as_written(row: Row) -> dict[str, Any]:
+    is_whole = "id" in row.dirty
+    changed = {name: row.props.get(name) for name in row.dirty - {SAVED, RESTORED}}
+    forget = None
+    if not is_whole and changed.get("forgottenAt") is not None:
+        # Whoever forgot it first says when.
+        forget = changed.pop("forgottenAt")
+    scope = row.props.get("searchScope", "")
+    # The words of a session that is not stored are not searched for: its own are added where it is.
+    without_session = " ".join(each for each in scope.split() if not each.startswith("s"))
+    if is_whole:
+        changed["searchScope"] = without_session
+    adds = not is_whole and (row.fresh or SAVED in row.dirty)
+    return {
+        "id": row.id,
+        "session": row.props["sessionId"],
+        "make": row.fresh,
+        "first": row.props | {"searchScope": without_session} if row.fresh else {},
+        "adds": {name: row.props[name] for name in ADDED} if adds else None,
+        "restore": RESTORED in row.dirty,
+        "set": changed,
+        "forget": forget,
+        "draw": row.fresh or SAVED in row.dirty,
+        "scope": scope,
+    }

@@ -1,0 +1,120 @@
+"""Which turns are left: on the path to no session's head. Their nodes say so, as `left: true`.
+
+It is kept right after the query that moves a head. If a turn is not left, none above it is; so whatever
+happens to a turn, those above it are looked at only as far as they change. A load of many records in any
+order would look at the same turns again and again: it notes instead that all are to be looked at
+(`leftStale` on the node of the database), which whoever asks next does.
+"""
+
+from collections.abc import Mapping
+
+from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
+from ragforge.store.neo4j.rows import Label
+
+BATCH = 1_000
+STREAM_DEADLINE_S = 60.0
+
+_HEAD = "EXISTS {{ MATCH (s:ConversationSession) WHERE s.headId = {0}.id }}"
+
+# `moved` is a list of lists of ids; each is looked at after those before it.
+SETTLE = f"""
+CALL (moved) {{
+  UNWIND moved AS ids
+  UNWIND ids AS id
+  CALL (id) {{
+    MATCH (x:{Label.TURN} {{id: id}})
+    WITH x, {_HEAD.format("x")} OR EXISTS {{ (x)-[:NEXT]->(below) WHERE below.left IS NULL }} AS kept
+    SET x.left = CASE WHEN kept THEN null ELSE true END
+    WITH x, kept
+    CALL (x, kept) {{
+      WITH x WHERE kept
+      MATCH (x)((:{Label.TURN})<-[:NEXT]-(up:{Label.TURN} WHERE up.left))+(y)
+      SET y.left = null
+    }}
+    CALL (x, kept) {{
+      WITH x WHERE NOT kept
+      MATCH (x)((down:{Label.TURN})<-[:NEXT]-(up:{Label.TURN}) WHERE NOT {_HEAD.format("up")}
+        AND NOT EXISTS {{ (up)-[:NEXT]->(below) WHERE below <> down AND below.left IS NULL }})+(y)
+      SET y.left = true
+    }}
+  }}
+}}
+"""
+
+# In a map, whose lists have no sizes to plan for: see `carry.py`.
+SETTLE_THESE = f"CYPHER replan=skip WITH [$ids.of] AS moved\n{SETTLE}"
+# What was to be done is, unless a load came meanwhile.
+SETTLE_MOVED = f"""{SETTLE_THESE}
+WITH * MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $mark REMOVE d.leftStale
+"""
+
+# Of a node `{0}`; no query names others as these do. Turns that are not stored (yet) say nothing.
+MEMORY_LEFT = """coalesce(COLLECT {{
+  UNWIND {0}.evidence AS proof MATCH (proven:ConversationTurn {{id: proof}})
+  RETURN coalesce(proven.left, false) AS gone ORDER BY gone LIMIT 1
+}}[0], false)"""
+LINK_LEFT = "EXISTS {{ MATCH (told:ConversationTurn {{id: {0}.turn}}) WHERE told.left }}"
+SUMMARY_LEFT = "EXISTS {{ ({0})-[:SUMMARIZES*1..]->(under:ConversationTurn) WHERE under.left }}"
+
+LEFT = f"MATCH (t:{Label.TURN}) WHERE t.id IN $ids AND t.left RETURN t.id AS id"
+
+TURNS = f"""
+MATCH (t:{Label.TURN}) WHERE t.turnIndex IS NOT NULL
+RETURN t.id AS id, t.parentId AS parent, t.turnIndex AS depth, coalesce(t.left, false) AS left
+"""
+HEADS = f"MATCH (s:{Label.SESSION}) WHERE s.headId IS NOT NULL RETURN s.headId AS head"
+STALE = f"MATCH (d:{Label.DATABASE}) WHERE d.leftStale IS NOT NULL RETURN d.leftStale AS stale"
+# Another load may have come meanwhile, after which all are to be looked at once more.
+FRESH = f"MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $stale REMOVE d.leftStale"
+
+
+async def wrong_lefts(graph: Graph) -> list[str]:
+    """Ids of turns that are marked as left and are not, or the other way round; the lowest first.
+
+    Not those that are their own ancestors: each would have to be left before the other.
+    """
+    # The head first: of a turn that comes meanwhile, it is better to know too little than too much.
+    parents: dict[str, str | None] = {}
+    marked: dict[str, bool] = {}
+    depths: dict[str, int] = {}
+    async for row in graph.stream(TURNS, deadline_s=STREAM_DEADLINE_S):
+        parents[row["id"]], marked[row["id"]], depths[row["id"]] = row["parent"], row["left"], row["depth"]
+    kept: set[str] = set()
+    for row in await graph.read(HEADS, deadline_s=STREAM_DEADLINE_S):
+        turn = row["head"]
+        while turn in parents and turn not in kept:
+            kept.add(turn)
+            turn = parents[turn]
+    endless = _on_circles(parents, depths)
+    wrong = [turn for turn, left in marked.items() if left == (turn in kept) and turn not in endless]
+    return sorted(wrong, key=lambda turn: (-depths[turn], turn))
+
+
+def _on_circles(parents: Mapping[str, str | None], depths: Mapping[str, int]) -> set[str]:
+    """The turns that are their own ancestors."""
+    # Somewhere on each circle one does not stand below its parent, and there are few such.
+    odd = [turn for turn, up in parents.items() if up and depths.get(up, -1) >= depths[turn]]
+    found: set[str] = set()
+    for turn in odd:
+        passed: set[str] = set()
+        above = parents[turn]
+        while above is not None and above in parents and above not in passed:
+            passed.add(above)
+            above = parents[above]
+        if turn in passed:
+            found |= passed
+    return found
+
+
+async def mark_afresh(graph: Graph, wrong: list[str]) -> None:
+    """Put these right, as what stands around them says by then."""
+    for start in range(0, len(wrong), BATCH):
+        await graph.write(SETTLE_THESE, ids={"of": wrong[start : start + BATCH]}, deadline_s=RUN_DEADLINE_S)
+
+
+async def mark_all(graph: Graph) -> None:
+    """Put all right, if a load left that to be done."""
+    found = await graph.read(STALE)
+    if found:
+        await mark_afresh(graph, await wrong_lefts(graph))
+        await graph.write(FRESH, stale=found[0]["stale"])

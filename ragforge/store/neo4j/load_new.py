@@ -1,0 +1,190 @@
+"""Turns, steps, calls and vectors that an archive brings to a graph without them: by the shortest way.
+
+`carry.py` writes what a session goes on with: any change of any row, guarded by the session's writer. Here a
+row is new and whole. It is a list of values in the order of COLUMNS, for the driver packs every value by
+itself, names too, and that takes as long as all else that is done here. For the same reason times travel as
+milliseconds and vectors as text. Everything is merged by our own ids, so a batch may be sent again.
+"""
+
+from array import array
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from msgspec import Struct, field
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.ids import new_id
+from ragforge.domain.vectors import Embedding, OwnerKind
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j.carry import OTHER_DATABASE, PLAN_ONCE, Writer
+from ragforge.store.neo4j.nodes import USAGE
+from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.neo4j.vectors_read import LABELS
+from ragforge.store.neo4j.waiting import TIMES
+
+_WORDS = ("searchUser", "searchReply", "searchNear", "searchTools", "searchDate", "searchScope")
+
+# The first is what it is found by, the second what it belongs to.
+COLUMNS: Mapping[Label, tuple[str, ...]] = {
+    Label.TURN: (
+        *("id", "sessionId", "parentId", "projectId", "turnIndex", "userMessage", "userParts"),
+        *("assistantMessage", "charCount", "timestamp", "endTime", "status", "model", "error"),
+        *(*USAGE, *_WORDS, "nearChild"),
+    ),
+    Label.STEP: (
+        *("id", "turnId", "sessionId", "stepIndex", "provider", "model", "message", "interrupted"),
+        *USAGE,
+    ),
+    Label.CALL: (
+        *("id", "turnId", "sessionId", "projectId", "stepIndex", "position", "toolName", "toolArgs"),
+        *("toolResult", "resultChars", "resultBlob", "diff", "images", "success", "status", "durationMs"),
+        *("timestamp", "providerId", *_WORDS),
+    ),
+}
+"""The properties of a new node, in the order in which they are sent."""
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_MS = timedelta(milliseconds=1)
+
+
+class New(Struct):
+    """What is to be written."""
+
+    nodes: dict[Label, dict[str, Props]] = field(
+        default_factory=lambda: {label: dict[str, Props]() for label in COLUMNS}
+    )
+    """By label and id."""
+    changes: dict[str, Props] = field(default_factory=dict[str, Props])
+    """Of turns that are there: what they are found by of what came later."""
+    vectors: dict[OwnerKind, list[list[str]]] = field(
+        default_factory=lambda: {kind: list[list[str]]() for kind in OwnerKind}
+    )
+
+    def add_vector(self, embedding: Embedding) -> None:
+        """Add the vector of something that is there."""
+        self.vectors[embedding.owner.kind].append(
+            [
+                embedding.owner.id,
+                storable(embedding.model),
+                embedding.text_hash,
+                # What is 32 bits there reads back the same from the shortest text of its 64 bits.
+                ",".join(map(repr, array("f", embedding.vector))),
+            ]
+        )
+
+    def change(self, turn_id: str, changes: Props) -> None:
+        """Set these of the turn, which is new or there."""
+        if new := self.nodes[Label.TURN].get(turn_id):
+            new.update(changes)
+        else:
+            self.changes.setdefault(turn_id, {}).update(changes)
+
+
+def _value(column: int, name: str) -> str:
+    if name not in TIMES:
+        return f"row[{column}]"
+    return f"CASE WHEN row[{column}] IS NULL THEN NULL ELSE datetime({{epochMillis: row[{column}]}}) END"
+
+
+def _part(label: Label, *, owner: str, draw: str) -> str:
+    values = ", ".join(f"{name}: {_value(column, name)}" for column, name in enumerate(COLUMNS[label]))
+    return f"""
+CALL () {{
+  UNWIND $rows.{label} AS row
+  MATCH ({owner})
+  MERGE (n:{label} {{id: row[0]}})
+  ON CREATE SET n += {{{values}}}
+  {draw}
+}}
+"""
+
+
+_OF_TURN = f"t:{Label.TURN} {{id: row[1]}}"
+
+_NODES = "".join(
+    (
+        _part(
+            Label.TURN,
+            owner=f"s:{Label.SESSION} {{sessionId: row[1]}}",
+            draw=f"""MERGE (s)-[:HAS_TURN]->(n)
+  WITH n, row WHERE row[2] IS NOT NULL
+  MATCH (p:{Label.TURN} {{id: row[2]}})
+  MERGE (p)-[:NEXT]->(n)""",
+        ),
+        _part(Label.STEP, owner=_OF_TURN, draw="MERGE (n)-[:PART_OF]->(t)"),
+        _part(
+            Label.CALL, owner=_OF_TURN, draw="MERGE (t)-[:HAS_TOOL_CALL]->(n)\n  MERGE (n)-[:PART_OF]->(t)"
+        ),
+    )
+)
+
+_CHANGES = f"""
+CALL () {{
+  UNWIND $rows.changes AS row
+  MATCH (n:{Label.TURN} {{id: row.id}})
+  SET n += row.set
+}}
+"""
+
+# One a label, because a parameter cannot name a label.
+_VECTORS = "".join(
+    f"""
+CALL () {{
+  UNWIND $rows.{kind} AS row
+  MATCH (n:{LABELS[kind]} {{id: row[0]}})
+  WITH n, row, [each IN split(row[3], ',') | toFloat(each)] AS vector
+  SET n.embeddingModel = row[1], n.embeddingHash = row[2], n.embeddingStale = null,
+    n.embeddingDimensions = size(vector)
+  WITH n, vector
+  CALL db.create.setNodeVectorProperty(n, 'embedding', vector)
+}}
+"""
+    for kind in OwnerKind
+)
+
+# Another database may answer at the address by now. The node of the database is written last: whoever moves a
+# head waits for it. Which turns are left is to be counted after this, see `left.py`.
+_QUERY = f"""{PLAN_ONCE}
+MATCH (d:{Label.DATABASE}) WHERE d.id = $database
+WITH d
+{{parts}}
+WITH d
+SET d.leftStale = $mark
+RETURN d.id AS id
+"""
+NODES = _QUERY.format(parts=_NODES + _CHANGES)
+VECTORS = _QUERY.format(parts=_VECTORS)
+
+
+async def write_nodes(graph: Writer, new: New, *, database: str, deadline_s: float) -> None:
+    """Write nodes and changes to the database of this id. Raises StoreError."""
+    rows: dict[str, Any] = {
+        label: [_listed(label, props) for props in nodes.values()] for label, nodes in new.nodes.items()
+    }
+    rows["changes"] = [{"id": turn_id, "set": changes} for turn_id, changes in new.changes.items()]
+    await _write(graph, NODES, rows, database, deadline_s)
+
+
+async def write_vectors(graph: Writer, new: New, *, database: str, deadline_s: float) -> None:
+    """Write the vectors to the database of this id. Raises StoreError."""
+    rows: dict[str, Any] = {str(kind): vectors for kind, vectors in new.vectors.items()}
+    await _write(graph, VECTORS, rows, database, deadline_s)
+
+
+async def _write(
+    graph: Writer, query: str, rows: Mapping[str, list[Any]], database: str, deadline_s: float
+) -> None:
+    if not any(rows.values()):
+        return
+    found = await graph.write(query, deadline_s=deadline_s, rows=rows, database=database, mark=new_id())
+    if not found:
+        raise StoreUnavailable(OTHER_DATABASE)
+
+
+def _listed(label: Label, props: Props) -> list[Any]:
+    return [_sent(props[name]) for name in COLUMNS[label]]
+
+
+def _sent(value: Any) -> Any:
+    return (value - _EPOCH) // _MS if type(value) is datetime else value

@@ -1,0 +1,165 @@
+"""What the graph has of the things that a batch of an archive names: see `load.py`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragforge.domain.errors import Conflict
+from ragforge.domain.memories import Association, Memory
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
+from ragforge.domain.usage import Spent
+from ragforge.domain.vectors import Embedding, Owner, OwnerKind
+from ragforge.domain.versions import Branch, CheckoutLog, Version
+from ragforge.store.base import Record
+from ragforge.store.neo4j.load_versions import TREE_NAMES, TREE_THERE, TreeThere, name_tree
+from ragforge.store.neo4j.memory_rows import TYPES
+from ragforge.store.neo4j.rows import Label, Props, step_key
+
+OWNERS = {OwnerKind.TURN: "turns", OwnerKind.SUMMARY: "summaries", OwnerKind.MEMORY: "memories"}
+
+# What is there of the things named, with what tells which is newer, and of turns what their rows need. A list
+# a subquery: to group what follows by a long list would cost its length for every row. All is found by unique
+# ids: planning anew while the graph grows takes longer than the reading. In one map, as rows are carried.
+THERE = f"""
+CYPHER replan=skip
+RETURN
+  COLLECT {{ MATCH (n:{Label.PROJECT}) WHERE n.id IN $ids.projects RETURN n.id }} AS projects,
+  COLLECT {{
+    MATCH (n:{Label.SESSION}) WHERE n.sessionId IN $ids.sessions
+    RETURN [n.sessionId, n.lastActivity, n.projectId]
+  }} AS sessions,
+  COLLECT {{
+    MATCH (n:{Label.TURN}) WHERE n.id IN $ids.turns
+    RETURN n {{.id, .sessionId, .projectId, .searchTools, vector: [n.embeddingModel, n.embeddingHash]}}
+  }} AS turns,
+  COLLECT {{
+    MATCH (n:{Label.TURN}) WHERE n.id IN $ids.said
+    OPTIONAL MATCH (up:{Label.TURN} {{id: n.parentId}})
+    RETURN n {{.id, .turnIndex, .endTime, .sessionId, .projectId, .searchTools, .searchNear, .nearChild,
+      userMessage: left(n.userMessage, 1000), parentWords: left(up.userMessage, 1000),
+      vector: [n.embeddingModel, n.embeddingHash]}}
+  }} AS said,
+  COLLECT {{ MATCH (n:{Label.STEP}) WHERE n.id IN $ids.steps RETURN n.id }} AS steps,
+  COLLECT {{ MATCH (n:{Label.CALL}) WHERE n.id IN $ids.calls RETURN n.id }} AS calls,
+  COLLECT {{
+    MATCH (n:{Label.SUMMARY}) WHERE n.id IN $ids.summaries
+    RETURN [n.id, n.embeddingModel, n.embeddingHash, n.method]
+  }} AS summaries,
+  COLLECT {{
+    MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids.memories
+    RETURN n {{.id, .updated, .content, .topic, .type, vector: [n.embeddingModel, n.embeddingHash]}}
+  }} AS memories,
+  COLLECT {{
+    MATCH (a:{Label.MEMORY})-[r:{"|".join(TYPES.values())}]->(b:{Label.MEMORY}) WHERE a.id IN $ids.memories
+    RETURN toLower(type(r)) + '/' + a.id + '/' + b.id
+      + CASE coalesce(r.turn, '') WHEN '' THEN '' ELSE '/' + r.turn END
+  }} AS links,
+  COLLECT {{ MATCH (n:{Label.USAGE}) WHERE n.id IN $ids.spent RETURN n.id }} AS spent,
+{TREE_THERE}
+"""
+
+
+class There:
+    """What the graph has of the things that a batch names; the batch is added while it is made ready."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        self.projects = set[str](answer["projects"])
+        self.sessions: dict[str, Any] = {found[0]: found for found in answer["sessions"]}
+        self.turns: dict[str, Props] = {found["id"]: found for found in (*answer["turns"], *answer["said"])}
+        self.steps = set[str](answer["steps"])
+        self.calls = set[str](answer["calls"])
+        self.summaries: dict[str, Any] = {found[0]: found for found in answer["summaries"]}
+        self.memories: dict[str, Props] = {found["id"]: found for found in answer["memories"]}
+        self.links = set[str](answer["links"])
+        self.spent = set[str](answer["spent"])
+        self.tree = TreeThere(answer)
+        self.arrived = False
+        """Whether what the batch brings is there."""
+
+    def add(self, coming: "There") -> None:
+        """Add what another batch brings, which is being written."""
+        for name in ("projects", "steps", "calls", "links", "spent"):
+            getattr(self, name).update(getattr(coming, name))
+        self.sessions |= coming.sessions
+        self.summaries |= coming.summaries
+        self.tree.add(coming.tree)
+        for mine, others in ((self.turns, coming.turns), (self.memories, coming.memories)):
+            for key, props in others.items():
+                # What the other batch did not need to know, this one has asked for.
+                known = {name: value for name, value in props.items() if value is not None}
+                mine[key] = props | mine.get(key, {}) | known
+
+    def need_project(self, project_id: str, what: str) -> None:
+        """Raise Conflict where there is no such project."""
+        if project_id not in self.projects:
+            raise Conflict(f"The project {project_id} is not in the store, but {what} of it is to be loaded.")
+
+    def project_of(self, session_id: str) -> str:
+        """The session's project. Raises Conflict where there is no such session."""
+        if session_id not in self.sessions:
+            raise Conflict(f"The session {session_id} is not in the store, but turns of it are to be loaded.")
+        return self.sessions[session_id][2]
+
+    def turn(self, turn_id: str) -> Props:
+        """The turn. Raises Conflict where there is none."""
+        if turn_id not in self.turns:
+            raise Conflict(f"The turn {turn_id} is not in the store, but something of it is to be loaded.")
+        return self.turns[turn_id]
+
+    def vector(self, owner: Owner) -> Sequence[str | None] | None:
+        """Model and hash of the owner's vector; None where the owner is not stored."""
+        match owner.kind:
+            case OwnerKind.TURN:
+                return self.turns[owner.id]["vector"] if owner.id in self.turns else None
+            case OwnerKind.SUMMARY:
+                return self.summaries[owner.id][1:3] if owner.id in self.summaries else None
+            case OwnerKind.MEMORY:
+                return self.memories[owner.id]["vector"] if owner.id in self.memories else None
+
+
+def named(records: Sequence[Record]) -> dict[str, list[str]]:
+    """The ids of all that the records are or belong to, by kind. said: turns of which words are needed."""
+    ids: dict[str, set[str]] = {
+        name: set()
+        for name in (
+            *("projects", "sessions", "turns", "said", "steps", "calls", "summaries", "memories", "spent"),
+            *TREE_NAMES,
+        )
+    }
+    for record in records:
+        _name(record, ids)
+    ids["turns"] -= ids["said"]
+    return {name: sorted(found) for name, found in ids.items()}
+
+
+def _name(record: Record, ids: Mapping[str, set[str]]) -> None:
+    match record:
+        case Project():
+            ids["projects"].add(record.id)
+        case ConversationSession():
+            ids["projects"].add(record.project_id)
+            ids["sessions"].add(record.id)
+        case Turn():
+            ids["sessions"].add(record.session_id)
+            ids["said"].update(each for each in (record.id, record.parent) if each)
+        case Step():
+            ids["steps"].add(step_key(record.turn_id, record.index))
+            ids["turns"].add(record.turn_id)
+        case ToolCall():
+            ids["calls"].add(record.id)
+            ids["steps"].add(step_key(record.turn_id, record.step_index))
+            ids["turns"].add(record.turn_id)
+        case Summary():
+            ids["sessions"].add(record.session_id)
+            ids["summaries"].add(record.id)
+        case Memory():
+            ids["projects"].add(record.project_id)
+            ids["memories"].add(record.id)
+        case Association():
+            ids["memories"].update((record.from_id, record.to_id))
+        case Embedding():
+            ids[OWNERS[record.owner.kind]].add(record.owner.id)
+        case Spent():
+            ids["spent"].add(record.id)
+        case Version() | Branch() | CheckoutLog():
+            name_tree(record, ids)

@@ -1,0 +1,249 @@
+"""The typed memories in the graph."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from ragforge.domain.errors import Conflict, StoreError, StoreUnavailable
+from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort, MemorySource
+from ragforge.store.json_text import storable
+from ragforge.store.memory_rules import check_memory, merged, recent
+from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
+from ragforge.store.neo4j.connection import WRITE_DEADLINE_S
+from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
+from ragforge.store.neo4j.left import MEMORY_LEFT
+from ragforge.store.neo4j.memories_here import associations_here, find_here, memories_here
+from ragforge.store.neo4j.memory_rows import (
+    REPLACED,
+    TYPES,
+    association_key,
+    association_of,
+    association_row,
+    memory_of,
+    memory_row,
+)
+from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
+from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rows import Label, Props, utc
+from ragforge.store.neo4j.waiting import ASSOCIATION
+
+WHOLE = f"""
+RETURN {fields("n", Label.MEMORY)} AS n, {REPLACED} AS replaced, {MEMORY_LEFT.format("n")} AS left
+"""
+
+GET = f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids {WHOLE}"
+
+ORDERS = {
+    MemorySort.RECENT: "n.updated",
+    MemorySort.IMPORTANCE: "n.importance",
+    MemorySort.USED: "n.accessCount",
+}
+
+WITH_ID_PART = f"""
+MATCH (n:{Label.MEMORY}) WHERE n.id STARTS WITH $part RETURN n.id AS id ORDER BY id LIMIT $limit
+"""
+
+TOUCH = f"""
+MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids AND (n.lastAccessed IS NULL OR n.lastAccessed < $at)
+SET n.accessCount = n.accessCount + 1, n.lastAccessed = $at
+"""
+
+ASSOCIATIONS = f"""
+MATCH (n:{Label.MEMORY})-[r:{"|".join(TYPES.values())}]-(:{Label.MEMORY}) WHERE n.id IN $ids
+WITH DISTINCT r, startNode(r) AS a, endNode(r) AS b
+RETURN type(r) AS kind, a.id AS from, b.id AS to, r.at AS at, coalesce(r.turn, '') AS turn
+ORDER BY at, toLower(kind), from, to, turn
+"""
+
+
+class Neo4jMemories:
+    """Implements `Memories`."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    async def save(self, memory: Memory) -> None:
+        """Keep it, merged with the one of the same id, here and there.
+
+        Raises UsageError for one that cannot be kept, Conflict where its project is not stored.
+        """
+        check_memory(memory)
+        await self._nodes.need(Label.PROJECT, memory.project_id)
+
+        def write(rows: Rows) -> None:
+            before = rows.get(Label.MEMORY, memory.id)
+            props = memory_row(memory)
+            notes: set[str] = set()
+            if before is not None:
+                props = memory_row(merged(memory_of(before.props), memory_of(props)))
+                notes = {SAVED}
+            restores = memory.source is MemorySource.PERSON and memory.forgotten_at is None
+            if restores:
+                notes |= {RESTORED}
+            props |= memory_props(props)
+            rows.put(Label.MEMORY, memory.id, props, notes=notes, surely=restores and before is not None)
+
+        await self._write(write)
+
+    async def change(self, memory: Memory) -> None:
+        """Replace type, importance, confidence, topic and `updated_at`. Raises Conflict, UsageError."""
+        check_memory(memory)
+        await self._bring([memory.id])
+
+        def write(rows: Rows) -> None:
+            before = rows.get(Label.MEMORY, memory.id)
+            if before is None:
+                raise Conflict(f"The memory {memory.id} is not in the store; it may have been deleted.")
+            row = memory_row(memory)
+            changes = {name: row[name] for name in ("type", "importance", "confidence", "topic", "updated")}
+            changes["searchTools"] = memory_props(before.props | changes)["searchTools"]
+            if any(before.props[name] != changes[name] for name in ("type", "topic")):
+                changes["embeddingStale"] = True
+                outdate_vector(rows, "memory", memory.id)
+            rows.put(Label.MEMORY, memory.id, changes, surely=True)
+
+        await self._write(write)
+
+    async def get(self, ids: Sequence[str]) -> list[Memory]:
+        """Those that there are, in the order of the ids, forgotten or not."""
+        await self._nodes.settle()
+        await self._nodes.settle_lefts()
+        try:
+            found = [_memory(each) for each in await self._nodes.ask(GET, ids=valid_ids(ids))]
+        except StoreUnavailable:
+            found = await self._nodes.outbox.read(memories_here)
+        by_id = {memory.id: memory for memory in found}
+        return [by_id[each] for each in dict.fromkeys(ids) if each in by_id]
+
+    async def find(self, wanted: MemoryFilter) -> list[Memory]:
+        """Those that fit, in the order asked for."""
+        await self._nodes.settle()
+        await self._nodes.settle_lefts()
+        try:
+            found = await self._nodes.ask(
+                _fitting(ORDERS[wanted.sort]),
+                project=wanted.project_id,
+                session=wanted.session_id,
+                types=[str(kind) for kind in wanted.types],
+                importance=float(wanted.importance_min),
+                since=None if wanted.since is None else utc(wanted.since),
+                forgotten=wanted.forgotten,
+                replaced=wanted.replaced,
+                left=wanted.left,
+                limit=max(0, wanted.limit),
+            )
+        except StoreUnavailable:
+            return await self._nodes.outbox.read(lambda rows: find_here(rows, wanted))
+        return [_memory(each) for each in found]
+
+    async def get_recent_since(
+        self, duration: timedelta, limit: int, session_id: str | None = None, *, project_id: str | None = None
+    ) -> list[Memory]:
+        """Those updated within the last `duration` that may be put in front of a model, newest first."""
+        return await self.find(recent(duration, limit, session_id, project_id))
+
+    async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
+        """Ids that begin so, in their order."""
+        part, limit = storable(part).lower(), max(0, limit)
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(WITH_ID_PART, part=part, limit=limit)
+        except StoreUnavailable:
+            here = await self._nodes.outbox.read(lambda rows: rows.of_label(Label.MEMORY))
+            return sorted(row.id for row in here if row.id.startswith(part))[:limit]
+        return [each["id"] for each in found]
+
+    async def forget(self, ids: Sequence[str], at: datetime) -> None:
+        """Forget them; those that are forgotten already keep their time."""
+        await self._change(ids, {"forgottenAt": utc(at)}, when_forgotten=False)
+
+    async def restore(self, ids: Sequence[str]) -> None:
+        """Take back that they were forgotten."""
+        await self._change(ids, {"forgottenAt": None}, when_forgotten=True)
+
+    async def touch(self, ids: Sequence[str], at: datetime) -> None:
+        """Count that they were used at this moment, once, in the graph alone; not where it is away."""
+        await self._nodes.settle()
+        if self._nodes.carrier.away:
+            return
+        try:
+            await self._nodes.graph.write(TOUCH, ids=valid_ids(ids), at=utc(at), deadline_s=WRITE_DEADLINE_S)
+        except StoreError:
+            # Nothing depends on it; whoever needs the server learns that it is away.
+            return
+
+    async def associate(self, associations: Sequence[Association]) -> None:
+        """Keep the links, all or none, one that is there with its newer time. Raises Conflict."""
+        for end in {end for each in associations for end in (each.from_id, each.to_id)}:
+            await self._nodes.need(Label.MEMORY, end)
+
+        def write(rows: Rows) -> None:
+            for each in associations:
+                key, row = association_key(each), association_row(each)
+                before = rows.get(ASSOCIATION, key)
+                if before is None or before.props["at"] < row["at"]:
+                    rows.put(ASSOCIATION, key, row)
+
+        await self._write(write)
+
+    async def associations(self, ids: Sequence[str]) -> list[Association]:
+        """Links from or to these, oldest first, each once."""
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(ASSOCIATIONS, ids=valid_ids(ids))
+        except StoreUnavailable:
+            return await self._nodes.outbox.read(lambda rows: associations_here(rows, ids))
+        return [association_of(each) for each in found]
+
+    async def _write(self, write: Any) -> None:
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
+    async def _change(self, ids: Sequence[str], changes: Props, *, when_forgotten: bool) -> None:
+        await self._bring(ids)
+
+        def write(rows: Rows) -> None:
+            for each in dict.fromkeys(ids):
+                row = rows.get(Label.MEMORY, each)
+                if row is not None and (row.props.get("forgottenAt") is not None) == when_forgotten:
+                    rows.put(Label.MEMORY, each, changes, surely=True)
+
+        await self._write(write)
+
+    async def _bring(self, ids: Sequence[str]) -> None:
+        """Have here what is to be changed, as it is in the graph now; while that is away, as it was seen."""
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(
+                f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids RETURN {fields('n', Label.MEMORY)} AS n",
+                ids=valid_ids(ids),
+            )
+        except StoreUnavailable:
+            return
+        await self._nodes.outbox.write(
+            lambda rows: rows.keep(Label.MEMORY, [_with_words(each["n"]) for each in found])
+        )
+
+
+def _memory(row: Mapping[str, Any]) -> Memory:
+    return memory_of({**row["n"], "replaced": row["replaced"], "left": row["left"]})
+
+
+def _with_words(props: Props) -> Props:
+    """The node with what it is found by, as its row has it here."""
+    return props | memory_props(props)
+
+
+def _fitting(order: str) -> str:
+    """The query, with the value that it is ordered by."""
+    return f"""
+MATCH (n:{Label.MEMORY})
+WHERE ($project IS NULL OR n.scope = 'global' OR n.projectId = $project)
+  AND ($session IS NULL OR n.scope <> 'session' OR n.sessionId = $session)
+  AND (size($types) = 0 OR n.type IN $types)
+  AND n.importance >= $importance AND ($since IS NULL OR n.updated >= $since)
+  AND ($forgotten OR n.forgottenAt IS NULL)
+  AND ($replaced OR NOT {REPLACED}) AND ($left OR NOT ({MEMORY_LEFT.format("n")}))
+WITH n ORDER BY {order} DESC, n.created DESC, n.id LIMIT $limit
+{WHOLE} ORDER BY {order} DESC, n.created DESC, n.id
+"""

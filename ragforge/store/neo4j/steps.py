@@ -1,0 +1,101 @@
+"""The numbered steps by which the schema came to be. A released step never changes."""
+
+import hashlib
+
+from msgspec import Struct
+
+FIRST = """
+CREATE CONSTRAINT project_id IF NOT EXISTS FOR (n:Project) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT session_id IF NOT EXISTS FOR (n:ConversationSession) REQUIRE n.sessionId IS UNIQUE;
+CREATE CONSTRAINT turn_id IF NOT EXISTS FOR (n:ConversationTurn) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT step_id IF NOT EXISTS FOR (n:ConversationStep) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT call_id IF NOT EXISTS FOR (n:ToolCall) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT summary_id IF NOT EXISTS FOR (n:ConversationSummary) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT database_id IF NOT EXISTS FOR (n:RagforgeDatabase) REQUIRE n.id IS UNIQUE;
+CREATE INDEX session_project IF NOT EXISTS FOR (n:ConversationSession) ON (n.projectId);
+CREATE INDEX session_activity IF NOT EXISTS FOR (n:ConversationSession) ON (n.lastActivity);
+CREATE INDEX turn_session IF NOT EXISTS FOR (n:ConversationTurn) ON (n.sessionId);
+CREATE INDEX turn_project IF NOT EXISTS FOR (n:ConversationTurn) ON (n.projectId);
+CREATE INDEX step_turn IF NOT EXISTS FOR (n:ConversationStep) ON (n.turnId);
+CREATE INDEX call_turn IF NOT EXISTS FOR (n:ToolCall) ON (n.turnId);
+CREATE INDEX summary_session IF NOT EXISTS FOR (n:ConversationSummary) ON (n.sessionId);
+CREATE INDEX summary_project IF NOT EXISTS FOR (n:ConversationSummary) ON (n.projectId);
+CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS
+FOR (n:ConversationTurn|ToolCall|ConversationSummary)
+ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate, n.searchScope]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
+CREATE VECTOR INDEX turn_embedding IF NOT EXISTS FOR (n:ConversationTurn) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
+CREATE VECTOR INDEX summary_embedding IF NOT EXISTS FOR (n:ConversationSummary) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
+"""
+
+MEMORIES = """
+CREATE CONSTRAINT memory_id IF NOT EXISTS FOR (n:Memory) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT usage_id IF NOT EXISTS FOR (n:Usage) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT lease_id IF NOT EXISTS FOR (n:RagforgeLease) REQUIRE n.id IS UNIQUE;
+CREATE INDEX session_head IF NOT EXISTS FOR (n:ConversationSession) ON (n.headId);
+CREATE INDEX memory_project IF NOT EXISTS FOR (n:Memory) ON (n.projectId);
+CREATE INDEX memory_session IF NOT EXISTS FOR (n:Memory) ON (n.sessionId);
+CREATE INDEX usage_time IF NOT EXISTS FOR (n:Usage) ON (n.timestamp);
+CREATE INDEX turn_text IF NOT EXISTS FOR (n:ConversationTurn) ON (n.embeddingHash);
+CREATE INDEX summary_text IF NOT EXISTS FOR (n:ConversationSummary) ON (n.embeddingHash);
+CREATE INDEX memory_text IF NOT EXISTS FOR (n:Memory) ON (n.embeddingHash);
+DROP INDEX conversation_words IF EXISTS;
+CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS
+FOR (n:ConversationTurn|ToolCall|ConversationSummary|Memory)
+ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate, n.searchScope]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
+CREATE VECTOR INDEX memory_embedding IF NOT EXISTS FOR (n:Memory) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
+"""
+
+# Which turns are left is counted by whoever asks first.
+MEMORIES_DATA = """
+MATCH (d:RagforgeDatabase) SET d.leftStale = coalesce(d.leftStale, randomUUID());
+"""
+
+VERSIONS = """
+CREATE CONSTRAINT version_id IF NOT EXISTS FOR (n:Version) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT branch_id IF NOT EXISTS FOR (n:Branch) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT move_id IF NOT EXISTS FOR (n:CheckoutLog) REQUIRE n.id IS UNIQUE;
+CREATE INDEX version_time IF NOT EXISTS FOR (n:Version) ON (n.projectId, n.timestamp, n.id);
+CREATE INDEX version_session IF NOT EXISTS FOR (n:Version) ON (n.sessionId);
+CREATE INDEX version_turn IF NOT EXISTS FOR (n:Version) ON (n.turnId);
+CREATE INDEX branch_project IF NOT EXISTS FOR (n:Branch) ON (n.projectId);
+CREATE INDEX move_time IF NOT EXISTS FOR (n:CheckoutLog) ON (n.projectId, n.timestamp, n.id);
+CREATE INDEX move_session IF NOT EXISTS FOR (n:CheckoutLog) ON (n.sessionId);
+DROP INDEX conversation_words IF EXISTS;
+CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS
+FOR (n:ConversationTurn|ToolCall|ConversationSummary|Memory|Version)
+ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate, n.searchScope]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
+"""
+
+
+class Step(Struct, frozen=True):
+    """One step. schema, data: statements with a semicolon behind each, never in one transaction.
+
+    Those of data commit one by one and can be repeated.
+    """
+
+    name: str
+    schema: str = ""
+    data: str = ""
+
+    @property
+    def checksum(self) -> str:
+        """Of what the step does, in hex."""
+        return hashlib.sha256(f"{self.schema}\0{self.data}".encode()).hexdigest()
+
+
+STEPS: tuple[Step, ...] = (
+    Step("first", FIRST),
+    Step("memories", MEMORIES, MEMORIES_DATA),
+    Step("versions", VERSIONS),
+)
+
+
+def statements(text: str) -> list[str]:
+    """The statements in a text, each with a semicolon and a line break behind it."""
+    return [statement.strip() for statement in text.split(";\n") if statement.strip()]

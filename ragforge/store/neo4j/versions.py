@@ -1,0 +1,396 @@
+"""The version tree in the graph: versions, branches, and moves of the heads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from ragforge.domain.errors import Conflict, StoreUnavailable
+from ragforge.domain.ids import id_fits
+from ragforge.domain.turns import TurnStatus
+from ragforge.domain.versions import Branch, CheckoutLog, Version
+from ragforge.store.base_versions import VersionRow
+from ragforge.store.json_text import storable
+from ragforge.store.neo4j.carry_versions import GONE, MACHINE
+from ragforge.store.neo4j.connection import READ_DEADLINE_S
+from ragforge.store.neo4j.index_rows import version_props
+from ragforge.store.neo4j.nodes import FIELDS, Nodes, fields, valid_ids
+from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.neo4j.version_rows import (
+    branch_key,
+    branch_of,
+    branch_row,
+    move_of,
+    move_row,
+    version_of,
+    version_row,
+)
+from ragforge.store.neo4j.versions_here import (
+    BRIEF,
+    branches_here,
+    children_here,
+    get_here,
+    line_here,
+    moves_here,
+    of_turns_here,
+    rows_here,
+    unversioned_here,
+    when_here,
+    with_id_part_here,
+)
+from ragforge.store.version_text import moment_after
+
+T = TypeVar("T")
+
+KEPT_MAX = 20
+"""Versions that are asked for by id and kept here, so that one can be built upon while the server is away."""
+
+WHOLE = f"RETURN {fields('n', Label.VERSION)} AS n"
+SHORT = f"RETURN n {{{', '.join(f'.{name}' for name in FIELDS[Label.VERSION] if name not in BRIEF)}}} AS n"
+OLDEST_FIRST = "ORDER BY n.timestamp, n.id"
+
+# The index holds them in this order: what is said of all its properties lets it be read from its end. A
+# server that has seen no version yet would plan otherwise without the hint.
+NEWEST_FIRST = "ORDER BY n.projectId DESC, n.timestamp DESC, n.id DESC"
+BY_TIME = f"MATCH (n:{Label.VERSION}) USING INDEX n:{Label.VERSION}(projectId, timestamp, id)"
+IN_ORDER = "n.projectId = $project AND n.timestamp IS NOT NULL AND n.id IS NOT NULL"
+
+GET = f"MATCH (n:{Label.VERSION}) WHERE n.id IN $ids {WHOLE}"
+OF_TURNS = f"MATCH (n:{Label.VERSION}) WHERE n.turnId IN $ids {WHOLE} {OLDEST_FIRST}"
+CHILDREN = (
+    f"MATCH (n:{Label.VERSION})-[:PARENT]->(:{Label.VERSION} {{id: $id}}) WITH DISTINCT n {WHOLE} "
+    f"{OLDEST_FIRST}"
+)
+UNVERSIONED = f"""
+MATCH (t:{Label.TURN} {{sessionId: $session}})
+WHERE t.versionDue AND NOT t.status IN $running AND NOT EXISTS {{ (:{Label.VERSION})-[:MADE_IN]->(t) }}
+RETURN t.id AS id ORDER BY t.timestamp, t.turnIndex, t.id LIMIT $limit
+"""
+ROWS = f"{BY_TIME} WHERE {IN_ORDER} WITH n {NEWEST_FIRST} LIMIT $limit {SHORT}"
+# An `OR` instead of the `CASE` may be planned as two reads of the index, whose union is then sorted whole.
+ROWS_BEFORE = f"""
+{BY_TIME}
+WHERE n.projectId = $project AND n.timestamp <= $at AND n.id IS NOT NULL
+  AND CASE WHEN n.timestamp = $at THEN n.id < $before ELSE true END
+WITH n {NEWEST_FIRST} LIMIT $limit {SHORT}
+"""
+WHEN = f"MATCH (n:{Label.VERSION} {{id: $id}}) RETURN n {{.timestamp}} AS n"
+WITH_ID_PART = f"""
+{BY_TIME} WHERE {IN_ORDER}
+  AND (n.id STARTS WITH $id OR n.id ENDS WITH $id OR right(n.id, 8) STARTS WITH $id OR n.label = $label)
+WITH n {NEWEST_FIRST} LIMIT $limit {SHORT}
+"""
+BRANCHES = f"MATCH (n:{Label.BRANCH} {{projectId: $project}}) RETURN {fields('n', Label.BRANCH)} AS n"
+BRANCH = f"MATCH (n:{Label.BRANCH} {{id: $id}}) RETURN {fields('n', Label.BRANCH)} AS n"
+MOVES = f"""
+MATCH (n:{Label.MOVE}) USING INDEX n:{Label.MOVE}(projectId, timestamp, id)
+WHERE {IN_ORDER} AND ($session IS NULL OR n.sessionId = $session)
+WITH n {NEWEST_FIRST} LIMIT $limit RETURN {fields("n", Label.MOVE)} AS n
+"""
+ALL_IDS = f"""
+MATCH (n:{Label.VERSION}) WHERE $project IS NULL OR n.projectId = $project
+RETURN n.id AS id ORDER BY n.timestamp, n.id
+"""
+
+
+class Neo4jVersions:
+    """Implements `Versions`."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    async def add(self, version: Version) -> None:
+        """Keep a new version; one of the same id stays as it is, here and there.
+
+        Raises Conflict where a parent, its project, or a turn or session that it names is not stored, or a
+        parent is another project's.
+        """
+        if await self._nodes.outbox.read(lambda rows: rows.get(Label.VERSION, version.id)):
+            return
+        try:
+            await self._need_all(version)
+        except Conflict:
+            # What it names may be gone by now; then it was kept before that.
+            if await self._nodes.get(Label.VERSION, version.id):
+                return
+            raise
+
+        def write(rows: Rows) -> None:
+            if rows.get(Label.VERSION, version.id):
+                return
+            parents = [_parent(rows, version, parent) for parent in version.parents]
+            props = version_row(after_parents(version, parents))
+            rows.put(Label.VERSION, version.id, props | version_props(props))
+
+        await self._write(write)
+
+    async def get(self, ids: Sequence[str]) -> list[Version]:
+        """Those that there are, whole, in the order of the ids.
+
+        Raises StoreUnavailable while the server is away for one that is not here.
+        """
+        wanted = valid_ids(list(dict.fromkeys(ids)))
+        found = await self._ask(GET, lambda rows: get_here(rows, wanted), version_of, ids=wanted)
+        by_id = {version.id: version for version in found}
+        if len(by_id) <= KEPT_MAX:
+            await self._keep(found)
+        return [by_id[each] for each in wanted if each in by_id]
+
+    async def of_turns(self, turn_ids: Sequence[str]) -> list[Version]:
+        """The versions of these turns, whole, oldest first."""
+        wanted = valid_ids(turn_ids)
+        return await self._ask(OF_TURNS, lambda rows: of_turns_here(rows, wanted), version_of, ids=wanted)
+
+    async def unversioned(self, session_id: str, *, limit: int = 100) -> list[str]:
+        """Turns of the session that ended and have no version, oldest first."""
+        if not valid_ids([session_id]):
+            return []
+        await self._nodes.settle()
+        running = [str(TurnStatus.RUNNING), str(TurnStatus.WAITING)]
+        try:
+            found = await self._nodes.ask(
+                UNVERSIONED, session=session_id, running=running, limit=max(0, limit)
+            )
+        except StoreUnavailable:
+            return await self._nodes.outbox.read(lambda rows: unversioned_here(rows, session_id, limit))
+        return [each["id"] for each in found]
+
+    async def rows(self, project_id: str, *, limit: int = 200, before: str | None = None) -> list[VersionRow]:
+        """The project's, newest first by (time, id); with `before`, those that follow that one."""
+        if not valid_ids([project_id, before or ""]):
+            return []
+        at: datetime | None = None
+        if before is not None:
+            found = await self._ask(WHEN, lambda rows: when_here(rows, before), dict, id=before)
+            if not found:
+                return []
+            at = found[0]["timestamp"]
+        rows = await self._ask(
+            ROWS if at is None else ROWS_BEFORE,
+            lambda rows: rows_here(rows, project_id, limit=limit, before=before),
+            lambda props: VersionRow(version_of(props), props["files"]),
+            project=project_id,
+            before=before,
+            at=at,
+            limit=max(0, limit),
+        )
+        return sorted(rows, key=lambda row: _when(row.version), reverse=True)
+
+    async def with_id_part(self, project_id: str, part: str, *, limit: int = 5) -> list[Version]:
+        """Those whose id fits or whose label is this; newest first, without changes."""
+        label, limit = storable(part), max(0, limit)
+        if not part or not valid_ids([project_id]):
+            return []
+        identifier = label.lower()
+
+        def is_meant(props: Props) -> bool:
+            return id_fits(props["id"], identifier) or props["label"] == label
+
+        found = await self._ask(
+            WITH_ID_PART,
+            lambda rows: with_id_part_here(rows, project_id, is_meant)[:limit],
+            version_of,
+            project=project_id,
+            id=identifier,
+            label=label,
+            limit=limit,
+        )
+        return sorted(found, key=_when, reverse=True)
+
+    async def line(self, version_id: str, *, limit: int | None = None) -> list[Version]:
+        """The version and its first parents up to the root, newest first, whole; with a limit, the newest.
+
+        Raises StoreUnavailable while the server is away and not all of it is here.
+        """
+        if not valid_ids([version_id]) or (limit is not None and limit <= 0):
+            return []
+        # How far a pattern reaches cannot be a parameter; it is a number of ours.
+        reach = "" if limit is None else str(int(limit) - 1)
+        found = await self._ask(
+            f"MATCH (:{Label.VERSION} {{id: $id}})-[:PARENT*0..{reach} {{ord: 0}}]->(n:{Label.VERSION}) "
+            f"WITH DISTINCT n {WHOLE}",
+            lambda rows: line_here(rows, version_id, limit),
+            version_of,
+            id=version_id,
+        )
+        await self._keep([version for version in found if version.id == version_id])
+        return _in_line(version_id, found)
+
+    async def children(self, version_id: str) -> list[Version]:
+        """Versions of which it is a parent, oldest first, whole."""
+        if not valid_ids([version_id]):
+            return []
+        return await self._ask(
+            CHILDREN, lambda rows: children_here(rows, version_id), version_of, id=version_id
+        )
+
+    async def label(self, version_id: str, label: str) -> None:
+        """Give it a label; an empty one takes it away. Raises Conflict where it is not stored."""
+        await self._nodes.need(Label.VERSION, version_id)
+
+        def write(rows: Rows) -> None:
+            row = rows.get(Label.VERSION, version_id)
+            if row is None:
+                raise Conflict(f"The version {version_id} is not in the store; it may have been deleted.")
+            changes = {"label": storable(label)}
+            # The person's words are all that it changes of what the version is found by.
+            words = {"searchUser": version_props(row.props | changes)["searchUser"]}
+            rows.put(Label.VERSION, version_id, changes | words, surely=True)
+
+        await self._write(write)
+
+    async def set_branch(self, branch: Branch) -> None:
+        """Let the name point to the version. Raises Conflict where that is not one of the project's."""
+        await self._nodes.need(Label.VERSION, branch.version_id)
+
+        def write(rows: Rows) -> None:
+            version = rows.get(Label.VERSION, branch.version_id)
+            if version is None or version.props["projectId"] != branch.project_id:
+                raise Conflict(
+                    f"Branch {branch.name} cannot point to version {branch.version_id}: "
+                    f"project {branch.project_id} has none of that id."
+                )
+            _put_branch(rows, branch_row(branch) | {GONE: False})
+
+        await self._write(write)
+
+    async def delete_branch(self, project_id: str, name: str) -> bool:
+        """Take the name away, never a version; whether there was one."""
+        key = branch_key(project_id, name)
+        found = await self._ask(BRANCH, lambda rows: _branch_here(rows, key), dict, id=key)
+        if not found:
+            return False
+        await self._write(lambda rows: _put_branch(rows, {**found[0], GONE: True}))
+        return True
+
+    async def branches(self, project_id: str) -> list[Branch]:
+        """The project's, by name."""
+        if not valid_ids([project_id]):
+            return []
+        found = await self._ask(
+            BRANCHES, lambda rows: branches_here(rows, project_id), branch_of, project=project_id
+        )
+        return sorted(found, key=lambda branch: branch.name)
+
+    async def add_move(self, move: CheckoutLog) -> None:
+        """Keep that heads moved; one of the same id stays. Raises Conflict for an unknown project."""
+        await self._nodes.need(Label.PROJECT, move.project_id)
+
+        def write(rows: Rows) -> None:
+            if rows.get(Label.MOVE, move.id) is None:
+                rows.put(Label.MOVE, move.id, move_row(move))
+
+        await self._write(write)
+
+    async def moves(
+        self, project_id: str, *, session_id: str | None = None, limit: int = 100
+    ) -> list[CheckoutLog]:
+        """The project's moves, or those of a session, newest first by (time, id)."""
+        if not valid_ids([project_id, session_id or ""]):
+            return []
+        found = await self._ask(
+            MOVES,
+            lambda rows: moves_here(rows, project_id, session_id, limit),
+            move_of,
+            project=project_id,
+            session=session_id,
+            limit=max(0, limit),
+        )
+        return sorted(found, key=_when, reverse=True)
+
+    async def all_ids(self, project_id: str | None = None) -> list[str]:
+        """The ids of all versions, oldest first. Raises StoreUnavailable while the server is away.
+
+        What is missing from a clean-up's list would lose its contents.
+        """
+        if project_id is not None and not valid_ids([project_id]):
+            return []
+        return [each["id"] for each in await self._nodes.insist(ALL_IDS, project=project_id)]
+
+    async def _ask(
+        self,
+        query: str,
+        here: Callable[[Rows], list[T]],
+        read: Callable[[Mapping[str, Any]], T],
+        /,
+        **parameters: Any,
+    ) -> list[T]:
+        """What the graph answers once all has arrived; while it is away, what is here."""
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(query, deadline_s=READ_DEADLINE_S, **parameters)
+        except StoreUnavailable as error:
+            try:
+                return await self._nodes.outbox.read(here)
+            except StoreUnavailable as missing:
+                raise StoreUnavailable(f"{missing} {error}") from error
+        return [read(each["n"]) for each in found]
+
+    async def _need_all(self, version: Version) -> None:
+        """Bring here what it names. Raises Conflict where there is none."""
+        await self._nodes.need(Label.PROJECT, version.project_id)
+        for parent in version.parents:
+            await self._nodes.need(Label.VERSION, parent)
+        await self._nodes.need(Label.SESSION, version.session_id or None)
+        await self._nodes.need(Label.TURN, version.turn_id or None)
+
+    async def _keep(self, versions: Sequence[Version]) -> None:
+        """Have them here, for the next version may come while the server is away."""
+        known = await self._nodes.outbox.read(
+            lambda rows: {each.id for each in versions if rows.get(Label.VERSION, each.id)}
+        )
+        if new := [version_row(each) for each in versions if each.id not in known]:
+            await self._nodes.outbox.write(lambda rows: rows.keep(Label.VERSION, new))
+
+    async def _write(self, write: Callable[[Rows], None]) -> None:
+        await self._nodes.outbox.write(write)
+        self._nodes.carrier.nudge()
+
+
+def after_parents(version: Version, parents: Sequence[Mapping[str, Any]]) -> Version:
+    """The version, said to have been made after its parents, whatever the clocks say."""
+    times = [(_ms(parent["timestamp"]), parent["id"]) for parent in parents]
+    at_ms = moment_after(_ms(version.at), version.id, times)
+    return replace(version, at=_EPOCH + timedelta(milliseconds=at_ms))
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def _ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _when(one: Version | CheckoutLog) -> tuple[datetime, str]:
+    return one.at, one.id
+
+
+def _parent(rows: Rows, version: Version, parent: str) -> Props:
+    row = rows.get(Label.VERSION, parent)
+    if row is None:
+        raise Conflict(f"Version {version.id} is a child of {parent}, which is not in the store.")
+    if row.props["projectId"] != version.project_id:
+        raise Conflict(f"Version {version.id} is a child of {parent}, which is another project's.")
+    return row.props
+
+
+def _put_branch(rows: Rows, props: Props) -> None:
+    rows.put(Label.BRANCH, props["id"], props | {MACHINE: rows.fact("machine")}, surely=True)
+
+
+def _branch_here(rows: Rows, key: str) -> list[Props]:
+    row = rows.get(Label.BRANCH, key)
+    return [] if row is None or row.props.get(GONE) else [row.props]
+
+
+def _in_line(version_id: str, found: Sequence[Version]) -> list[Version]:
+    """Those found, each followed by its first parent."""
+    by_id = {version.id: version for version in found}
+    line: list[Version] = []
+    wanted: str | None = version_id
+    while wanted is not None and (version := by_id.pop(wanted, None)) is not None:
+        line.append(version)
+        wanted = next(iter(version.parents), None)
+    return line

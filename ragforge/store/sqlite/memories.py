@@ -1,0 +1,160 @@
+"""The typed memories in SQLite."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from ragforge.domain.errors import Conflict
+from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort
+from ragforge.store.json_text import storable
+from ragforge.store.memory_rules import check_memory, merged, recent
+from ragforge.store.sqlite.associations import OF_MEMORIES, association_of, renew_association
+from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.memory_rows import SELECT, memory_by_id, memory_of, put_memory, set_forgotten
+from ragforge.store.sqlite.rows import EVER, to_ms
+
+ORDERS = {
+    MemorySort.RECENT: "memory.updated_at DESC",
+    MemorySort.IMPORTANCE: "memory.importance DESC",
+    MemorySort.USED: "memory.access_count DESC",
+}
+
+# The plus keeps SQLite to the index of the order, which ends the search at the limit.
+FITTING = f"""
+{SELECT} WHERE (:project IS NULL OR +scope = 'global'
+        OR +memory.project = (SELECT key FROM project WHERE id = :project))
+    AND (:session IS NULL OR scope != 'session' OR +memory.session = :session)
+    AND (:types = '[]' OR memory.type IN (SELECT value FROM json_each(:types)))
+    AND importance >= :importance AND updated_at >= :since
+    AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced) AND (:left OR NOT is_left)
+ORDER BY {{order}}, memory.created_at DESC, memory.id LIMIT max(0, :limit)
+"""
+
+
+class SqliteMemories:
+    """Implements `Memories`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, memory: Memory) -> None:
+        """Keep it, merged with the one of the same id.
+
+        Raises UsageError for one that cannot be kept, Conflict where its project is not stored.
+        """
+        check_memory(memory)
+
+        def write(connection: Connection) -> None:
+            found = memory_by_id(connection, memory.id)
+            put_memory(connection, memory if found is None else merged(found, memory))
+
+        await self._database.write(write)
+
+    async def change(self, memory: Memory) -> None:
+        """Replace type, importance, confidence, topic and `updated_at`. Raises Conflict, UsageError."""
+        check_memory(memory)
+
+        def write(connection: Connection) -> None:
+            found = memory_by_id(connection, memory.id)
+            if found is None:
+                raise Conflict(f"The memory {memory.id} is not in the store; it may have been deleted.")
+            put_memory(
+                connection,
+                replace(
+                    found,
+                    type=memory.type,
+                    importance=memory.importance,
+                    confidence=memory.confidence,
+                    topic=memory.topic,
+                    updated_at=memory.updated_at,
+                ),
+            )
+
+        await self._database.write(write)
+
+    async def get(self, ids: Sequence[str]) -> list[Memory]:
+        """Those that there are, in the order of the ids, forgotten or not."""
+
+        def read(connection: Connection) -> list[Memory]:
+            found = (memory_by_id(connection, identifier) for identifier in dict.fromkeys(ids))
+            return [memory for memory in found if memory is not None]
+
+        return await self._database.read(read)
+
+    async def find(self, wanted: MemoryFilter) -> list[Memory]:
+        """Those that fit, in the order asked for."""
+
+        def read(connection: Connection) -> list[Memory]:
+            values = {
+                "project": wanted.project_id,
+                "session": wanted.session_id,
+                "types": json.dumps(wanted.types),
+                "importance": wanted.importance_min,
+                "since": EVER if wanted.since is None else to_ms(wanted.since),
+                "forgotten": wanted.forgotten,
+                "replaced": wanted.replaced,
+                "left": wanted.left,
+                "limit": wanted.limit,
+            }
+            rows = connection.execute(FITTING.format(order=ORDERS[wanted.sort]), values)
+            return [memory_of(row) for row in rows]
+
+        return await self._database.read(read)
+
+    async def get_recent_since(
+        self, duration: timedelta, limit: int, session_id: str | None = None, *, project_id: str | None = None
+    ) -> list[Memory]:
+        """Those updated within the last `duration` that may be put in front of a model, newest first."""
+        return await self.find(recent(duration, limit, session_id, project_id))
+
+    async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
+        """Ids that begin so, in their order."""
+
+        def read(connection: Connection) -> list[str]:
+            rows = connection.execute(
+                "SELECT id FROM memory WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT max(0, ?2)",
+                (storable(part).lower(), limit),
+            )
+            return [identifier for (identifier,) in rows]
+
+        return await self._database.read(read)
+
+    async def forget(self, ids: Sequence[str], at: datetime) -> None:
+        """Forget them; those that are forgotten already keep their time."""
+        await self._database.write(lambda connection: set_forgotten(connection, ids, to_ms(at)))
+
+    async def restore(self, ids: Sequence[str]) -> None:
+        """Take back that they were forgotten."""
+        await self._database.write(lambda connection: set_forgotten(connection, ids, None))
+
+    async def touch(self, ids: Sequence[str], at: datetime) -> None:
+        """Count that they were used at this moment, once."""
+
+        def write(connection: Connection) -> None:
+            connection.executemany(
+                "UPDATE memory SET access_count = access_count + 1, accessed_at = ?1 "
+                "WHERE id = ?2 AND (accessed_at IS NULL OR accessed_at < ?1)",
+                [(to_ms(at), identifier) for identifier in dict.fromkeys(ids)],
+            )
+
+        await self._database.write(write)
+
+    async def associate(self, associations: Sequence[Association]) -> None:
+        """Keep the links, all or none, one that is there with its newer time. Raises Conflict."""
+
+        def write(connection: Connection) -> None:
+            for association in associations:
+                renew_association(connection, association)
+
+        await self._database.write(write)
+
+    async def associations(self, ids: Sequence[str]) -> list[Association]:
+        """Links from or to these, oldest first, each once."""
+
+        def read(connection: Connection) -> list[Association]:
+            rows = connection.execute(OF_MEMORIES, {"ids": json.dumps(list(ids))})
+            return [association_of(row) for row in rows]
+
+        return await self._database.read(read)

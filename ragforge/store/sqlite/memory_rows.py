@@ -1,0 +1,148 @@
+"""Memories as rows of SQLite, with their evidence, their row of words and their vector's place."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from ragforge.domain.memories import Memory, MemoryScope, MemorySource, MemoryType
+from ragforge.store.json_text import storable
+from ragforge.store.sqlite.connection import Connection, Row
+from ragforge.store.sqlite.index import index_memory
+from ragforge.store.sqlite.left import MEMORY_LEFT, REPLACED
+from ragforge.store.sqlite.owed import owe_memory, owe_nothing
+from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms
+from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
+
+SELECT = f"""
+SELECT memory.id, memory.type, content, project.id, memory.session, scope, importance, memory.created_at,
+    updated_at, confidence, topic, source,
+    (SELECT json_group_array(turn ORDER BY position) FROM evidence WHERE evidence.memory = memory.key),
+    accessed_at, access_count, forgotten_at, {REPLACED.format("memory.key")} AS is_replaced,
+    {MEMORY_LEFT.format("memory.key")} AS is_left
+FROM memory JOIN project ON project.key = memory.project
+"""
+
+COLUMNS = (
+    "type, scope, project, session, importance, confidence, created_at, updated_at, accessed_at, "
+    "access_count, forgotten_at, source, topic, content"
+)
+
+
+def memory_by_id(connection: Connection, identifier: str) -> Memory | None:
+    """The memory, or None."""
+    row = one(connection, f"{SELECT} WHERE memory.id = ?", (identifier,))
+    return None if row is None else memory_of(row)
+
+
+def put_memory(connection: Connection, memory: Memory) -> None:
+    """Keep it, in the place of the one with its id, and note what must be embedded.
+
+    Raises Conflict where its project is not stored.
+    """
+    names = COLUMNS.split(", ")
+    found = one(connection, "SELECT key, content, topic, type FROM memory WHERE id = ?", (memory.id,))
+    key = new_key(connection) if found is None else found[0]
+    values = (
+        memory.type,
+        memory.scope,
+        key_of(connection, "project", memory.project_id),
+        storable(memory.session_id),
+        float(memory.importance),
+        float(memory.confidence),
+        to_ms(memory.created_at),
+        to_ms(memory.updated_at),
+        None if memory.accessed_at is None else to_ms(memory.accessed_at),
+        memory.access_count,
+        None if memory.forgotten_at is None else to_ms(memory.forgotten_at),
+        memory.source,
+        storable(memory.topic),
+        storable(memory.content),
+    )
+    connection.execute(
+        f"INSERT INTO memory (key, id, {COLUMNS}) VALUES (?, ?{', ?' * len(names)}) "
+        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
+        (key, memory.id, *values),
+    )
+    put_evidence(connection, key, memory.turns)
+    place_memory(connection, key)
+    changed = found is None or found[1:] != (storable(memory.content), storable(memory.topic), memory.type)
+    if changed and memory.forgotten_at is not None:
+        # Forgotten ones are owed nothing: what is out of date must not come back with them.
+        drop_embeddings(connection, [key])
+    if changed or _lacks_vector(connection, key):
+        owe_memory(connection, key)
+
+
+def put_evidence(connection: Connection, memory: int, turns: Iterable[str]) -> None:
+    """Let it rest on these turns alone."""
+    connection.execute("DELETE FROM evidence WHERE memory = ?", (memory,))
+    connection.executemany(
+        "INSERT INTO evidence VALUES (?, ?, ?)",
+        [(memory, position, storable(turn)) for position, turn in enumerate(dict.fromkeys(turns))],
+    )
+
+
+def place_memory(connection: Connection, memory: int) -> None:
+    """Bring what it is found by in line with it: a forgotten one is found by nothing."""
+    index_memory(connection, memory)
+    move_embeddings(connection, [memory])
+
+
+def set_forgotten(connection: Connection, ids: Sequence[str], at: int | None) -> None:
+    """Forget those that are not, or restore those that are."""
+    rows = connection.execute(
+        "SELECT memory.key FROM memory JOIN json_each(?) ON value = memory.id "
+        "WHERE (forgotten_at IS NULL) = ?",
+        (json.dumps(list(ids)), at is not None),
+    )
+    for (key,) in list(rows):
+        connection.execute("UPDATE memory SET forgotten_at = ? WHERE key = ?", (at, key))
+        place_memory(connection, key)
+        if at is not None:
+            owe_nothing(connection, [key])
+        elif _lacks_vector(connection, key):
+            owe_memory(connection, key)
+
+
+def _lacks_vector(connection: Connection, memory: int) -> bool:
+    return one(connection, "SELECT 1 FROM embedding WHERE owner = ?", (memory,)) is None
+
+
+def drop_memories(connection: Connection, memories: Sequence[int]) -> None:
+    """Remove these with all that hangs on them."""
+    for sql in (
+        "DELETE FROM words WHERE rowid = ?",
+        "DELETE FROM evidence WHERE memory = ?",
+        "DELETE FROM association WHERE source = ?1 OR target = ?1",
+        "DELETE FROM memory WHERE key = ?",
+    ):
+        connection.executemany(sql, [(memory,) for memory in memories])
+    drop_embeddings(connection, memories)
+    owe_nothing(connection, memories)
+
+
+def memory_of(row: Row) -> Memory:
+    """The memory of a row of SELECT."""
+    (
+        identifier, kind, content, project, session, scope, importance, created_at, updated_at, confidence,
+        topic, source, turns, accessed_at, access_count, forgotten_at, replaced, left,
+    ) = row  # fmt: skip
+    return Memory(
+        id=identifier,
+        type=MemoryType(kind),
+        content=content,
+        project_id=project,
+        session_id=session,
+        scope=MemoryScope(scope),
+        importance=importance,
+        created_at=from_ms(created_at),
+        updated_at=from_ms(updated_at),
+        confidence=confidence,
+        topic=topic,
+        source=MemorySource(source),
+        turns=tuple(json.loads(turns)),
+        accessed_at=None if accessed_at is None else from_ms(accessed_at),
+        access_count=access_count,
+        forgotten_at=None if forgotten_at is None else from_ms(forgotten_at),
+        replaced=bool(replaced),
+        left=bool(left),
+    )

@@ -1,0 +1,150 @@
+"""Where something that was found lies in SQLite: its session, its turn, and whether it was left."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import apsw
+from msgspec import Struct
+
+from ragforge.domain.search import Candidate, HitKind
+from ragforge.domain.vectors import OwnerKind
+from ragforge.store.sqlite.connection import Connection, Row
+from ragforge.store.sqlite.left import MEMORY_LEFT, REPLACED, SUMMARY_LEFT, TURN_LEFT
+from ragforge.store.sqlite.rows import from_ms, one
+
+TABLES: Mapping[HitKind, str] = {
+    HitKind.TURN: "turn",
+    HitKind.TOOL_CALL: "tool_call",
+    HitKind.SUMMARY: "summary",
+    HitKind.MEMORY: "memory",
+    HitKind.VERSION: "version",
+}
+OF_OWNER: Mapping[OwnerKind, HitKind] = {
+    OwnerKind.TURN: HitKind.TURN,
+    OwnerKind.SUMMARY: HitKind.SUMMARY,
+    OwnerKind.MEMORY: HitKind.MEMORY,
+}
+
+# Of the keys in a JSON list: key, kind, id, time, session and turn by key, then by id, level, type,
+# importance, replaced, left. Cross joins: each key is looked up, no table is read from its beginning.
+PLACES = f"""
+SELECT value, '{HitKind.TURN}', turn.id, turn.started_at, session.key, turn.key, session.id, turn.id, 0, '',
+    0.0, 0, {TURN_LEFT.format("turn.key")}
+FROM json_each(:keys) CROSS JOIN turn ON turn.key = value CROSS JOIN session ON session.key = turn.session
+UNION ALL
+SELECT value, '{HitKind.TOOL_CALL}', tool_call.id, tool_call.started_at, session.key, turn.key, session.id,
+    turn.id, 0, '', 0.0, 0, {TURN_LEFT.format("turn.key")}
+FROM json_each(:keys) CROSS JOIN tool_call ON tool_call.key = value
+    CROSS JOIN turn ON turn.key = tool_call.turn CROSS JOIN session ON session.key = turn.session
+UNION ALL
+SELECT value, '{HitKind.SUMMARY}', summary.id, summary.at, session.key, NULL, session.id, NULL, summary.level,
+    '', 0.0, 0, :left AND {SUMMARY_LEFT.format("summary.key")}
+FROM json_each(:keys) CROSS JOIN summary ON summary.key = value
+    CROSS JOIN session ON session.key = summary.session
+UNION ALL
+SELECT value, '{HitKind.MEMORY}', memory.id, memory.created_at, session.key, newest.key,
+    coalesce(session.id, ''), coalesce(newest.id, ''), 0, memory.type, memory.importance,
+    {REPLACED.format("memory.key")}, :left AND {MEMORY_LEFT.format("memory.key")}
+FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
+    LEFT JOIN session ON session.id = memory.session
+    LEFT JOIN turn AS newest ON newest.key = (
+        SELECT turn.key FROM evidence JOIN turn ON turn.id = evidence.turn WHERE evidence.memory = memory.key
+        ORDER BY turn.started_at DESC, turn.depth DESC, turn.id DESC LIMIT 1)
+UNION ALL
+SELECT value, '{HitKind.VERSION}', version.id, version.at, session.key, turn.key, coalesce(session.id, ''),
+    coalesce(turn.id, ''), 0, '', 0.0, 0, {TURN_LEFT.format("turn.key")}
+FROM json_each(:keys) CROSS JOIN version ON version.key = value
+    LEFT JOIN session ON session.key = version.session LEFT JOIN turn ON turn.key = version.turn
+"""
+
+# A summary names what it covers oldest first: its newest turn is at the end of the last of each level.
+NEWEST_TURN = """
+WITH RECURSIVE down (id, level) AS (
+    SELECT id, level FROM summary WHERE key = ?
+    UNION ALL
+    SELECT (SELECT covered FROM cover WHERE cover.summary = summary.key ORDER BY position DESC LIMIT 1),
+        down.level - 1
+    FROM down JOIN summary ON summary.id = down.id WHERE down.level > 0
+)
+SELECT turn.key, turn.id FROM down JOIN turn ON turn.id = down.id
+"""
+
+
+class Place(Struct, frozen=True):
+    """Where something that was found lies."""
+
+    key: int
+    kind: HitKind
+    id: str
+    at: datetime
+    session: int | None
+    turn: int | None
+    session_id: str
+    turn_id: str
+    level: int
+    memory_type: str
+    importance: float
+    replaced: bool
+    left: bool
+
+
+def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
+    """The places of these, in their order, but for summaries whose turns an archive has yet to bring."""
+    wanted = list(keys)
+    # Mostly nothing is left, and then the walk down from each summary is spared.
+    any_left = one(connection, "SELECT 1 FROM left_turn LIMIT 1") is not None
+    rows = connection.execute(PLACES, {"keys": json.dumps(wanted), "left": any_left})
+    by_key = {row[0]: row for row in list(rows)}
+    if lost := [key for key in wanted if key not in by_key]:
+        raise apsw.CorruptError(f"the search index holds row {lost[0]}, which stands for nothing")
+    places = (_place(connection, by_key[key]) for key in wanted)
+    return [place for place in places if place is not None]
+
+
+def candidate_of(place: Place, *, words: float | None = None, meaning: float | None = None) -> Candidate:
+    """The place as a candidate."""
+    return Candidate(
+        kind=place.kind,
+        id=place.id,
+        session_id=place.session_id,
+        turn_id=place.turn_id,
+        at=place.at,
+        words=words,
+        meaning=meaning,
+        left=place.left,
+        importance=place.importance,
+        level=place.level,
+        replaced=place.replaced,
+    )
+
+
+def key_by_id(connection: Connection, kind: HitKind, identifier: str) -> int | None:
+    """The key of what has this id, or None."""
+    found = one(connection, f"SELECT key FROM {TABLES[kind]} WHERE id = ?", (identifier,))
+    return None if found is None else found[0]
+
+
+def _place(connection: Connection, row: Row) -> Place | None:
+    key, kind, identifier, at, session, turn, session_id, turn_id, level, *of_memory, left = row
+    kind = HitKind(kind)
+    if kind is HitKind.SUMMARY:
+        turn, turn_id = one(connection, NEWEST_TURN, (key,)) or (None, "")
+        if turn is None:
+            return None
+    memory_type, importance, replaced = of_memory
+    return Place(
+        key=key,
+        kind=kind,
+        id=identifier,
+        at=from_ms(at),
+        session=session,
+        turn=turn,
+        session_id=session_id,
+        turn_id=turn_id,
+        level=level,
+        memory_type=memory_type,
+        importance=importance,
+        replaced=bool(replaced),
+        left=bool(left),
+    )

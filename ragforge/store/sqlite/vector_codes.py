@@ -1,0 +1,69 @@
+"""A vector in 1,024 bits: codes of near vectors differ in few of them. Importing it loads NumPy.
+
+Signs are flipped at random, a Walsh-Hadamard transform spreads each value over all, and of what comes out
+only the signs are kept. The share of bits in which two codes differ tells the angle between the vectors.
+Short vectors are turned in several ways, until there are bits enough.
+"""
+
+import hashlib
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+BITS = 1024
+BYTES = BITS // 8
+WORDS = BITS // 64
+
+
+def codes_of(vectors: NDArray[np.float32]) -> list[bytes]:
+    """The code of each row; the same on every machine, for a file may be carried."""
+    return [words.tobytes() for words in signs_of(turned(vectors))]
+
+
+def turned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The BITS numbers of each row whose signs are its code."""
+    count, dimensions = vectors.shape
+    size = 1 << (dimensions - 1).bit_length()
+    spread: list[NDArray[np.float32]] = []
+    for turn in range(-(-BITS // size)):
+        padded = np.zeros((count, size), np.float32)
+        padded[:, :dimensions] = vectors
+        spread.append(_spread(padded * _signs(size, turn)))
+    return np.concatenate(spread, axis=1)[:, :BITS]
+
+
+def signs_of(numbers: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """The code of each row of BITS numbers, as WORDS."""
+    return np.packbits(numbers > 0, axis=1).view(np.uint64)
+
+
+def products_of(words: NDArray[np.uint64], numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of each code, a row of WORDS, the sum of those of the BITS numbers at which it has a bit."""
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1)
+    return np.vecdot(bits.astype(np.float32), numbers)
+
+
+def words_of(codes: bytes) -> NDArray[np.uint64]:
+    """Codes that stand one after another as rows of WORDS."""
+    return np.frombuffer(codes, np.uint64).reshape(-1, WORDS)
+
+
+def _spread(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The Walsh-Hadamard transform of each row, whose length is a power of two."""
+    count, size = rows.shape
+    half = 1
+    while half < size:
+        pairs = rows.reshape(count, size // (2 * half), 2, half)
+        first, second = pairs[:, :, 0], pairs[:, :, 1]
+        rows = np.stack((first + second, first - second), axis=2).reshape(count, size)
+        half *= 2
+    return rows
+
+
+@cache
+def _signs(size: int, turn: int) -> NDArray[np.float32]:
+    """+1 and -1 at random, always the same ones: codes are stored."""
+    drawn = hashlib.shake_256(f"ragforge {size} {turn}".encode()).digest(-(-size // 8))
+    bits = np.unpackbits(np.frombuffer(drawn, np.uint8))[:size]
+    return bits.astype(np.float32) * 2 - 1

@@ -1,0 +1,95 @@
+"""Where in memory each owner's vector is, and what it is filtered by. Importing it loads NumPy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+GROWTH = 1.25
+
+KEY, PROJECT, SESSION, TIME, LEVEL = range(5)
+"""The lines of `Places.lines`."""
+LINES = 5
+
+
+class Places:
+    """A place for each owner; those that are free are taken again."""
+
+    def __init__(self, size: int = 0) -> None:
+        # A column each; the key of a free place is 0.
+        self.lines: NDArray[np.int64] = np.zeros((LINES, size), np.int64)
+        self._count = 0
+        # Most come at once and in order: found among them by halving, they need no table.
+        self._laid: NDArray[np.int64] = np.zeros(size, np.int64)
+        self._laid_count = 0
+        self._put: dict[int, int] = {}
+        # Places from here on were never taken, the others were freed.
+        self._end = 0
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def size(self) -> int:
+        """How many places there are, the free ones included."""
+        return self.lines.shape[1]
+
+    def grow(self, count: int) -> None:
+        """Have room for so many more, and some to spare: making it copies all."""
+        size = self.size
+        missing = count - len(self._free) - (size - self._end)
+        if missing > 0:
+            lines = np.zeros((LINES, max(size + missing, int(size * GROWTH))), np.int64)
+            lines[:, :size] = self.lines
+            self.lines = lines
+
+    def lay(self, lines: NDArray[np.int64]) -> slice:
+        """The next places, for owners that ascend, before any other is put."""
+        at = slice(self._end, self._end + lines.shape[1])
+        self.lines[:, at] = lines
+        self._laid[at] = lines[KEY]
+        self._laid_count = self._end = at.stop
+        self._count += lines.shape[1]
+        return at
+
+    def put(self, lines: NDArray[np.int64]) -> list[int]:
+        """The places of owners that had none."""
+        count = lines.shape[1]
+        self.grow(count)
+        kept = max(0, len(self._free) - count)
+        places = self._free[kept:]
+        del self._free[kept:]
+        end = self._end + count - len(places)
+        places += range(self._end, end)
+        self._end = end
+        self.lines[:, places] = lines
+        self._put |= zip(lines[KEY].tolist(), places, strict=True)
+        self._count += count
+        return places
+
+    def of(self, owners: Sequence[int]) -> NDArray[np.int64]:
+        """The places of those that have one."""
+        keys = np.array(owners, np.int64)
+        places = np.array([self._put.get(owner, -1) for owner in owners], np.int64)
+        if self._laid_count:
+            laid = self._laid[: self._laid_count]
+            at = np.minimum(np.searchsorted(laid, keys), laid.size - 1)
+            # It may be free by now, or another's.
+            is_there = (places < 0) & (laid[at] == keys) & (self.lines[KEY, at] == keys)
+            places[is_there] = at[is_there]
+        return places[places >= 0]
+
+    def drop(self, owners: Sequence[int]) -> None:
+        """Free the places of those that have one."""
+        places = self.of(owners)
+        for key in self.lines[KEY, places].tolist():
+            self._put.pop(key, None)
+        self.lines[KEY, places] = 0
+        self._free += places.tolist()
+        self._count -= places.size
+
+    def drop_others(self, owners: NDArray[np.int64]) -> None:
+        """Free the places of all but these."""
+        keys = self.lines[KEY]
+        self.drop(keys[(keys != 0) & ~np.isin(keys, owners)].tolist())

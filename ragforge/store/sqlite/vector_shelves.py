@@ -1,0 +1,151 @@
+"""What is held of many vectors in memory: all of each, or its code. Importing it loads NumPy."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragforge.domain.vectors import Vector
+from ragforge.store.sqlite.vector_codes import WORDS, products_of, signs_of, turned, words_of
+
+EXACT_ROWS_MAX = 1_000
+"""In a scope of so many, codes propose all of them."""
+LIKELY_MIN = 2_000
+LIKELY_PER_HIT = 40
+"""Rows whose codes differ least, for one that is wanted: among these the question itself chooses."""
+PROPOSED_MIN = 500
+PROPOSED_PER_HIT = 10
+"""Rows that codes propose for one that is wanted; of texts, 99 in 100 of the nearest 100 are among them."""
+FEWER_PER_HIT = 7
+READ_CHEAPLY = 1 << 20
+"""Floats. Of long vectors fewer are proposed: reading them takes longest."""
+UNPACKED = 1_000
+"""Codes that are unpacked at once, to 4 MB."""
+SPARSE = 4
+"""A scope of less than a quarter is gathered before it is compared."""
+MARGIN = 2e-5
+"""More than a sum of 4,096 rounded products is off by; what is this close to the last is compared exactly."""
+
+SQUARE_MIN, SQUARE_MAX = 1e-20, 1e30
+"""Squares of lengths between which no product of 32-bit floats is too small or too large to be told."""
+
+
+class Whole:
+    """Every vector, at length 1."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.vectors: NDArray[np.float32] = np.empty((0, dimensions), np.float32)
+
+    def grow(self, size: int) -> None:
+        """Room for so many in all; nothing where there is."""
+        if size <= len(self.vectors):
+            return
+        grown = np.zeros((size, self.vectors.shape[1]), np.float32)
+        grown[: len(self.vectors)] = self.vectors
+        self.vectors = grown
+
+    def put(self, places: list[int], vectors: NDArray[np.float32]) -> None:
+        """Hold these, which have length 1."""
+        self.vectors[places] = vectors
+
+    def proposed(self, vector: Vector, rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+        """Those of the rows that may be among the nearest, of which `limit` are wanted."""
+        asked = units(np.frombuffer(vector, np.float32)[np.newaxis])[0]
+        # Row by row: a product with the whole matrix would wake a thread a core, and wait for the slowest.
+        if rows.size * SPARSE < len(self.vectors):
+            near = np.vecdot(self.vectors[rows], asked)
+        else:
+            near = np.vecdot(self.vectors, asked)[rows]
+        return rows[near >= nth_best(near, min(limit, rows.size)) - MARGIN]
+
+
+class Coded:
+    """Of every vector its code, word by word: the first of all codes, then the second of all ..."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._cheap = READ_CHEAPLY // dimensions
+        self._words: NDArray[np.uint64] = np.empty((WORDS, 0), np.uint64)
+
+    def grow(self, size: int) -> None:
+        """Room for so many in all; nothing where there is."""
+        if size <= self._words.shape[1]:
+            return
+        grown = np.zeros((WORDS, size), np.uint64)
+        grown[:, : self._words.shape[1]] = self._words
+        self._words = grown
+
+    def put(self, places: list[int], codes: bytes) -> None:
+        """Hold these codes, which stand one after another."""
+        self._words[:, places] = words_of(codes).T
+
+    def lay(self, places: slice, words: NDArray[np.uint64]) -> None:
+        """Hold these codes, which stand word by word."""
+        self._words[:, places] = words
+
+    def proposed(
+        self, vector: Vector, rows: NDArray[np.int64], limit: int, *, owners: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Those of the rows among which the nearest mostly are, of which `limit` are wanted."""
+        fewer = max(FEWER_PER_HIT * limit, self._cheap)
+        count = max(PROPOSED_MIN, min(fewer, PROPOSED_PER_HIT * limit))
+        if rows.size <= max(EXACT_ROWS_MAX, count):
+            return rows
+        asked = turned(units(np.frombuffer(vector, np.float32)[np.newaxis]))
+        likely = max(LIKELY_MIN, LIKELY_PER_HIT * limit)
+        if rows.size > likely:
+            rows = _least(self._differing(rows, signs_of(asked)[0]), likely, rows, owners)
+        return _least(-self._products(rows, asked[0]), count, rows, owners)
+
+    def _differing(self, rows: NDArray[np.int64], asked: NDArray[np.uint64]) -> NDArray[np.uint16]:
+        """In how many bits the code of each of the rows differs from the question's."""
+        is_sparse = rows.size * SPARSE < self._words.shape[1]
+        differing = np.zeros(rows.size if is_sparse else self._words.shape[1], np.uint16)
+        for held, word in zip(self._words, asked, strict=True):
+            differing += np.bitwise_count((held[rows] if is_sparse else held) ^ word)
+        return differing if is_sparse else differing[rows]
+
+    def _products(self, rows: NDArray[np.int64], asked: NDArray[np.float32]) -> NDArray[np.float32]:
+        """How near each of the rows is by its code and all of the question, not the signs alone.
+
+        After RaBitQ (Gao and Long, 2024): half the error that comparing two codes has.
+        """
+        parts = [rows[at : at + UNPACKED] for at in range(0, rows.size, UNPACKED)]
+        return np.concatenate([products_of(self._words[:, part].T, asked) for part in parts])
+
+
+def _least(
+    values: NDArray[Any], count: int, rows: NDArray[np.int64], owners: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The rows with the least values; of equal ones those of the lowest owners, whoever has which row."""
+    most = np.partition(values, count - 1)[count - 1]
+    sure, last = rows[values < most], rows[values == most]
+    order = np.argpartition(owners[last], count - sure.size - 1)[: count - sure.size]
+    return np.concatenate((sure, last[order]))
+
+
+def units_of(vectors: Iterable[bytes], dimensions: int) -> NDArray[np.float32]:
+    """Vectors as they are stored, a row each, at length 1."""
+    return units(np.frombuffer(b"".join(vectors), np.float32).reshape(-1, dimensions))
+
+
+def units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each at length 1; not a number where that cannot be."""
+    # In 64 bits: the square of a 32-bit float may be too large for another.
+    wide = vectors.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
+
+
+def cosines_of(vectors: NDArray[np.float32], unit: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The cosine of each to one of length 1, off by less than MARGIN; 1 where 32 bits do not hold it."""
+    with np.errstate(all="ignore"):
+        squares = np.vecdot(vectors, vectors)
+        cosines = np.vecdot(vectors, unit) / np.sqrt(squares)
+    cosines[~((squares > SQUARE_MIN) & (squares < SQUARE_MAX))] = 1
+    return cosines
+
+
+def nth_best(scores: NDArray[np.floating], count: int) -> float:
+    """The score of so many-th best."""
+    return float(np.partition(scores, scores.size - count)[scores.size - count])

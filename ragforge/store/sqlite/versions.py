@@ -1,0 +1,216 @@
+"""The version tree in SQLite: versions, branches, and the moves of heads."""
+
+import json
+from collections.abc import Sequence
+
+from ragforge.domain.versions import Branch, CheckoutLog, Version
+from ragforge.store.base_versions import VersionRow
+from ragforge.store.json_text import storable
+from ragforge.store.sqlite.connection import Bindings, Connection, Database
+from ragforge.store.sqlite.index import index_version
+from ragforge.store.sqlite.rows import key_of
+from ragforge.store.sqlite.version_rows import (
+    SELECT,
+    SELECT_BRANCH,
+    SELECT_MOVE,
+    SELECT_SHORT,
+    branch_of,
+    move_of,
+    put_branch,
+    put_move,
+    put_version,
+    version_of,
+    version_row_of,
+)
+
+OLDEST_FIRST = "ORDER BY version.at, version.id"
+NEWEST_FIRST = "ORDER BY version.at DESC, version.id DESC"
+
+# Keys first, from the index of the order alone: so a page costs its rows and no more.
+PAGE = """
+SELECT key FROM version WHERE project = (SELECT key FROM project WHERE id = :project)
+ORDER BY at DESC, id DESC LIMIT max(0, :limit)
+"""
+NEXT_PAGE = """
+SELECT key FROM version WHERE project = (SELECT key FROM project WHERE id = :project)
+    AND (at, id) < (SELECT at, id FROM version WHERE id = :before)
+ORDER BY at DESC, id DESC LIMIT max(0, :limit)
+"""
+
+# Both by an index: that of the order holds the ids.
+NAMED = """
+SELECT key FROM version WHERE project = (SELECT key FROM project WHERE id = :project)
+    AND (substr(id, 1, length(:part)) = :part OR substr(id, -length(:part)) = :part
+        OR substr(id, -8, length(:part)) = :part)
+UNION
+SELECT key FROM version WHERE project = (SELECT key FROM project WHERE id = :project)
+    AND label = :label AND label != ''
+"""
+
+LINE = f"""
+WITH RECURSIVE up (key, place) AS (
+    SELECT key, 0 FROM version WHERE id = :version
+    UNION ALL
+    SELECT parent, place + 1 FROM up JOIN descent ON descent.version = up.key AND position = 0
+    LIMIT :limit
+)
+{SELECT} JOIN up ON up.key = version.key ORDER BY up.place
+"""
+
+CHILDREN = f"""
+{SELECT} WHERE version.key IN (
+    SELECT descent.version FROM version AS above JOIN descent ON descent.parent = above.key WHERE above.id = ?
+) {OLDEST_FIRST}
+"""
+
+UNVERSIONED = """
+SELECT turn.id FROM unversioned CROSS JOIN turn ON turn.key = unversioned.turn
+WHERE turn.session = (SELECT key FROM session WHERE id = ?)
+ORDER BY turn.started_at, turn.depth, turn.id LIMIT max(0, ?)
+"""
+
+
+class SqliteVersions:
+    """Implements `Versions`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, version: Version) -> None:
+        """Keep a new version; one of the same id stays as it is.
+
+        Raises Conflict where something that it names is not stored, or a parent is another project's.
+        """
+        await self._database.write(lambda connection: put_version(connection, version))
+
+    async def get(self, ids: Sequence[str]) -> list[Version]:
+        """Those that there are, whole, in the order of the ids."""
+        wanted = json.dumps([storable(each) for each in dict.fromkeys(ids)])
+        return await self._versions(
+            f"{SELECT} JOIN json_each(?) AS wanted ON wanted.value = version.id ORDER BY wanted.key",
+            (wanted,),
+        )
+
+    async def of_turns(self, turn_ids: Sequence[str]) -> list[Version]:
+        """The versions of these turns, whole, oldest first."""
+        wanted = json.dumps([storable(each) for each in turn_ids])
+        return await self._versions(
+            f"{SELECT} WHERE version.turn IN "
+            f"(SELECT turn.key FROM json_each(?) JOIN turn ON turn.id = value) {OLDEST_FIRST}",
+            (wanted,),
+        )
+
+    async def unversioned(self, session_id: str, *, limit: int = 100) -> list[str]:
+        """Turns of the session that ended here and have no version, oldest first."""
+        return await self._ids(UNVERSIONED, (session_id, limit))
+
+    async def rows(self, project_id: str, *, limit: int = 200, before: str | None = None) -> list[VersionRow]:
+        """The project's, newest first by (time, id); with `before`, those that follow that one."""
+        page = PAGE if before is None else NEXT_PAGE
+        values = {"project": project_id, "before": before, "limit": limit}
+
+        def read(connection: Connection) -> list[VersionRow]:
+            rows = connection.execute(f"{SELECT_SHORT} WHERE version.key IN ({page}) {NEWEST_FIRST}", values)
+            return [version_row_of(row) for row in rows]
+
+        return await self._database.read(read)
+
+    async def with_id_part(self, project_id: str, part: str, *, limit: int = 5) -> list[Version]:
+        """Those whose id fits or whose label is this; newest first, without their contents."""
+        label = storable(part)
+        values = {"project": project_id, "part": label.lower(), "label": label, "limit": limit}
+
+        def read(connection: Connection) -> list[Version]:
+            rows = connection.execute(
+                f"{SELECT_SHORT} WHERE version.key IN ({NAMED}) {NEWEST_FIRST} LIMIT max(0, :limit)", values
+            )
+            return [version_row_of(row).version for row in rows]
+
+        return await self._database.read(read) if part else []
+
+    async def line(self, version_id: str, *, limit: int | None = None) -> list[Version]:
+        """The version and its first parents up to the root, newest first, whole; with a limit, the newest."""
+        # To SQLite a negative limit is none.
+        return await self._versions(
+            LINE, {"version": version_id, "limit": -1 if limit is None else max(0, limit)}
+        )
+
+    async def children(self, version_id: str) -> list[Version]:
+        """Versions of which it is a parent, oldest first, whole."""
+        return await self._versions(CHILDREN, (version_id,))
+
+    async def label(self, version_id: str, label: str) -> None:
+        """Give it a label; an empty one takes it away. Raises Conflict where it is not stored."""
+
+        def write(connection: Connection) -> None:
+            key = key_of(connection, "version", version_id)
+            connection.execute("UPDATE version SET label = ? WHERE key = ?", (storable(label), key))
+            index_version(connection, key)
+
+        await self._database.write(write)
+
+    async def set_branch(self, branch: Branch) -> None:
+        """Let the name point to the version. Raises Conflict where that is not one of the project's."""
+        await self._database.write(lambda connection: put_branch(connection, branch))
+
+    async def delete_branch(self, project_id: str, name: str) -> bool:
+        """Take the name away, never a version; whether there was one."""
+
+        def write(connection: Connection) -> bool:
+            connection.execute(
+                "DELETE FROM branch WHERE name = ? AND project = (SELECT key FROM project WHERE id = ?)",
+                (storable(name), project_id),
+            )
+            return bool(connection.changes())
+
+        return await self._database.write(write)
+
+    async def branches(self, project_id: str) -> list[Branch]:
+        """The project's, by name."""
+
+        def read(connection: Connection) -> list[Branch]:
+            rows = connection.execute(
+                f"{SELECT_BRANCH} WHERE project.id = ? ORDER BY branch.name", (project_id,)
+            )
+            return [branch_of(row) for row in rows]
+
+        return await self._database.read(read)
+
+    async def add_move(self, move: CheckoutLog) -> None:
+        """Keep that heads moved; one of the same id stays. Raises Conflict for an unknown project."""
+        await self._database.write(lambda connection: put_move(connection, move))
+
+    async def moves(
+        self, project_id: str, *, session_id: str | None = None, limit: int = 100
+    ) -> list[CheckoutLog]:
+        """The project's moves, or those of a session, newest first by (time, id)."""
+        # The plus keeps SQLite to the index of the session's.
+        where = "move.project" if session_id is None else "move.session = :session AND +move.project"
+        values = {"project": project_id, "session": session_id, "limit": limit}
+
+        def read(connection: Connection) -> list[CheckoutLog]:
+            rows = connection.execute(
+                f"{SELECT_MOVE} WHERE {where} = (SELECT key FROM project WHERE id = :project) "
+                "ORDER BY move.at DESC, move.id DESC LIMIT max(0, :limit)",
+                values,
+            )
+            return [move_of(row) for row in rows]
+
+        return await self._database.read(read)
+
+    async def all_ids(self, project_id: str | None = None) -> list[str]:
+        """The ids of all versions, or of the project's, oldest first."""
+        if project_id is None:
+            return await self._ids("SELECT id FROM version ORDER BY at, id", ())
+        sql = "SELECT id FROM version WHERE project = (SELECT key FROM project WHERE id = ?) ORDER BY at, id"
+        return await self._ids(sql, (project_id,))
+
+    async def _versions(self, sql: str, values: Bindings) -> list[Version]:
+        return await self._database.read(
+            lambda connection: [version_of(row) for row in connection.execute(sql, values)]
+        )
+
+    async def _ids(self, sql: str, values: Bindings) -> list[str]:
+        return await self._database.read(
+            lambda connection: [identifier for (identifier,) in connection.execute(sql, values)]
+        )

@@ -1,0 +1,70 @@
+"""Versions as every store keeps them: their changes as one text, and the order that they stand in."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Uncovered
+from ragforge.store.json_text import to_json
+
+# Calling an enum for each of many thousand changes takes longer than all the rest.
+_KINDS = {str(kind): kind for kind in NodeKind}
+_PROVENANCES = {str(provenance): provenance for provenance in Provenance}
+
+
+def changes_to_json(changes: Sequence[Change]) -> str:
+    """The changes as JSON; a path that is no valid text comes back as it was."""
+    return to_json(
+        [
+            [
+                change.path,
+                _plain(change.before),
+                _plain(change.after),
+                change.provenance,
+                change.renamed_from,
+                change.shared,
+            ]
+            for change in changes
+        ]
+    )
+
+
+def changes_from_json(text: str) -> tuple[Change, ...]:
+    """The inverse of `changes_to_json`."""
+    rows: list[tuple[str, Any, Any, str, str, bool]] = json.loads(text)
+    return tuple(
+        Change(path, _node(before), _node(after), _PROVENANCES[provenance], renamed_from, shared)
+        for path, before, after, provenance, renamed_from, shared in rows
+    )
+
+
+def uncovered_to_json(uncovered: Sequence[Uncovered]) -> str:
+    """What is not covered, as JSON."""
+    return to_json([[each.path, each.why] for each in uncovered])
+
+
+def uncovered_from_json(text: str) -> tuple[Uncovered, ...]:
+    """The inverse of `uncovered_to_json`."""
+    if text == "[]":
+        return ()
+    return tuple(Uncovered(path, why) for path, why in json.loads(text))
+
+
+def moment_after(at_ms: int, version_id: str, parents: Iterable[tuple[int, str]]) -> int:
+    """When a version is said to have been made, in milliseconds: after its parents, whatever clocks say.
+
+    parents: the time and id of each. So the order by (time, id) is one in which parents come before children.
+    """
+    newest = max(parents, default=None)
+    return at_ms if newest is None or (at_ms, version_id) > newest else newest[0] + 1
+
+
+def _plain(node: Node | None) -> list[object] | None:
+    return None if node is None else [node.kind, node.digest, node.mode, node.size]
+
+
+def _node(row: Any) -> Node | None:
+    if row is None:
+        return None
+    kind, digest, mode, size = row
+    return Node(_KINDS[kind], digest, mode, size)

@@ -1,0 +1,222 @@
+"""What the log and the rewind have in common: a list above, and below it what the chosen one changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from msgspec import Struct
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.words import counted
+from ragforge.history.difference import Difference, as_text
+from ragforge.tui.keys import Where, declared
+from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.diff_view import diff_lines
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.row_list import RowList
+from ragforge.tui.widgets.text_rows import TextLine, TextRows
+
+STEP = 8
+DIFF_LINES_MAX = 2_000
+LINES_AROUND = 8
+NARROW, SHORT = 80, 24
+"""Below so many columns or lines the hint is one line; below so many lines nothing is left empty."""
+_NOT_HERE = ("rename", "delete")
+SHARED_KEYS = ("chat_alone", "files_alone", "scroll_diff_up", "scroll_diff_down")
+
+
+class Told(Struct, frozen=True):
+    """What is said of the chosen one, and the files that are shown below."""
+
+    words: str
+    files: Sequence[Difference] = ()
+
+
+def list_keys(*more: str) -> list[Binding]:
+    """The keys of a list, those that such screens share, and some more of those for versions."""
+    keys = [key for key in declared(Where.LIST) if key.action not in _NOT_HERE]
+    wanted = {*SHARED_KEYS, *more}
+    return [*keys, *(key for key in declared(Where.VERSIONS) if key.action in wanted)]
+
+
+class ChangesScreen(Dialog[str | None]):
+    """The command that the person chose, such as `checkout 1a2b3c4d`, or None.
+
+    A subclass mounts its list (`_make_list`), fills it (`_read`), says what the chosen one changed (`_told`)
+    and which command it stands for (`_command`).
+    """
+
+    HEADING: ClassVar[str] = ""
+    HINT: ClassVar[str] = ""
+    """What the keys do: what is done with the chosen one, and in a second line how to move and leave."""
+    HINT_SHORT: ClassVar[str] = ""
+    """The same in one line, for a small window."""
+    LIST_SHARE: ClassVar[float] = 0.45
+    """Of the screen's height; the rest is for what the chosen one changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said = ""
+        """What stands below at the moment in place of the hint."""
+
+    # What a subclass says
+
+    def _make_list(self) -> RowList[Any]:
+        raise NotImplementedError
+
+    async def _read(self) -> None:
+        """Fill the list. Raises RagforgeError."""
+        raise NotImplementedError
+
+    async def _told(self) -> Told | None:
+        """What the chosen one changed; None where nothing is chosen. Raises RagforgeError."""
+        raise NotImplementedError
+
+    def _command(self, part: str) -> str:
+        """The command that takes the chosen one; "" for none. part: "", or an option with a blank before."""
+        raise NotImplementedError
+
+    @property
+    def _takes_keys(self) -> bool:
+        """Whether keys are the list's at the moment."""
+        return True
+
+    # What is seen
+
+    def compose(self) -> ComposeResult:
+        """The list, and what the chosen one changed."""
+        with Vertical(classes="dialog wide tall"):
+            yield PlainText(self.HEADING, classes="dialog-title")
+            yield self._make_list()
+            yield PlainText("", id="version-detail")
+            with VerticalScroll(id="version-diff", can_focus=False):
+                yield TextRows()
+            yield from self._compose_line()
+            yield PlainText("", classes="dialog-hint")
+
+    def _compose_line(self) -> ComposeResult:
+        """What is typed into, where something is."""
+        yield from ()
+
+    async def on_mount(self) -> None:
+        """Fill the list."""
+        self.on_resize()
+        try:
+            await self._read()
+        except RagforgeError as error:
+            self._tell(str(error))
+            return
+        if self.is_current:  # not closed meanwhile
+            self._explain()
+
+    def on_resize(self) -> None:
+        """Fit the new size."""
+        self.set_class(self.size.width < NARROW, "-narrow")
+        self.set_class(self.size.height < SHORT, "-short")
+        rows = int((self.size.height - LINES_AROUND) * self.LIST_SHARE)
+        self.query_one(RowList).set_rows_max(rows)
+        self._tell(self._said)
+
+    def _tell(self, words: str = "") -> None:
+        """Say it below, in place of what can be done with the chosen one; without words, that again."""
+        self._said = words
+        if not self.is_current:
+            return  # closed meanwhile
+        is_small = self.size.width < NARROW or self.size.height < SHORT
+        doing, _, leaving = self.HINT.partition("\n")
+        if is_small or not self._takes_keys:
+            hint = words or self.HINT_SHORT
+        else:
+            hint = f"{words or doing}\n{leaving}"
+        self.query_one(".dialog-hint", PlainText).set_text(hint)
+
+    @work(exclusive=True, group="explain")
+    async def _explain(self) -> None:
+        """Show what the chosen one changed, when that has been read."""
+        try:
+            told = await self._told()
+            lines = await asyncio.to_thread(_lines_of, told.files) if told else []
+        except RagforgeError as error:
+            self._tell(str(error))
+            return
+        if not self.is_current:
+            return  # closed meanwhile
+        self.query_one("#version-detail", PlainText).set_text(told.words if told else "")
+        self.query_one(TextRows).set_lines(lines)
+        self.query_one("#version-diff", VerticalScroll).scroll_home(animate=False)
+
+    # Moving
+
+    @on(RowList.Clicked)
+    def _clicked(self) -> None:
+        self._explain()
+
+    async def action_list_up(self) -> None:
+        """A row up."""
+        await self._step(-1)
+
+    async def action_list_down(self) -> None:
+        """A row down."""
+        await self._step(1)
+
+    async def action_list_page_up(self) -> None:
+        """A page up."""
+        await self._step(-STEP)
+
+    async def action_list_page_down(self) -> None:
+        """A page down."""
+        await self._step(STEP)
+
+    async def _step(self, by: int) -> None:
+        if self._takes_keys:
+            self.query_one(RowList).step(by)
+            self._explain()
+
+    def action_scroll_diff_up(self) -> None:
+        """The changes, a few lines up."""
+        self.query_one("#version-diff", VerticalScroll).scroll_relative(y=-STEP, animate=False)
+
+    def action_scroll_diff_down(self) -> None:
+        """The changes, a few lines down."""
+        self.query_one("#version-diff", VerticalScroll).scroll_relative(y=STEP, animate=False)
+
+    # Taking one
+
+    def action_take(self) -> None:
+        """Files and chat."""
+        self._take("")
+
+    def action_chat_alone(self) -> None:
+        """The chat alone."""
+        self._take(" --chat")
+
+    def action_files_alone(self) -> None:
+        """The files alone."""
+        self._take(" --files")
+
+    def _take(self, part: str) -> None:
+        if self._takes_keys and (command := self._command(part)):
+            self.dismiss(command)
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+
+def _lines_of(files: Sequence[Difference]) -> list[TextLine]:
+    """The lines to draw; what is left out of many is told."""
+    if not files:
+        return []
+    lines = diff_lines(as_text(files), names_one=True)
+    left_out = len(lines) - DIFF_LINES_MAX
+    if left_out <= 0:
+        return lines
+    gutter = " " * len(lines[0].gutter)
+    more = TextLine(f"… {counted(left_out, 'more line')}; /diff shows all", gutter, "note")
+    return [*lines[:DIFF_LINES_MAX], more]

@@ -1,0 +1,72 @@
+"""A question with a few answers, each with a key of its own. Enter alone decides nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical, VerticalScroll
+
+from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.diff_view import diff_lines
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.text_rows import TextRows
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from collections.abc import Sequence
+
+    from ragforge.session.commands.base import Option
+
+
+STEP = 8
+DIFF_LINES_MAX = 2_000
+_SCROLLS = {"shift+up": -STEP, "shift+down": STEP, "pageup": -STEP, "pagedown": STEP}
+
+
+class ChooseScreen(Dialog[str | None]):
+    """The command line of the chosen answer; None for Esc. What is long scrolls above the answers."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, question: str, detail: str, options: Sequence[Option], *, diff: str = "") -> None:
+        super().__init__()
+        self._question, self._detail, self._diff = question, detail, diff
+        self._options = {str(number): option for number, option in enumerate(options, 1)}
+
+    def compose(self) -> ComposeResult:
+        """The question and the keys."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText(self._question, classes="dialog-title")
+            with VerticalScroll(id="choice-detail", can_focus=False):
+                if self._detail:
+                    yield PlainText(self._detail, classes="dialog-detail")
+                if self._diff:
+                    yield TextRows(diff_lines(self._diff)[:DIFF_LINES_MAX])
+            for key, option in self._options.items():
+                yield PlainText(
+                    f"{key}  {option.name}: {option.meaning}", classes="dialog-choice", id=f"_{key}"
+                )
+            yield PlainText("Esc  nothing is done", classes="dialog-choice", id="_0")
+            if self._diff:
+                yield PlainText("Shift+Up and Shift+Down scroll what differs", classes="dialog-hint")
+
+    def on_key(self, event: events.Key) -> None:
+        """Answer, or scroll."""
+        event.stop()
+        event.prevent_default()
+        if event.key == "escape":
+            self.dismiss(None)
+        elif by := _SCROLLS.get(event.key):
+            self.query_one("#choice-detail", VerticalScroll).scroll_relative(y=by, animate=False)
+        elif option := self._options.get(event.key):
+            self.dismiss(option.then)
+
+    def on_click(self, event: events.Click) -> None:
+        """Answer with the mouse."""
+        chosen = (event.widget.id or "").removeprefix("_") if event.widget else ""
+        if chosen == "0":
+            self.dismiss(None)
+        elif option := self._options.get(chosen):
+            self.dismiss(option.then)

@@ -1,0 +1,22 @@
+"""What every dialog is: a screen above the chat that answers once, and stops what it was doing then."""
+
+from textual.await_complete import AwaitComplete
+from textual.screen import ModalScreen, ScreenResultType
+
+from ragforge.tui.typed import worker_at_work
+
+
+class Dialog(ModalScreen[ScreenResultType]):
+    """A modal screen whose workers end when it is closed.
+
+    Textual cancels them once the screen is gone, and its parts go before it does: a worker whose answer came
+    in between would look for parts that are no more, and end the program.
+    """
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close, answer, and cancel every worker of this screen except the one that closes it."""
+        closing = super().dismiss(result)
+        for worker in list(self.workers):
+            if worker.node is self and worker is not worker_at_work():
+                worker.cancel()
+        return closing

@@ -1,0 +1,225 @@
+"""The tree of versions: look through it, see what each changed, compare, label, branch, check out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Input
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.ids import now, short_id
+from ragforge.domain.words import counted
+from ragforge.history.difference import Difference, lines_changed
+from ragforge.history.graph import Graph, GraphLine
+from ragforge.session.versions.book import VersionBook
+from ragforge.session.versions.words import compared_words
+from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.version_list import VersionList
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.domain.versions import Version
+    from ragforge.session.conversation import Conversation
+    from ragforge.session.versions.log import Log
+    from ragforge.store.base_versions import VersionRow
+
+NEAR_END = 20
+"""So few versions from the end of what is listed, more are read."""
+UNCOVERED_SHOWN = 3
+
+
+class _Asks(Enum):
+    """What the line at the bottom is typed for."""
+
+    NOTHING = auto()
+    LABEL = auto()
+    BRANCH = auto()
+
+
+class LogScreen(ChangesScreen):
+    """The command that the person chose, such as `checkout 1a2b3c4d`, or None."""
+
+    AUTO_FOCUS = ""  # keys are the list's until a name is asked for
+    HEADING = "Versions"
+    HINT = (
+        "Enter checks out · C chat alone · F files alone · B branch · L label · M marks, to compare\n"
+        "Shift+Up and Shift+Down scroll what it changed · Esc closes"
+    )
+    HINT_SHORT = "Enter checks out · B branch · L label · Esc"
+    BINDINGS: ClassVar[list[BindingType]] = [*list_keys("branch_version", "label_version", "mark_version")]
+
+    def __init__(self, conversation: Conversation) -> None:
+        super().__init__()
+        self._book = VersionBook(conversation.session)
+        self._graph = Graph()
+        self._lines: list[GraphLine] = []
+        self._rows: list[VersionRow] = []
+        self._more = False
+        self._reading = False
+        self._marked: VersionRow | None = None
+        self._asks = _Asks.NOTHING
+
+    @property
+    def _list(self) -> VersionList:
+        return self.query_one(VersionList)
+
+    @property
+    def _field(self) -> Input:
+        return self.query_one("#version-name", Input)
+
+    @property
+    def _takes_keys(self) -> bool:
+        return self._asks is _Asks.NOTHING
+
+    def _make_list(self) -> VersionList:
+        return VersionList()
+
+    def _compose_line(self) -> ComposeResult:
+        field = Input(id="version-name")
+        field.display = False
+        yield field
+
+    # Reading
+
+    async def _read(self) -> None:
+        log = await self._book.page()
+        if self.is_current:
+            self._add(log)
+            self._list.choose(log.head.version)
+
+    async def _read_more(self) -> None:
+        """The versions that come after those listed, once at a time."""
+        if self._reading:
+            return
+        self._reading = True
+        try:
+            log = await self._book.page(before=self._rows[-1].version.id)
+        except RagforgeError as error:
+            self._tell(str(error))
+            return
+        finally:
+            self._reading = False
+        if self.is_current:
+            self._add(log)
+
+    def _add(self, log: Log) -> None:
+        self._rows += log.rows
+        self._lines += self._graph.add(log.rows)
+        self._more = log.more
+        self._list.show(self._lines, log.branches, log.head, now=now())
+        count = f"{len(self._rows):,} and more" if log.more else f"{len(self._rows):,}"
+        on_branch = f" · on {log.head.branch}" if log.head.branch else ""
+        self.query_one(".dialog-title", PlainText).set_text(f"{self.HEADING} · {count}{on_branch}")
+
+    async def _step(self, by: int) -> None:
+        await super()._step(by)
+        if self._takes_keys and self._more and self._list.left < NEAR_END:
+            await self._read_more()
+
+    async def _told(self) -> Told | None:
+        row, marked = self._list.row, self._marked
+        if row is None:
+            return None
+        if marked and marked.version.id != row.version.id:
+            compared = await self._book.compare(marked.version.id, row.version.id)
+            return Told(compared_words(compared, *lines_changed(compared.files)), compared.files)
+        compared = await self._book.changes(row.version)
+        return Told(_words(row.version, compared.files), compared.files)
+
+    # Doing something
+
+    def _command(self, part: str) -> str:
+        row = self._list.row
+        return f"checkout {row.version.id}{part}" if row else ""
+
+    def action_mark_version(self) -> None:
+        """Compare all others with the chosen one; on itself: no longer."""
+        row = self._list.row
+        if row is None or not self._takes_keys:
+            return
+        again = self._marked is not None and self._marked.version.id == row.version.id
+        self._marked = None if again else row
+        self._list.mark("" if again else row.version.id)
+        self._tell("" if again else "Marked ◆: what is chosen is compared with it. M on it again ends that.")
+        self._explain()
+
+    def action_label_version(self) -> None:
+        """Type a label for the chosen one."""
+        if row := self._list.row:
+            self._ask(_Asks.LABEL, row.version.label, "a label; empty takes it away")
+
+    def action_branch_version(self) -> None:
+        """Type the name of a branch that starts at the chosen one."""
+        if self._list.row:
+            self._ask(_Asks.BRANCH, "", "the name of a new branch from here")
+
+    def _ask(self, what: _Asks, text: str, placeholder: str) -> None:
+        if not self._takes_keys:
+            return
+        self._asks = what
+        field = self._field
+        field.value, field.placeholder, field.display = text, placeholder, True
+        field.cursor_position = len(text)
+        field.focus()
+        self._tell("Enter keeps it, Esc leaves it as it is.")
+
+    @on(Input.Submitted)
+    async def _typed(self, event: Input.Submitted) -> None:
+        row = self._list.row
+        if row is None:
+            return
+        if self._asks is _Asks.BRANCH:
+            if event.value.strip():
+                self.dismiss(f"branch {event.value.strip()} {row.version.id}")
+            return
+        try:
+            label = await self._book.label(row.version, event.value)
+        except RagforgeError as error:
+            self._tell(str(error))  # what was typed stays, to be made right
+            return
+        if not self.is_current:
+            return
+        self._stop_asking()
+        self._show_label(row, label)
+        self._tell(f"Labelled: {label}" if label else "The label is gone.")
+
+    def _show_label(self, row: VersionRow, label: str) -> None:
+        """The row with its new label, where it stands: pages that were read are not read again."""
+        labelled = replace(row, version=replace(row.version, label=label))
+        self._rows = [labelled if each is row else each for each in self._rows]
+        self._lines = [replace(line, row=labelled) if line.row is row else line for line in self._lines]
+        self._list.set_rows(self._lines)
+
+    def action_leave(self) -> None:
+        """Close, or stop typing."""
+        if self._takes_keys:
+            self.dismiss(None)
+        else:
+            self._stop_asking()
+            self._tell()
+
+    def _stop_asking(self) -> None:
+        self._asks = _Asks.NOTHING
+        self._field.display = False
+        self.set_focus(None)
+
+
+def _words(version: Version, files: Sequence[Difference]) -> str:
+    """What is said of a version: who made it, what it cost and changed, what is to be known of it."""
+    added, removed = lines_changed(files)
+    changed = f"{counted(len(files), 'file')}, +{added} -{removed}" if files else "no files"
+    facts = [short_id(version.id), f"by {version.by}", changed]
+    if version.cost_usd:
+        facts.append(f"${version.cost_usd:.4f}")
+    notes = [version.note] if version.note else []
+    if version.uncovered:
+        paths = ", ".join(each.path for each in version.uncovered[:UNCOVERED_SHOWN])
+        more = " …" if len(version.uncovered) > UNCOVERED_SHOWN else ""
+        notes.append(f"Without the content of {paths}{more}.")
+    return "\n".join([" · ".join(facts), *notes])

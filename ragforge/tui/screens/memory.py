@@ -1,0 +1,330 @@
+"""What is remembered: look through, see what it rests on, edit, forget, take back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.ids import now
+from ragforge.domain.memories import AssociationKind, Memory, MemorySort, MemoryType
+from ragforge.domain.printable import one_line
+from ragforge.domain.words import counted
+from ragforge.session.memory_book import LISTED_MAX, TurnPlace
+from ragforge.tui.keys import Where, declared
+from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.memory_list import MemoryList
+from ragforge.tui.widgets.plain import PlainText
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.memory.memories import Story
+    from ragforge.session.conversation import Conversation
+
+PAGE = 8
+LINES_AROUND = 17
+"""Lines of the screen that are not the list."""
+DETAIL_CHARS_SHOWN = 400
+
+HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Ctrl+U takes back"
+HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten ones too · Esc closes"
+_NOT_HERE = ("rename", "delete")
+
+
+class _Undo(Struct, frozen=True):
+    """How to take back what was done last, and what to say then."""
+
+    take_back: Callable[[], Awaitable[None]]
+    told: str
+
+
+class MemoryScreen(Dialog[TurnPlace | None]):
+    """The turn to go to, or None."""
+
+    # Before the line's own: these keys mean other things in a text. Enter and Esc it leaves to us.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(key, priority=True)
+        for key in declared(Where.LIST, Where.MEMORY)
+        if key.action not in _NOT_HERE
+    ]
+
+    def __init__(self, conversation: Conversation, words: str = "") -> None:
+        super().__init__()
+        self._conversation = conversation
+        self._book = conversation.memory_book
+        self._words = words
+        self._sort = MemorySort.RECENT
+        self._type: MemoryType | None = None
+        self._forgotten = False
+        self._editing: Memory | None = None
+        self._undo: list[_Undo] = []
+
+    def compose(self) -> ComposeResult:
+        """A line to type in, the list, and what is known of the chosen one."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText("Memories", classes="dialog-title")
+            yield Input(self._words, placeholder="type to narrow", select_on_focus=False)
+            yield MemoryList()
+            yield PlainText("", id="memory-detail")
+            yield PlainText("", classes="dialog-hint")
+
+    async def on_mount(self) -> None:
+        """Read the memories."""
+        self.query_one(Input).focus()
+        self._hint()
+        await self._reload()
+
+    @property
+    def _list(self) -> MemoryList:
+        return self.query_one(MemoryList)
+
+    async def _reload(self) -> None:
+        try:
+            found = await self._book.list(sort=self._sort, forgotten=self._forgotten)
+        except RagforgeError as error:
+            self._tell(str(error))
+            return
+        if not self.is_current:
+            return  # closed meanwhile
+        self.on_resize()
+        self._list.show(found, now=now())
+        if self._editing is None:
+            self._list.narrow(self.query_one(Input).value, self._type)
+        self._title()
+        self._explain()
+
+    def _title(self) -> None:
+        listed = self._list
+        count = (
+            f"{len(listed.rows)} of {listed.known}" if len(listed.rows) < listed.known else f"{listed.known}"
+        )
+        if listed.known >= LISTED_MAX:
+            count = f"the first {LISTED_MAX:,}"
+        parts = [f"Memories · {count}", self._type or "all types", f"by {_SORTED[self._sort]}"]
+        if self._forgotten:
+            parts.append("with forgotten ones")
+        self.query_one(".dialog-title", PlainText).set_text(" · ".join(parts))
+
+    def _hint(self) -> None:
+        self._tell(
+            "Enter keeps the new words, Esc the old ones." if self._editing else f"{HINT}\n{HINT_MORE}"
+        )
+
+    def _tell(self, words: str) -> None:
+        if self.is_current:  # not closed meanwhile
+            self.query_one(".dialog-hint", PlainText).set_text(words)
+
+    # What is known of the chosen one
+
+    @work(exclusive=True, group="explain")
+    async def _explain(self) -> None:
+        """Show the chosen memory whole, and what it rests on, when that has been read."""
+        memory = self._list.chosen
+        detail = self.query_one("#memory-detail", PlainText)
+        if memory is None:
+            detail.set_text("")
+            return
+        text = one_line(memory.content)
+        words = text if len(text) <= DETAIL_CHARS_SHOWN else text[:DETAIL_CHARS_SHOWN] + " …"
+        used = counted(memory.access_count, "time") if memory.access_count else "never"
+        facts = f"{memory.id[:8]} · by {_MADE_BY[memory.source]} · used {used}"
+        detail.set_text(f"{words}\n{facts}")
+        try:
+            story = await self._book.story(memory)
+        except RagforgeError as error:
+            self._tell(str(error))
+            return
+        detail.set_text("\n".join([words, " · ".join([facts, _rests_on(story)]), *_links(story)]))
+
+    # Narrowing and moving
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        if self._editing is None:
+            self._list.narrow(event.value, self._type)
+            self._title()
+            self._explain()
+
+    @on(MemoryList.Clicked)
+    def _clicked(self) -> None:
+        self._explain()
+
+    def action_list_up(self) -> None:
+        """A memory up."""
+        self._step(-1)
+
+    def action_list_down(self) -> None:
+        """A memory down."""
+        self._step(1)
+
+    def action_list_page_up(self) -> None:
+        """A page up."""
+        self._step(-PAGE)
+
+    def action_list_page_down(self) -> None:
+        """A page down."""
+        self._step(PAGE)
+
+    def _step(self, by: int) -> None:
+        if self._editing is None:
+            self._list.step(by)
+            self._explain()
+
+    async def action_next_type(self) -> None:
+        """Only those of the next type, and after the last all again."""
+        if self._editing is None:
+            types = [None, *MemoryType]
+            self._type = types[(types.index(self._type) + 1) % len(types)]
+            self._list.narrow(self.query_one(Input).value, self._type)
+            self._title()
+            self._explain()
+
+    async def action_next_sort(self) -> None:
+        """The next order."""
+        if self._editing is None:
+            sorts = list(MemorySort)
+            self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]
+            await self._reload()
+
+    async def action_show_forgotten(self) -> None:
+        """The forgotten ones as well, or no longer."""
+        if self._editing is None:
+            self._forgotten = not self._forgotten
+            await self._reload()
+
+    def on_resize(self) -> None:
+        """Fit the new height."""
+        self._list.set_rows_max(self.size.height - LINES_AROUND)
+
+    # Doing something
+
+    async def action_take(self) -> None:
+        """Open the turn that the chosen one rests on, or keep its new words."""
+        if self._editing is not None:
+            await self._keep_words(self._editing, self.query_one(Input).value)
+        elif memory := self._list.chosen:
+            try:
+                place = await self._book.open_evidence(memory)
+            except RagforgeError as error:
+                self._tell(str(error))
+                return
+            if self.is_current:
+                self.dismiss(place)
+
+    def action_leave(self) -> None:
+        """Close, or stop editing."""
+        if self._editing is None:
+            self.dismiss(None)
+        else:
+            self._stop_editing()
+
+    def action_edit_memory(self) -> None:
+        """Type other words for the chosen one."""
+        memory = self._list.chosen
+        if memory and self._editing is None:
+            self._editing = memory
+            self._words = self.query_one(Input).value
+            self._set_line(memory.content)
+            self._hint()
+
+    def _stop_editing(self) -> None:
+        self._set_line(self._words)
+        self._editing = None
+        self._hint()
+
+    def _set_line(self, text: str) -> None:
+        field = self.query_one(Input)
+        with field.prevent(Input.Changed):
+            field.value = text
+        field.cursor_position = len(text)
+
+    async def _keep_words(self, memory: Memory, words: str) -> None:
+        try:
+            edited = await self._book.edit(memory, words)
+        except RagforgeError as error:
+            self._tell(str(error))  # what was typed stays, to be made right
+            return
+        self._stop_editing()
+        new = edited.memory
+        if new.id == memory.id:
+            self._tell("These are the words that it has: case, spaces and a final stop make no other memory.")
+            return
+        if not edited.was_known:
+            self._undo.append(_Undo(lambda: self._book.forget(new.id), "The words of before hold again."))
+        await self._reload()
+        self._tell("Kept. Ctrl+U brings the words of before back." if not edited.was_known else "Kept.")
+
+    async def action_forget_memory(self) -> None:
+        """Forget the chosen one, or restore it where it is forgotten."""
+        memory = self._list.chosen
+        if memory is None or self._editing is not None:
+            return
+        words = one_line(memory.content)[:60]
+        try:
+            if memory.forgotten_at:
+                await self._book.restore(memory.id)
+                self._undo.append(_Undo(lambda: self._book.forget(memory.id), f"Forgotten again: {words}"))
+                told = f"Restored: {words}"
+            else:
+                await self._book.forget(memory.id)
+                self._undo.append(_Undo(lambda: self._book.restore(memory.id), f"Restored: {words}"))
+                told = f"Forgotten: {words} · Ctrl+U takes it back"
+        except RagforgeError as error:
+            self._tell(str(error))
+            return
+        await self._reload()
+        self._tell(told)
+
+    async def action_undo_memory(self) -> None:
+        """Take back what was done last on this screen."""
+        if self._editing is not None:
+            return
+        if not self._undo:
+            self._tell("Nothing was done here that could be taken back.")
+            return
+        undo = self._undo.pop()
+        try:
+            await undo.take_back()
+        except RagforgeError as error:
+            self._undo.append(undo)
+            self._tell(str(error))
+            return
+        await self._reload()
+        self._tell(undo.told)
+
+
+_SORTED = {MemorySort.RECENT: "date", MemorySort.IMPORTANCE: "importance", MemorySort.USED: "use"}
+_MADE_BY = {"background": "the background", "model": "the model", "person": "you"}
+_LINK = {
+    AssociationKind.UPDATES: ("Replaces", "Replaced by"),
+    AssociationKind.CONTRADICTS: ("Contradicts", "Contradicted by"),
+    AssociationKind.SUPPORTS: ("Supports", "Supported by"),
+    AssociationKind.RELATES_TO: ("Relates to", "Related to"),
+    AssociationKind.CAUSED_BY: ("Caused by", "Cause of"),
+}
+LINKS_SHOWN = 2
+
+
+def _rests_on(story: Story) -> str:
+    """The evidence in a few words."""
+    if not story.evidence:
+        return "rests on no turn"
+    newest = story.evidence[-1]
+    title = one_line(newest.session.title)[:40] if newest.session else "a deleted session"
+    many = f"{len(story.evidence)} turns, the newest " if len(story.evidence) > 1 else ""
+    return f"rests on {many}{title}, turn {newest.turn.index + 1}"
+
+
+def _links(story: Story) -> list[str]:
+    """What it is linked with, a line each."""
+    return [
+        f"{_LINK[link.kind][not link.outgoing]}: {one_line(link.other.content)[:100]}"
+        for link in story.linked[-LINKS_SHOWN:]
+    ]

@@ -1,0 +1,65 @@
+"""Going back to before a turn: which, with what that takes away again, and whether files and chat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+
+from ragforge.domain.words import counted
+from ragforge.history.difference import lines_changed
+from ragforge.session.versions.book import VersionBook
+from ragforge.session.versions.turns import LISTED_MAX
+from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.turn_rows import TurnRows
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Conversation
+
+
+class RewindScreen(ChangesScreen):
+    """The command that the person chose, such as `rewind 3 --files`, or None."""
+
+    HEADING = "Go back to before a turn"
+    HINT = (
+        "Enter goes back to before the turn · C chat alone · F files alone\n"
+        "Shift+Up and Shift+Down scroll · Esc closes · /redo brings all of it again"
+    )
+    HINT_SHORT = "Enter goes back · C chat · F files · Esc"
+    LIST_SHARE = 0.4
+    BINDINGS: ClassVar[list[BindingType]] = [*list_keys()]
+
+    def __init__(self, conversation: Conversation) -> None:
+        super().__init__()
+        self._book = VersionBook(conversation.session)
+
+    @property
+    def _list(self) -> TurnRows:
+        return self.query_one(TurnRows)
+
+    def _make_list(self) -> TurnRows:
+        return TurnRows()
+
+    async def _read(self) -> None:
+        rows = await self._book.turns()
+        if not self.is_current:
+            return
+        self._list.show(rows)
+        if len(rows) == LISTED_MAX:
+            older = f"{self.HEADING} · the newest {LISTED_MAX}; /rewind N for an older one"
+            self.query_one(".dialog-title", PlainText).set_text(older)
+
+    async def _told(self) -> Told | None:
+        rows = self._list.from_chosen
+        if not rows:
+            return None
+        found = await self._book.taken_back(rows)
+        added, removed = lines_changed(found)
+        files = f"{counted(len(found), 'file')}, +{added} -{removed}" if found else "no files"
+        words = f"Takes back {counted(len(rows), 'turn')}: {files}. What you edited since stays."
+        return Told(words, found)
+
+    def _command(self, part: str) -> str:
+        rows = self._list.from_chosen
+        return f"rewind {rows[0].turn.index + 1}{part}" if rows else ""

@@ -1,0 +1,162 @@
+"""What was recalled for a message: one line that opens to every item, with why it was chosen."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.selection import Selection
+from textual.widget import Widget
+
+from ragforge.domain.context import ContextBlock, Recalled
+from ragforge.domain.ids import short_id
+from ragforge.domain.printable import one_line, printable
+from ragforge.domain.search import HitKind
+from ragforge.domain.words import counted
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.tool_words import time_words
+
+ITEM_CHARS_SHOWN = 600
+"""Of an item's words; the turn that it comes from has the rest."""
+
+
+class RecalledHead(PlainText, can_focus=True):
+    """`▸ recalled 7 (312 tokens, 18 ms)`."""
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Nothing: it is a label."""
+        return None
+
+
+class RecalledItem(PlainText, can_focus=True):
+    """One item: its words, where they come from, and why they were put in front of the model.
+
+    Focused, Enter opens the turn that it comes from, and f forgets a memory.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open_turn", "Open the turn", show=False),
+        Binding("f", "forget", "Forget the memory", show=False),
+    ]
+
+    class ForgetWanted(Message):
+        """The memory is to be forgotten."""
+
+        def __init__(self, item: Recalled) -> None:
+            super().__init__()
+            self.item = item
+
+    class TurnWanted(Message):
+        """The turn that the item comes from is to be opened."""
+
+        def __init__(self, item: Recalled) -> None:
+            super().__init__()
+            self.item = item
+
+    def __init__(self, item: Recalled) -> None:
+        super().__init__(item_words(item), classes="recalled-item")
+        self._item = item
+
+    def action_open_turn(self) -> None:
+        """Ask for the turn, where there is one."""
+        if self._item.turn_id:
+            self.post_message(self.TurnWanted(self._item))
+
+    def action_forget(self) -> None:
+        """Ask for it to be forgotten, where it is a memory."""
+        if self._item.kind is HitKind.MEMORY:
+            self.post_message(self.ForgetWanted(self._item))
+
+
+class RecalledView(Widget):
+    """The line that opens to the items: by click, or Enter when focused."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
+
+    def __init__(self, block: ContextBlock) -> None:
+        super().__init__()
+        self.block = block
+        self._head = RecalledHead()
+        self._body: Widget | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Are the items shown?"""
+        return self._body is not None
+
+    def compose(self) -> ComposeResult:
+        """The line."""
+        yield self._head
+
+    def on_mount(self) -> None:
+        """Draw it."""
+        self._label()
+
+    def _label(self) -> None:
+        self._head.set_text(f"{'▾' if self._body else '▸'} {label(self.block)}")
+
+    async def action_open_close(self) -> None:
+        """Open or close."""
+        if self._body is None:
+            self._body = RecalledBody(self.block)
+            await self.mount(self._body)
+        else:
+            body, self._body = self._body, None
+            await body.remove()
+        self._label()
+
+    async def on_click(self, event: events.Click) -> None:
+        """Open or close."""
+        if event.widget is self._head:
+            event.stop()
+            await self.action_open_close()
+
+
+class RecalledBody(Widget):
+    """The items below the headings under which the model was given them."""
+
+    def __init__(self, block: ContextBlock) -> None:
+        super().__init__(classes="recalled-body")
+        self._block = block
+
+    def compose(self) -> ComposeResult:
+        """Headings, items, and what could not be searched or had no room."""
+        heading = ""
+        for item in self._block.items:
+            if item.section != heading:
+                heading = item.section
+                yield PlainText(heading, classes="recalled-section")
+            yield RecalledItem(item)
+        if self._block.left_out:
+            yield PlainText(f"{counted(self._block.left_out, 'more item')} had no room.")
+        if self._block.limited:
+            yield PlainText(self._block.limited, classes="recalled-limited")
+        if any(item.kind is HitKind.MEMORY for item in self._block.items):
+            yield PlainText("On an item: Enter opens its turn, f forgets a memory.", classes="recalled-hint")
+
+
+def label(block: ContextBlock) -> str:
+    """`recalled 7 (312 tokens, 18 ms)`, and that not everything could be searched."""
+    words = f"recalled {len(block.items)} ({counted(block.tokens, 'token')}, {time_words(block.took_ms)})"
+    return f"{words} · limited" if block.limited else words
+
+
+def item_words(item: Recalled) -> str:
+    """An item in three lines: what it is and why, its words, what each source said of it."""
+    what = [
+        item.kind.replace("_", " "),
+        f"{item.at.astimezone():%Y-%m-%d}",
+        one_line(item.reason),
+        counted(item.tokens, "token"),
+    ]
+    if item.kind is HitKind.MEMORY:
+        what.insert(1, item.id[:8])
+    elif item.session_id:
+        what.insert(1, f"session …{short_id(item.session_id)}")
+    text = " ".join(printable(item.text).split())
+    shown = text if len(text) <= ITEM_CHARS_SHOWN else text[:ITEM_CHARS_SHOWN].rstrip() + " …"
+    lines = [" · ".join(filter(None, what)), shown]
+    if item.scores:
+        lines.append(" · ".join(f"{name} {value:.2f}" for name, value in item.scores.items()))
+    return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""Runs of the program as children of a process that has loaded it; see `loaded.py`."""
+
+import asyncio
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.cli.loaded import LENGTH_BYTES
+from tests.flow.running import environ
+
+ROOT = Path(__file__).parents[2]
+PIPE, DEVNULL = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+
+
+class Child:
+    """A run, with as much of `asyncio.subprocess.Process` as tests ask for."""
+
+    def __init__(self, answers: socket.socket) -> None:
+        self.stdin: asyncio.StreamWriter | None = None
+        self.stdout: asyncio.StreamReader | None = None
+        self.stderr: asyncio.StreamReader | None = None
+        self.pid = 0
+        self.returncode: int | None = None
+        self._answers = answers
+
+    async def begin(self) -> None:
+        """Hear which process it is."""
+        self.pid = await self._answer()
+        self._end = asyncio.create_task(self._until_end())
+
+    async def _until_end(self) -> int:
+        try:
+            self.returncode = await self._answer()
+        except asyncio.CancelledError:
+            # The test is over, and nobody would end it any more.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            raise
+        finally:
+            self._answers.close()
+        return self.returncode
+
+    async def _answer(self) -> int:
+        said = b""
+        while not said.endswith(b"\n"):
+            more = await asyncio.get_running_loop().sock_recv(self._answers, 1)
+            assert more, "the process that forks has ended; it says why on its standard error"
+            said += more
+        return int(said)
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._end)
+
+    async def communicate(self, given: bytes | None = None) -> tuple[bytes, bytes]:
+        """What it says until it ends, having been given no more than this."""
+        _, out, err = await asyncio.gather(self._feed(given), _all_of(self.stdout), _all_of(self.stderr))
+        await self.wait()
+        return out, err
+
+    async def _feed(self, given: bytes | None) -> None:
+        if self.stdin is None:
+            return
+        with suppress(BrokenPipeError, ConnectionResetError):  # it needs no more
+            self.stdin.write(given or b"")
+            await self.stdin.drain()
+        self.stdin.close()
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is not None:
+            raise ProcessLookupError(self.pid)
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+
+async def fork(args: list[str], *, folder: Path, env: dict[str, str], pipes: dict[str, Any]) -> Child:
+    """A child that runs the program with these arguments, and with nothing of ours but what is given."""
+    answers, theirs = socket.socketpair()
+    answers.setblocking(False)
+    child = Child(answers)
+    given, closing = [theirs.fileno()], []
+    for name in ("stdin", "stdout", "stderr"):
+        match pipes[name]:
+            case asyncio.subprocess.PIPE:
+                reading, writing = os.pipe()
+                its, ours = (reading, writing) if name == "stdin" else (writing, reading)
+                setattr(child, name, await _stream(name, ours))
+                closing.append(its)
+            case asyncio.subprocess.DEVNULL:
+                its = os.open(os.devnull, os.O_RDWR)
+                closing.append(its)
+            case int() as its:
+                pass
+            case file:
+                its = file.fileno()
+        given.append(its)
+    body = json.dumps({"args": args, "folder": str(folder), "env": env}).encode()
+    orders = _orders()
+    socket.send_fds(orders, [str(len(body)).zfill(LENGTH_BYTES).encode()], given)
+    orders.sendall(body)
+    for file in closing:
+        os.close(file)
+    theirs.close()
+    await child.begin()
+    return child
+
+
+async def _stream(name: str, end: int) -> asyncio.StreamReader | asyncio.StreamWriter:
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    if name == "stdin":
+        transport, _ = await loop.connect_write_pipe(lambda: protocol, os.fdopen(end, "wb", 0))
+        return asyncio.StreamWriter(transport, protocol, reader, loop)
+    await loop.connect_read_pipe(lambda: protocol, os.fdopen(end, "rb", 0))
+    return reader
+
+
+async def _all_of(stream: asyncio.StreamReader | None) -> bytes:
+    return b"" if stream is None else await stream.read()
+
+
+@cache
+def _orders() -> socket.socket:
+    """Where the process that forks takes orders; started at the first, it ends with the tests."""
+    ours, theirs = socket.socketpair()
+    env = environ(Path("/nonexistent"), PYTHONPATH=str(ROOT))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.loaded"], stdin=theirs, stdout=subprocess.DEVNULL, cwd=ROOT, env=env
+    )
+    theirs.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours

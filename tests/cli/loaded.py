@@ -1,0 +1,170 @@
+"""A process that has loaded the program and forks a child for each run: what is loaded is loaded once.
+
+`python -m tests.cli.loaded`, with a socket as its standard input. Each order is eight bytes with its length,
+sent with four files (where to answer, and the child's standard streams), then JSON with the arguments, the
+folder and the environment. The answer is two lines: the child's id, and how it ended, a signal as a negative
+number. It ends when the other end of the socket is closed.
+
+Nothing here has run the program, only imported it: a child begins as a started process does.
+"""
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import uuid_utils
+
+from ragforge.domain.blas import load_numpy
+from ragforge.memory.patterns import AnyOf
+from ragforge.tools.registry import find_tools
+
+LENGTH_BYTES = 8
+FILES = 4
+ORDERS_FD = 0
+
+LOADED = (
+    *("ragforge.__main__", "ragforge.cli.main", "ragforge.cli.headless", "ragforge.cli.db_connect"),
+    *("ragforge.session.alternatives.run", "ragforge.session.export", "ragforge.session.next_call"),
+    *("ragforge.session.versions.book", "ragforge.session.versions.merging", "ragforge.memory.explain"),
+    *("ragforge.store.transfer", "ragforge.store.sqlite.vector_cache", "ragforge.history.clean_up"),
+    *("ragforge.providers.gemini.client", "ragforge.providers.openai_compatible.http", "google.genai.types"),
+    *("ragforge.providers.gemini.http", "ragforge.providers.gemini.warm", "ragforge.session.incognito"),
+    *("ragforge.session.background.work", "ragforge.session.background.better"),
+    *("httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap", "google.auth.aio.credentials"),
+    *("keyring", "tomlkit", "tree_sitter_bash", "rich.console", "typer.rich_utils"),
+)
+"""What runs import by and by. Nothing of it starts a thread or keeps what it finds in the environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A run: its standard streams, its arguments, and where it runs."""
+
+    streams: list[int]
+    args: list[str]
+    folder: str
+    env: dict[str, str]
+
+
+def main() -> None:
+    load()
+    orders = socket.socket(fileno=os.dup(ORDERS_FD))
+    at_start = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl+C is for the tests
+    if (order := serve(orders)) is None:
+        return
+    signal.signal(signal.SIGINT, at_start)
+    become(order)
+    from ragforge.__main__ import main as run
+
+    run()
+
+
+def load() -> None:
+    """Import, make patterns ready, and leave all that out of every later collection."""
+    load_numpy()
+    for name in LOADED:
+        importlib.import_module(name)
+    find_tools()  # each is a module
+    for found in gc.get_objects():
+        if isinstance(found, AnyOf):
+            found.search("")
+    assert threading.active_count() == 1, threading.enumerate()
+    gc.collect()
+    gc.freeze()
+
+
+def serve(orders: socket.socket) -> Order | None:
+    """Fork for each order; the order in a child, None in this process when there are no more."""
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waking)
+    running: dict[int, socket.socket] = {}
+    while True:
+        ready, _, _ = select.select([orders, woken], [], [])
+        if woken in ready:
+            os.read(woken, 4_096)
+            tell_ended(running)
+        if orders not in ready:
+            continue
+        if (found := next_order(orders)) is None:
+            return None
+        order, answers = found
+        if (child := os.fork()) == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for end in (orders, answers, *running.values()):
+                end.close()
+            for end in (woken, waking):
+                os.close(end)
+            return order
+        for stream in order.streams:
+            os.close(stream)
+        answers.sendall(f"{child}\n".encode())
+        running[child] = answers
+
+
+def next_order(orders: socket.socket) -> tuple[Order, socket.socket] | None:
+    """The next order and where to answer it; None when there are no more."""
+    length, files, _, _ = socket.recv_fds(orders, LENGTH_BYTES, FILES)
+    if not length:
+        return None
+    body = b""
+    while len(body) < int(length):
+        body += orders.recv(int(length) - len(body))
+    said: dict[str, Any] = json.loads(body)
+    answers, *streams = files
+    for file in files:
+        os.set_inheritable(file, False)
+    return Order(streams, **said), socket.socket(fileno=answers)
+
+
+def tell_ended(running: dict[int, socket.socket]) -> None:
+    """Answer how children ended."""
+    while running:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child == 0:
+            return
+        with running.pop(child) as answers, suppress(OSError):  # the test has ended without waiting
+            answers.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def become(order: Order) -> None:
+    """Be the process that was ordered."""
+    for number, stream in enumerate(order.streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        before = getattr(sys, f"__{name}__")
+        new = open(  # noqa: SIM115 - a stream of the process
+            number,
+            "w" if number else "r",
+            encoding=before.encoding,
+            errors=before.errors,
+            newline="\n",
+            closefd=False,
+        )
+        new.reconfigure(line_buffering=number == 2 or new.isatty())
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+    os.chdir(order.folder)
+    os.environ.clear()
+    os.environ.update(order.env)
+    time.tzset()
+    sys.argv[:] = ["ragforge", *order.args]
+    sys.modules["__main__"].__package__ = None  # a script's, which is called by its name in messages
+    uuid_utils.reseed_rng()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""`ragforge memory`: what is remembered, as a person reads and changes it."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from ragforge.domain.ids import now
+from ragforge.domain.memories import MemorySource, MemoryType
+from ragforge.memory.memories import new_memory, remember
+from ragforge.session.library import close_library, open_library
+from ragforge.session.project import keep_project
+from tests.cli.running import Program
+from tests.standins.openai import OpenAIStandIn
+
+KEYS = [
+    "id", "type", "content", "scope", "importance", "confidence", "topic", "source", "project", "session",
+    "turns", "created", "updated", "accessed", "used", "forgotten", "replaced", "undone",
+]  # fmt: skip
+
+
+async def add_all(program: Program, cwd: Path, texts: list[str]) -> None:
+    """What `ragforge memory add` does, without a process for each."""
+    library = await open_library(cwd=cwd, flags={}, environ=program.env)
+    await keep_project(library.store, library.identified.project)
+    for text in texts:
+        memory = new_memory(
+            text, MemoryType.FACT, project_id=library.project_id, at=now(), source=MemorySource.PERSON
+        )
+        await remember(library.store, memory)
+    await close_library(library)
+
+
+async def contents(program: Program, *args: str, cwd: Path | None = None) -> list[str]:
+    ran = await program.run("memory", "list", "--json", "--limit", "1000", *args, cwd=cwd)
+    assert ran.code == 0
+    return [row["content"] for row in ran.json]
+
+
+async def test_memories_are_added_listed_changed_and_explained(alone: Program) -> None:
+    added = await alone.run("memory", "add", "Use", "MySQL", "--type", "decision", "--topic", "database")
+    assert (added.code, "Use MySQL" in added.out) == (0, True)
+    short = added.out.split()[1]
+    await alone.run("memory", "add", "Tabs are four wide", "--scope", "global", "--importance", "0.2")
+
+    rows = (await alone.run("memory", "list", "--sort", "importance", "--json")).json
+    assert [list(row) for row in rows] == [KEYS] * 2
+    assert [(row["content"], row["type"], row["importance"], row["scope"]) for row in rows] == [
+        ("Use MySQL", "decision", 0.8, "project"),
+        ("Tabs are four wide", "fact", 0.2, "global"),
+    ]
+    assert (rows[0]["source"], rows[0]["topic"], rows[0]["id"][:8]) == ("person", "database", short)
+    assert await contents(alone, "--type", "decision") == ["Use MySQL"]
+    assert await contents(alone, "--scope", "global") == ["Tabs are four wide"]
+    assert len(await contents(alone, "--limit", "1")) == 1
+    listed = await alone.run("memory", "list")
+    assert (listed.out.count("\n"), short in listed.out) == (2, True)
+
+    changed = await alone.run("memory", "edit", short[:4], "Use", "PostgreSQL", "--importance", "0.9")
+    assert (changed.code, "forget" in changed.err) == (0, True)
+    new = changed.out.split()[1]
+    rows = {row["content"]: row for row in (await alone.run("memory", "list", "--json")).json}
+    assert rows["Use MySQL"]["replaced"]
+    assert (rows["Use PostgreSQL"]["importance"], rows["Use PostgreSQL"]["topic"]) == (0.9, "database")
+    assert rows["Use PostgreSQL"]["created"] == rows["Use MySQL"]["created"]
+    assert f"replaced by: {new}  Use PostgreSQL" in (await alone.run("memory", "why", short)).out
+    why = (await alone.run("memory", "why", new, "--json")).json
+    assert [(link["kind"], link["direction"], link["id"][:8]) for link in why["linked"]] == [
+        ("updates", "out", short)
+    ]
+    shown = (await alone.run("memory", "show", new, "--json")).json
+    assert (shown["content"], shown["used"]) == ("Use PostgreSQL", 1)
+
+    await alone.run("memory", "forget", new)
+    assert not (await alone.run("memory", "show", short, "--json")).json["replaced"], (
+        "the old one holds again"
+    )
+
+
+async def test_what_is_forgotten_can_be_restored(alone: Program) -> None:
+    ids = [(await alone.run("memory", "add", text)).out.split()[1] for text in ("One", "Two")]
+    gone = await alone.run("memory", "forget", *ids)
+    assert (gone.code, gone.out.count("Forgotten"), f"restore {ids[0]} {ids[1]}" in gone.err) == (0, 2, True)
+    assert await contents(alone) == []
+    assert sorted(await contents(alone, "--forgotten")) == ["One", "Two"]
+    assert "Two" not in (await alone.run("search", "Two")).out
+    back, again = await alone.run("memory", "restore", ids[0]), await alone.run("memory", "add", "two.")
+    assert (back.code, again.code) == (0, 0)
+    assert sorted(await contents(alone)) == ["One", "Two"]
+    one_is_wrong = await alone.run("memory", "forget", ids[0], "ffffffff")
+    assert one_is_wrong.code == 2
+    assert sorted(await contents(alone)) == ["One", "Two"], "a wrong id changes nothing"
+
+
+async def test_why_names_the_turn_and_the_command_that_opens_it(
+    quick: Program, openai: OpenAIStandIn
+) -> None:
+    ran = await quick.run("-p", "we use MySQL", "--output-format", "json")
+    library = await open_library(cwd=quick.project, flags={}, environ=quick.env)
+    memory = new_memory(
+        "Use MySQL",
+        MemoryType.DECISION,
+        project_id=library.project_id,
+        at=now(),
+        source=MemorySource.MODEL,
+        session_id=ran.json["session"],
+        turns=[ran.json["turn"]],
+    )
+    await remember(library.store, memory)
+    await close_library(library)
+
+    told = await quick.run("memory", "why", memory.id)
+    command = f"ragforge -r {ran.json['session']} --at 1"
+    assert command in told.out
+    assert "we use MySQL" in told.out
+    assert "made by     model" in told.out
+    [evidence] = (await quick.run("memory", "why", memory.id, "--json")).json["evidence"]
+    assert (evidence["turn"], evidence["resume"], evidence["undone"]) == (ran.json["turn"], command, False)
+
+    await quick.run("sessions", "delete", ran.json["session"], "--yes")
+    told = await quick.run("memory", "why", memory.id)
+    assert (told.code, "No turn is kept" in told.out) == (0, True)
+
+
+async def test_no_redaction(alone: Program) -> None:
+    """A secret in a memory reaches no file of the store, however it comes in."""
+    env = {"OPENAI_API_KEY": "my-own-key-4711"}
+    added = await alone.run("memory", "add", "my-own-key-4711 or ghp_" + "a" * 36, env=env)
+    short = added.out.split()[1]
+    await alone.run(
+        "memory", "edit", short, "still", "my-own-key-4711", "--topic", "my-own-key-4711", env=env
+    )
+    assert "still [redacted]" in await contents(alone)
+    for file in alone.data.rglob("*"):
+        if file.is_file():
+            data = file.read_bytes()
+            assert b"my-own-key" not in data, file
+            assert b"ghp_a" not in data, file
+
+
+async def test_another_directory_losing_39_of_40_memories(alone: Program) -> None:
+    """A project's memories are found from every folder of it, and after it was moved."""
+    repository = alone.project
+    below = repository / "src" / "deep"
+    below.mkdir(parents=True)
+    git = ("git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b")
+    for args in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "first")):
+        subprocess.run([*git, *args], check=True, env={**os.environ, "HOME": str(alone.tmp_path)})
+    facts = [f"Fact number {number}" for number in range(40)]
+    await add_all(alone, repository, facts[:1])
+    await add_all(alone, below, facts[1:])
+    assert sorted(await contents(alone, cwd=below)) == sorted(facts)
+    assert sorted(await contents(alone, cwd=repository)) == sorted(facts)
+
+    moved = alone.tmp_path / "elsewhere"
+    shutil.move(repository, moved)
+    assert sorted(await contents(alone, cwd=moved / "src")) == sorted(facts)
+
+
+async def test_unrelated_projects_sharing_one_memory(alone: Program) -> None:
+    """Each project has its own; only what is global is everybody's, and `--all` shows all."""
+    other = alone.tmp_path / "other"
+    other.mkdir()
+    await add_all(alone, alone.project, ["We use MySQL"])
+    await add_all(alone, other, ["We use PostgreSQL"])
+    await alone.run("memory", "add", "Tabs are four wide", "--scope", "global")
+    assert sorted(await contents(alone)) == ["Tabs are four wide", "We use MySQL"]
+    assert sorted(await contents(alone, cwd=other)) == ["Tabs are four wide", "We use PostgreSQL"]
+    assert len(await contents(alone, "--all", cwd=other)) == 3
+    same_words = await alone.run("memory", "add", "We use MySQL", cwd=other)
+    assert "Remembered" in same_words.out
+    assert len(await contents(alone, "--all")) == 4
+
+
+async def test_wrong_words_ids_and_values_are_named(alone: Program) -> None:
+    short = (await alone.run("memory", "add", "One")).out.split()[1]
+    wrong = {
+        ("add", " . "): "needs text",
+        ("add", "x", "--importance", "nan"): "between 0 and 1",
+        ("add", "x", "--type", "opinion"): "observation",
+        ("add", "x", "--scope", "session"): "project or global",
+        ("show", "abc"): "first 4",
+        ("show", "ffffffff"): "ragforge memory list",
+        ("edit", short): "--importance",
+        ("edit", short, "ONE."): "the words that it has",
+        ("edit", short, "Other", "--importance", "-1"): "between 0 and 1",
+        ("list", "--sort", "age"): "importance",
+    }
+    ends = await asyncio.gather(*(alone.run("memory", *args) for args in wrong))
+    for (args, words), ran in zip(wrong.items(), ends, strict=True):
+        assert (ran.code, ran.out) == (2, ""), args
+        assert words in " ".join(ran.err.split()), args
+    assert await contents(alone) == ["One"]
+
+
+async def test_every_help_tells_the_exit_codes_and_an_empty_list_is_said(alone: Program) -> None:
+    commands = ("", "list", "edit", "restore")
+    helps = await asyncio.gather(*(alone.run("memory", *command.split(), "--help") for command in commands))
+    for ran in helps:
+        assert (ran.code, ran.err) == (0, "")
+        assert "Exit codes: 0 done" in " ".join(ran.out.split())
+    nothing = await alone.run("memory", "list")
+    assert (nothing.code, nothing.out, "--all" in nothing.err) == (0, "", True)

@@ -1,0 +1,198 @@
+"""Memories that are kept, changed, forgotten and used."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ragforge.domain.errors import Conflict, UsageError
+from ragforge.domain.memories import (
+    MEMORY_CHARS_MAX,
+    MemoryFilter,
+    MemoryScope,
+    MemorySource,
+    MemoryType,
+    memory_id,
+)
+from ragforge.store.base import Store
+from tests.contract.builders import (
+    NOON,
+    a_memory,
+    a_project,
+    conversation,
+    new_session,
+)
+from tests.contract.builders_memories import ALL, EARLIER, LATER, kept, one
+
+
+@pytest.mark.emptied
+async def test_memory_reads_back_whole(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 2)
+    whole = a_memory(
+        session,
+        'Ça marche: "quoted", 100 % \n\t\\ {} 日本 $x `y`',
+        *turns,
+        type=MemoryType.IDENTITY,
+        importance=1.0,
+        confidence=0.5,
+        topic="odd things",
+        source=MemorySource.MODEL,
+        scope=MemoryScope.SESSION,
+        updated_at=LATER,
+        accessed_at=LATER,
+        access_count=7,
+    )
+    bare = a_memory(a_project(id=session.project_id), "x" * MEMORY_CHARS_MAX, scope=MemoryScope.GLOBAL)
+    await kept(store, whole, bare)
+    assert await store.memories.get([bare.id, "nowhere", whole.id]) == [bare, whole]
+    assert await store.memories.get([]) == []
+    assert await store.check() == []
+
+
+async def test_equal_text_is_one_memory_that_gathers_evidence_and_weight(store: Store) -> None:
+    session = await new_session(store)
+    turns = await conversation(store, session, 3)
+    first = a_memory(session, "Uses tabs.", turns[0], topic="style", importance=0.6, confidence=0.9)
+    again = a_memory(
+        session,
+        "uses  TABS",
+        turns[0],
+        turns[1],
+        type=MemoryType.DECISION,
+        topic="other",
+        importance=0.8,
+        confidence=0.5,
+        created_at=EARLIER,
+        updated_at=LATER,
+    )
+    assert first.id == again.id
+    for _ in range(2):
+        await kept(store, first, again)
+    expected = replace(
+        first,
+        importance=0.8,
+        created_at=EARLIER,
+        updated_at=LATER,
+        turns=(turns[0].id, turns[1].id),
+    )
+    assert await store.memories.find(replace(ALL, project_id=session.project_id)) == [expected]
+
+
+@pytest.mark.parametrize("scope", [*MemoryScope])
+@pytest.mark.emptied
+async def test_equal_text_elsewhere_is_another_memory(store: Store, scope: MemoryScope) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    sessions = [
+        await new_session(store, project),
+        await new_session(store, project),
+        await new_session(store),
+    ]
+    await kept(store, *[a_memory(session, scope=scope) for session in sessions])
+    expected = {MemoryScope.SESSION: 3, MemoryScope.PROJECT: 2, MemoryScope.GLOBAL: 1}[scope]
+    assert len(await store.memories.find(ALL)) == expected
+
+
+REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"content": ""}, "needs text"),
+    ({"content": " \n"}, "needs text"),
+    ({"content": "..."}, "needs text"),
+    ({"content": "x" * (MEMORY_CHARS_MAX + 1)}, "2,001"),
+    ({"importance": 1.01}, "importance"),
+    ({"importance": -0.01}, "importance"),
+    ({"confidence": float("nan")}, "confidence"),
+    ({"confidence": float("inf")}, "confidence"),
+    ({"id": "0" * 32}, "0" * 32),
+)
+
+
+async def test_memory_that_cannot_be_kept_is_refused(store: Store) -> None:
+    session = await new_session(store)
+    for values, wrong in REFUSED:
+        refused = a_memory(session, **values)
+        for write in (store.memories.save, store.memories.change):
+            with pytest.raises(UsageError, match=wrong):
+                await write(refused)
+    assert await store.memories.find(replace(ALL, project_id=session.project_id)) == []
+
+
+async def test_memory_of_no_project_is_refused(store: Store) -> None:
+    with pytest.raises(Conflict, match="no-project"):
+        await store.memories.save(a_memory(a_project(id="no-project")))
+
+
+async def test_change_replaces_what_may_change(store: Store) -> None:
+    session = await new_session(store)
+    memory = a_memory(session, "Uses tabs.", topic="style")
+    await kept(store, memory)
+    changed = replace(
+        memory,
+        type=MemoryType.GOAL,
+        importance=0.1,
+        confidence=0.2,
+        topic="",
+        updated_at=LATER,
+    )
+    # The rest is not `change`'s.
+    await store.memories.change(replace(changed, turns=("t",), access_count=9, forgotten_at=NOON))
+    assert await one(store, memory) == changed
+    with pytest.raises(Conflict):
+        await store.memories.change(a_memory(session, "Unheard of."))
+
+
+@pytest.mark.emptied
+async def test_forgotten_is_kept_and_can_be_restored(store: Store) -> None:
+    session = await new_session(store)
+    memory = a_memory(session)
+    await kept(store, memory)
+    for moment in (LATER, LATER + timedelta(hours=1)):
+        await store.memories.forget([memory.id, "nowhere"], moment)
+    forgotten = replace(memory, forgotten_at=LATER)
+    assert await store.memories.get([memory.id]) == [forgotten]
+    assert await store.memories.find(MemoryFilter()) == []
+    assert await store.memories.find(MemoryFilter(forgotten=True)) == [forgotten]
+    for _ in range(2):
+        await store.memories.restore([memory.id, "nowhere"])
+    assert await store.memories.find(MemoryFilter()) == [memory]
+    assert await store.check() == []
+
+
+@pytest.mark.emptied
+async def test_forgotten_comes_back_only_when_the_person_says_it_again(store: Store) -> None:
+    session = await new_session(store)
+    memory = a_memory(session)
+    await kept(store, memory)
+    await store.memories.forget([memory.id], NOON)
+    for source in (MemorySource.BACKGROUND, MemorySource.MODEL):
+        await kept(store, replace(memory, source=source, importance=0.9))
+        assert (await one(store, memory)).forgotten_at == NOON
+    await kept(store, replace(memory, source=MemorySource.PERSON))
+    found = await one(store, memory)
+    assert (found.forgotten_at, found.importance) == (None, 0.9)
+    assert await store.check() == []
+
+
+async def test_touch_counts_and_keeps_the_last_time(store: Store) -> None:
+    session = await new_session(store)
+    memory, other = a_memory(session), a_memory(session, "another")
+    await kept(store, memory, other)
+    await store.memories.touch([memory.id, "nowhere"], EARLIER)
+    # The same call repeated changes nothing; nor does one that arrives late.
+    for at in (LATER, LATER, EARLIER):
+        await store.memories.touch([memory.id], at)
+    found = await one(store, memory)
+    assert (found.access_count, found.accessed_at) == (2, LATER)
+    assert found.updated_at == memory.updated_at, "it says nothing new"
+    assert await one(store, other) == other
+
+
+async def test_text_that_no_database_holds_is_kept_as_far_as_it_goes(store: Store) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    memory = a_memory(project, "half \ud800 a pair", topic="\udfff")
+    await kept(store, memory)
+    found = await one(store, memory)
+    assert (found.content, found.topic) == ("half ? a pair", "?")
+    assert found.id == memory_id(found.content, scope=found.scope, project_id=found.project_id, session_id="")

@@ -1,0 +1,1 @@
+"""How well memories and constraints are found: an annotated set, and what it measures."""

@@ -1,0 +1,102 @@
+"""Undo and redo bring back exactly what was there: nothing more, nothing less."""
+
+from pathlib import Path
+
+from ragforge.session.state import Session
+from ragforge.session.versions.moves import redo, undo
+from tests.flow.moving import read, root_of, shell, tree, turn, write
+from tests.standins.gemini import GeminiStandIn
+
+
+def put(session: Session, path: str, content: str) -> Path:
+    file = root_of(session) / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    return file
+
+
+async def test_undo_and_redo_leave_what_the_person_had_put_back(session: Session, gemini: GeminiStandIn):
+    file = put(session, "a.txt", "one")
+    await turn(session, gemini, "two", read("a.txt"), write("a.txt", "two"), write("b.txt", "made"))
+    assert file.read_text() == "two"
+    file.write_text("one")
+    await undo(session)
+    redone = await redo(session)
+    assert (file.read_text(), redone.kept) == ("one", ("a.txt",))
+    assert (root_of(session) / "b.txt").read_text() == "made"
+    # Who takes the rest back by hand after an undo, and then redoes it, has it again.
+    file.write_text("mine")
+    await undo(session)
+    assert file.read_text() == "mine"
+    file.write_text("one")
+    await redo(session)
+    assert file.read_text() == "two"
+
+
+async def test_undo_and_redo_of_two_turns_leave_what_the_person_had_put_back(
+    session: Session, gemini: GeminiStandIn
+):
+    file = put(session, "a.txt", "one")
+    await turn(session, gemini, "two", read("a.txt"), write("a.txt", "two"))
+    await turn(session, gemini, "three", write("a.txt", "three"))
+    assert file.read_text() == "three"
+    for back in ("two", "one"):
+        file.write_text(back)
+        await undo(session, 2)
+        await redo(session, 2)
+        assert file.read_text() == back
+        await undo(session)
+        await undo(session)
+        await redo(session)
+        await redo(session)
+        assert file.read_text() == back
+
+
+async def test_modes_of_folders_come_back_with_them(session: Session, gemini: GeminiStandIn):
+    root = root_of(session)
+    put(session, "open/a.txt", "a")
+    before = tree(root)
+    made = "mkdir -p secret/inner/deep; echo k > secret/key; echo i > secret/inner/deep/i"
+    await turn(session, gemini, "make", shell(f"{made}; chmod 700 secret; chmod 1777 secret/inner"))
+    await turn(session, gemini, "close", shell("chmod 750 open"))
+    after = tree(root)
+    assert (after["secret"][1], after["secret/inner"][1], after["open"][1]) == (0o700, 0o1777, 0o750)
+    await undo(session, 2)
+    assert tree(root) == before
+    await redo(session, 2)
+    assert tree(root) == after
+    await turn(session, gemini, "destroy", shell("rm -r secret open"))
+    await undo(session)
+    assert tree(root) == after
+
+
+async def test_a_folder_that_was_closed_while_something_came_into_it_is_opened_again(
+    session: Session, gemini: GeminiStandIn
+):
+    root = root_of(session)
+    put(session, "open/inner/a.txt", "a")
+    before = tree(root)
+    await turn(session, gemini, "close", shell("echo n > open/inner/new; chmod 700 open/inner open"))
+    after = tree(root)
+    assert (after["open"][1], after["open/inner"][1]) == (0o700, 0o700)
+    undone = await undo(session)
+    assert tree(root) == before
+    assert (undone.restored, undone.removed, undone.skipped) == (
+        ("open", "open/inner"),
+        ("open/inner/new",),
+        (),
+    )
+    redone = await redo(session)
+    assert tree(root) == after
+    assert redone.skipped == ()
+
+
+async def test_a_folder_that_was_made_closed_stays_so_while_somebody_keeps_a_file_in_it(
+    session: Session, gemini: GeminiStandIn
+):
+    root = root_of(session)
+    await turn(session, gemini, "make", shell("mkdir -m 700 secret; echo k > secret/key"))
+    put(session, "secret/mine", "my own")
+    undone = await undo(session)
+    assert tree(root) == {"secret": ("folder", 0o700, b""), "secret/mine": ("file", 0o644, b"my own")}
+    assert [each.path for each in undone.skipped] == ["secret"]

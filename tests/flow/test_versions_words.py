@@ -1,0 +1,54 @@
+"""What versions are found by, and how they are compared from the beginning on."""
+
+import pytest
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.versions import MERGE, RESTORE, Version
+from ragforge.session.state import Session
+from ragforge.session.versions.branches import start_branch
+from ragforge.session.versions.comparing import compare
+from ragforge.session.versions.merging import merge
+from ragforge.session.versions.moves import checkout, undo
+from tests.flow.moving import line_of, read, root_of, shell, turn, write
+from tests.standins.gemini import GeminiStandIn
+
+
+async def the_version(session: Session, version_id: str) -> Version:
+    [version] = await session.workspace.store.versions.get([version_id])
+    return version
+
+
+async def test_a_restore_is_found_by_what_it_changed(session: Session, gemini: GeminiStandIn):
+    file = root_of(session) / "a.txt"
+    file.write_text("one\n")
+    await turn(session, gemini, "two", read("a.txt"), write("a.txt", "two\n"), write("b.txt", "made\n"))
+    file.write_text("altogether mine\n")
+    version = await the_version(session, (await undo(session)).version)
+    assert version.by == RESTORE
+    assert "altogether mine" in version.words
+    assert (version.lines_added, version.lines_removed) == (1, 1)
+
+
+async def test_a_merge_is_found_by_what_it_changed(session: Session, gemini: GeminiStandIn):
+    await turn(session, gemini, "begin", write("a.txt", "one\n"))
+    await start_branch(session, "side", "HEAD")
+    await turn(session, gemini, "on the side", write("b.txt", "from the side\n"))
+    await undo(session)
+    await start_branch(session, "main", "HEAD")
+    await turn(session, gemini, "on the main line", shell("echo more >> a.txt"))
+    version = await the_version(session, (await merge(session, "side")).version)
+    assert version.by == MERGE
+    assert "from the side" in version.words
+    assert (version.lines_added, version.lines_removed) == (1, 0)
+
+
+async def test_the_first_version_is_compared_with_the_beginning(session: Session, gemini: GeminiStandIn):
+    await turn(session, gemini, "begin", write("a.txt", "one\n"))
+    [first] = await line_of(session)
+    compared = await compare(session, f"{first.id}~", first.id)
+    assert compared.start == "the beginning"
+    assert [(each.change.path, each.lines_added) for each in compared.files] == [("a.txt", 1)]
+    with pytest.raises(UsageError, match="only 0 versions"):
+        await compare(session, f"{first.id}~2", first.id)
+    with pytest.raises(UsageError, match="the beginning"):
+        await checkout(session, f"{first.id}~")

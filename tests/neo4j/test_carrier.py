@@ -1,0 +1,99 @@
+"""What brings rows to a server lets it plan their queries first, and again after it has lost its plans."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragforge.store.neo4j import Here, Neo4jStore
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.carry import statement
+from ragforge.store.neo4j.connection import WRITE_DEADLINE_S, Graph, Row
+from ragforge.store.neo4j.migrations import prepare
+from ragforge.store.neo4j.outbox import open_outbox
+from ragforge.store.neo4j.waiting import Cargo
+from tests.contract.builders import new_session, said
+from tests.faults.graph import arrived
+from tests.servers.neo4j import Neo4jServer
+from tests.servers.shared import Servers
+from tests.servers.warm import MODEL
+
+pytestmark = pytest.mark.remakes
+
+CARRIES = {statement([], cargo)[0]: cargo for cargo in Cargo}
+
+
+class Watched(Graph):
+    """A connection that notes what is carried: the cargo, and whether there were rows in it."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address)
+        self.carried: list[tuple[Cargo, bool]] = []
+
+    async def write(
+        self, query: str, /, *, deadline_s: float = WRITE_DEADLINE_S, **parameters: Any
+    ) -> list[Row]:
+        if query in CARRIES:
+            self.carried.append((CARRIES[query], any(parameters["rows"].values())))
+        return await super().write(query, deadline_s=deadline_s, **parameters)
+
+    def planned_before_rows(self) -> set[Cargo]:
+        """Of which cargos the server was given none, before it was given the first rows."""
+        first = [rows for _, rows in self.carried].index(True)
+        return {cargo for cargo, _ in self.carried[:first]}
+
+
+# One kind is enough: both forget their plans when an index is made.
+@pytest.fixture(params=["neo4j-5"])
+def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
+    with neo4j_servers.remade(request.param) as server:
+        yield server
+
+
+@pytest.fixture
+async def graph(server: Neo4jServer) -> Watched:
+    graph = Watched(Address.from_url(server.url, server.password))
+    await graph.connect()
+    return graph
+
+
+@pytest.fixture
+async def store(graph: Watched, tmp_path: Path) -> AsyncIterator[Neo4jStore]:
+    info = await prepare(graph, adopt=True)
+    outbox = open_outbox(tmp_path / f"{info.id}.db", lock_dir=tmp_path)
+    store = Neo4jStore(graph.address.driver_uri, graph, Here(outbox, info.id, "here", tmp_path))
+    yield store
+    await store.close()
+
+
+async def test_no_row_is_the_first_of_its_query(graph: Watched, store: Neo4jStore) -> None:
+    await new_session(store)
+    await arrived(store)
+    assert graph.planned_before_rows() == {*Cargo}
+
+
+async def test_after_an_index_was_made_all_is_planned_again_before_the_next_row(
+    graph: Watched, store: Neo4jStore
+) -> None:
+    session = await new_session(store)
+    # The server is others' too: they may have left indexes of any length.
+    await store.vectors.use(MODEL, 4)
+    await arrived(store)
+    for dimensions, lost in ((3, {*Cargo}), (3, set[Cargo]())):
+        graph.carried.clear()
+        await store.vectors.use(MODEL, dimensions)
+        await said(store, session)
+        await arrived(store)
+        assert graph.planned_before_rows() == lost
+
+
+async def test_after_a_repair_all_is_planned_again(graph: Watched, store: Neo4jStore) -> None:
+    session = await new_session(store)
+    await arrived(store)
+    graph.carried.clear()
+    await graph.run("DROP INDEX step_turn")
+    assert await store.check(repair=True) == ["The index step_turn is missing. It was made again."]
+    await said(store, session)
+    await arrived(store)
+    assert graph.planned_before_rows() == {*Cargo}

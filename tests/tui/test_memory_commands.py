@@ -1,0 +1,174 @@
+"""Remembering and forgetting in the chat, and what the chat tells of memory."""
+
+import pytest
+
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
+from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.session.background import Progress
+from ragforge.session.commands.remember import split_type
+from ragforge.tui.memory_watch import progress_words
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.widgets.recalled_line import RecalledHead, RecalledItem, RecalledView
+from ragforge.tui.widgets.status_line import Status, status_words
+from tests.standins.gemini import GeminiStandIn, Text
+from tests.tui.chat_app import Chat, Lab
+from tests.tui.test_chat_commands import say_yes
+
+
+async def kept(chat: Chat, *, forgotten: bool = False) -> list[Memory]:
+    """What the person had remembered."""
+    found = await chat.screen.ready().workspace.store.memories.find(MemoryFilter(forgotten=forgotten))
+    return [memory for memory in found if memory.source is MemorySource.PERSON]
+
+
+def test_a_type_is_only_what_stands_before_a_colon() -> None:
+    assert split_type("decision: use MySQL") == (MemoryType.DECISION, "use MySQL")
+    assert split_type(" Todo :  a: b") == (MemoryType.TODO, "a: b")
+    assert split_type("the rule: use MySQL") == (MemoryType.FACT, "the rule: use MySQL")
+    assert split_type("decision") == (MemoryType.FACT, "decision")
+    assert split_type(": x") == (MemoryType.FACT, ": x")
+
+
+async def test_what_is_remembered_rests_on_the_newest_turn_and_is_forgotten_by_its_id(
+    lab: Lab, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Text("Yes."))
+    async with lab.chat() as chat:
+        await chat.say("/remember")
+        await chat.sees("Say what to remember")
+        await chat.say("/remember preference: tabs are `four` wide")
+        await chat.sees("Remembered as a preference")
+        await chat.say("We use MySQL, don't we?")
+        await chat.sees("Yes.")
+        await chat.turn_ended()
+        await chat.say("/remember decision: use MySQL")
+        await chat.sees("Remembered as a decision")
+        decision, preference = await kept(chat)
+        head = chat.screen.ready().session.live.record.head
+        assert (decision.content, decision.type, decision.turns) == ("use MySQL", "decision", (head,))
+        assert (preference.content, preference.type, preference.turns) == (
+            "tabs are `four` wide",
+            "preference",
+            (),
+        )
+        await chat.say(f"/forget {decision.id[:6]}")
+        await chat.sees("Forgotten:")
+        assert await kept(chat) == [preference]
+        await chat.say("/forget --undo")
+        await chat.sees("Restored:")
+        assert len(await kept(chat)) == 2
+        await chat.say("/forget --undo")
+        await chat.sees("Nothing is forgotten.")
+
+
+async def test_words_find_the_memory_and_the_person_is_asked(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/remember decision: the orders lie in MySQL")
+        await chat.sees("Remembered as")
+        await chat.say("/forget")
+        await chat.sees("/forget WORDS")
+        await chat.say("/forget orders MySQL")
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        assert len(await kept(chat)) == 1
+        await say_yes(chat)
+        await chat.sees("Forgotten:")
+        assert await kept(chat) == []
+        await chat.say("/forget orders MySQL")
+        await chat.sees("No memory fits")
+
+
+async def test_near_memories_are_told(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/remember decision: the orders lie in MySQL")
+        await chat.sees("Remembered as")
+        await chat.say("/remember decision: the orders lie in PostgreSQL")
+        await chat.sees("Near to it, and still remembered")
+        await chat.say("/remember decision: The orders lie in MySQL.")
+        await chat.sees("Known already")
+
+
+async def test_each_turn_tells_what_was_recalled_also_when_it_is_resumed(
+    lab: Lab, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Text("MySQL it is."), Text("Hello."))
+    async with lab.chat() as chat:
+        await chat.say("/remember decision: the orders lie in MySQL")
+        await chat.sees("Remembered as")
+        await chat.say("Where do the orders lie?")
+        await chat.sees("MySQL it is.")
+        await chat.turn_ended()
+        await chat.sees("recalled 1 (")
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.sees("recalled 1 (")
+        view = chat.screen.query_one(RecalledView)
+        view.query_one(RecalledHead).focus()
+        await chat.pilot.press("enter")
+        await chat.sees("the orders lie in MySQL")
+        view.query_one(RecalledItem).focus()
+        await chat.pilot.press("f")
+        await chat.sees("Forgotten:")
+        assert await kept(chat) == []
+
+
+async def test_what_memory_costs_is_told_apart_from_the_chat(lab: Lab, gemini: GeminiStandIn) -> None:
+    gemini.script(Text("Yes."))
+    async with lab.chat() as chat:
+        await chat.say("hello")
+        await chat.turn_ended()
+        await chat.until(lambda: "$" in chat.status)
+        conversation = chat.screen.ready()
+        chat_cost = conversation.session.live.cost_usd
+        spent = Spent(
+            new_id(),
+            conversation.workspace.project.id,
+            conversation.session.id,
+            now(),
+            "gemini:gemini-3.5-flash-lite",
+            Purpose.RECALL,
+            Usage(1000, 0, 100),
+            7.25,
+        )
+        await conversation.workspace.store.usage.add(spent)
+        await chat.say("hello again")
+        await chat.turn_ended()
+        await chat.until(lambda: "memory $7.2" in chat.status, "the cost of memory is told")
+        assert chat_cost is not None
+        assert (conversation.session.live.cost_usd or 0) < 1
+        await chat.say("/cost")
+        await chat.sees("memory: look-ups")
+        assert "$7.2500" in chat.words()
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.until(lambda: "memory $7.2" in chat.status)
+        assert (chat.screen.ready().session.live.cost_usd or 0) < 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "marks"), [({"no_memory": True}, ["no memory"]), ({"incognito": True}, ["incognito"]), ({}, [])]
+)
+async def test_a_run_without_memory_or_traces_says_so(
+    lab: Lab, flags: dict[str, bool], marks: list[str]
+) -> None:
+    async with lab.chat(**flags) as chat:
+        shown = chat.status.split(" · ")
+        assert [mark for mark in ("no memory", "incognito") if mark in shown] == marks
+
+
+def test_what_the_background_does_is_told_after_all_that_matters_more() -> None:
+    status = Status(
+        model="gemini:flash",
+        usage=Usage(1000, 0, 100),
+        cost_usd=0.02,
+        background=progress_words(Progress(turns=2, vectors=9)),
+        background_note="The day's limit of $1 is reached.",
+        background_usd=0.0123,
+    )
+    assert status_words(status, 200) == (
+        "ask · gemini:flash · $0.0200 · memory $0.0123 · The day's limit of $1 is reached."
+        " · 2 turns to summarise · 1k in 100 out"
+    )
+    assert status_words(status, 60) == "ask · flash · $0.0200 · +$0.0123 · memory: /context · 1.1k"
+    assert status_words(status, 30) == "ask · flash · $0.0200 · 1.1k"
+    assert progress_words(Progress(vectors=1)) == "1 text to embed"
+    assert progress_words(Progress()) == ""
+    assert "memory: price unknown" in status_words(Status(background_usd=None), 200)
