@@ -13,14 +13,13 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-import pyte
 from ptyprocess import PtyProcess
 
 from tests.flow.running import environ
+from tests.terminal.emulator import TIMEOUT_S, Emulator
 
 COMMAND = str(Path(sys.executable).parent / "ragforge")
 ROWS, COLUMNS = 30, 100
-TIMEOUT_S = 40.0
 # What a terminal must not be left in.
 ALTERNATE, CURSOR, PASTE = 1049, 25, 2004
 MOUSE = (1000, 1002, 1003, 1006, 1015, 1016)
@@ -34,10 +33,7 @@ class Screen:
     """A program in a terminal of its own. Close it, or the test leaves a process behind."""
 
     def __init__(self, argv: list[str], *, env: Mapping[str, str], cwd: Path) -> None:
-        self._screen = pyte.Screen(COLUMNS, ROWS)
-        self._stream = pyte.ByteStream(self._screen)
-        self._lock = threading.Lock()
-        self._read_off: str | None = None
+        self._emulator = Emulator(rows=ROWS, columns=COLUMNS)
         self._is_leaving = False
         self.output = b""
         full = {**env, "TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8"}
@@ -47,25 +43,20 @@ class Screen:
         self._reader.start()
 
     def _read(self) -> None:
-        while not self._is_leaving:
-            try:
+        try:
+            while not self._is_leaving:
                 data = self.process.read(65536)
-            except (EOFError, OSError, ValueError):  # ValueError: closed meanwhile
-                return
-            with self._lock:
                 self.output += data
-                # pyte takes the Kitty protocol's answers for text, and has no second screen.
-                shown = re.sub(rb"\x1b\[[<>=][0-9;]*u", b"", data)
-                self._stream.feed(shown.replace(b"\x1b[?1049l", b"\x1b[2J\x1b[H"))
-                self._read_off = None
+                if answer := self._emulator.feed(data):
+                    self.press(answer)
+        except (EOFError, OSError, ValueError):  # ValueError: closed meanwhile
+            pass
+        finally:
+            self._emulator.ended()
 
     @property
     def text(self) -> str:
-        with self._lock:
-            # Asked for fifty times a second while a test waits, and made in milliseconds.
-            if self._read_off is None:
-                self._read_off = "\n".join(line.rstrip() for line in self._screen.display)
-            return self._read_off
+        return self._emulator.text
 
     @property
     def unwrapped(self) -> str:
@@ -74,14 +65,7 @@ class Screen:
 
     def wait_for(self, condition: str | Callable[[str], Any], *, timeout_s: float = TIMEOUT_S) -> str:
         """The screen, once it holds the words or fits the condition."""
-        deadline_s = monotonic() + timeout_s
-        while True:
-            text = self.text
-            if condition in text if isinstance(condition, str) else condition(text):
-                return text
-            if monotonic() > deadline_s:
-                raise AssertionError(f"after {timeout_s} s still not: {condition!r}\n{text}")
-            sleep(0.02)
+        return self._emulator.wait_for(condition, timeout_s=timeout_s)
 
     def wait_until(self, fact: Callable[[], Any], *, what: str = "the fact") -> None:
         deadline_s = monotonic() + TIMEOUT_S
@@ -110,11 +94,8 @@ class Screen:
 
     def modes(self) -> dict[int, bool]:
         """The terminal's private modes as they were switched last."""
-        with self._lock:
-            output = self.output
-        return {
-            int(mode): switch == b"h" for modes, switch in _MODE.findall(output) for mode in modes.split(b";")
-        }
+        found = _MODE.findall(self.output)
+        return {int(mode): switch == b"h" for modes, switch in found for mode in modes.split(b";")}
 
     def assert_restored(self) -> None:
         """The terminal is as the shell left it."""
