@@ -71,7 +71,7 @@ class Emulator:
 
 
 def _drawable(data: bytes) -> int:
-    """Until where the bytes are whole: before a picture that is not finished, or a sequence that is cut off."""
+    """Until where the bytes are whole: before a picture or a sequence that is cut off."""
     begun = data.rfind(_BEGIN)
     if begun >= 0 and data.find(_END, begun) < 0:
         return begun

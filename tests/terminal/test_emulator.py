@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +21,7 @@ def test_wherever_the_bytes_are_cut_only_whole_pictures_are_seen(cuts: set[int])
     emulator = Emulator(rows=2, columns=10)
     edges = [0, *sorted(cuts), len(STREAM)]
     answers, seen = b"", []
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         answers += emulator.feed(STREAM[begin:end])
         seen.append(emulator.text.replace("\n", " | "))
     assert answers == b"\x1b[?2026;2$y"
