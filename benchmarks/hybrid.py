@@ -1,6 +1,6 @@
 """What a search by words and meaning costs beside its parts, in one project of many turns.
 
-    python benchmarks/hybrid.py [--turns 100000] [--dimensions 256 3072] [--repeats 5]
+    python benchmarks/hybrid.py [--turns 100000] [--dimensions 256 3072] [--repeats 5] [--keep FOLDER]
 
 Mixed questions: words of the history, and a vector near one that is stored. Of each question, one after the
 other, the whole search, its own full-text part, and one exact scan of all vectors, held as one matrix. The
@@ -95,6 +95,18 @@ def questions_of(matrix: Matrix, embedder: Given) -> list[str]:
         )
         embedder.vectors[words.piece(2, 6)] = array("f", (near / np.linalg.norm(near)).astype("f").tobytes())
     return list(embedder.vectors)
+
+
+async def made(path: Path, matrix: Matrix) -> None:
+    """Seed a store with its vectors; what is at the path is whole."""
+    growing = path.with_name("growing.db")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    growing.unlink(missing_ok=True)
+    seeded(growing, turns=len(matrix), projects=1)
+    began = time.perf_counter()
+    await filled(growing, matrix)
+    print(f"{(time.perf_counter() - began) * 1000 / len(matrix):.2f} ms to store a vector", flush=True)
+    growing.rename(path)
 
 
 async def filled(path: Path, matrix: Matrix, model: str = MODEL) -> None:
@@ -213,6 +225,7 @@ async def main() -> None:
     parser.add_argument("--turns", type=int, default=100_000)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[256])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the stores there and use them again")
     parser.add_argument("--memory", metavar="PATH", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.memory is not None:
@@ -221,13 +234,12 @@ async def main() -> None:
         print(own_peak_mb())
         return
     for dimensions in chosen.dimensions:
+        matrix = matrix_of(chosen.turns, dimensions)
         with tempfile.TemporaryDirectory() as folder:
-            path = seeded(Path(folder) / "store.db", turns=chosen.turns, projects=1)
-            matrix = matrix_of(chosen.turns, dimensions)
-            began = time.perf_counter()
-            await filled(path, matrix)
-            each_ms = (time.perf_counter() - began) * 1000 / chosen.turns
-            print(f"{chosen.turns} turns x {dimensions}: {each_ms:.2f} ms to store a vector")
+            path = Path(chosen.keep or folder) / f"{chosen.turns}x{dimensions}" / "store.db"
+            print(f"{chosen.turns} turns x {dimensions}")
+            if not path.exists():
+                await made(path, matrix)
             await measure(path, matrix, chosen.repeats)
 
 
