@@ -19,6 +19,7 @@ from ragforge.session.costs import memory_cost
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
+from ragforge.session.long_message import question_of
 from ragforge.session.memory_book import MemoryBook
 from ragforge.session.model import choose_model
 from ragforge.session.open import (
@@ -72,6 +73,10 @@ class Conversation:
         self._prepare = prepare
 
     # The turn
+
+    def question_before(self, text: str) -> str:
+        """What the person is asked before so long a message goes; "" for most."""
+        return question_of(self.session, text)
 
     def submit(self, parts: Parts, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
         """The events of the turn that the message begins."""

@@ -15,7 +15,8 @@ from ragforge.cli.options import Options
 from ragforge.tui.app import RagforgeApp
 from ragforge.tui.opening import Leaving, NotOpened, Opened
 from ragforge.tui.screens.chat import ChatScreen
-from ragforge.tui.widgets.approval import ApprovalDock, ApprovalPanel
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.widgets.approval import QUIET_S, ApprovalDock, ApprovalPanel
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.start_list import StartList
 from ragforge.tui.widgets.status_line import StatusLine, status_words
@@ -89,6 +90,14 @@ class Chat:
 
     async def turn_ended(self) -> None:
         await until(self.pilot, lambda: not self.screen.busy, what="the turn has ended")
+
+    async def answers(self, key: str) -> None:
+        """Answer the question in front, once it is there."""
+        await self.until(lambda: isinstance(self.top, ConfirmScreen), "a question")
+        question = self.top
+        question._last_key_s -= QUIET_S
+        await self.pilot.press(key)
+        await self.until(lambda: self.top is not question, "the question went")
 
     async def asked(self) -> ApprovalPanel:
         """The approval, once it takes keys."""

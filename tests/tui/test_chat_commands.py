@@ -14,7 +14,6 @@ from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.sessions import SessionsScreen
-from ragforge.tui.widgets.approval import QUIET_S
 from ragforge.tui.widgets.session_list import SessionList
 from tests.contract.builders_versions import a_version
 from tests.standins.gemini import Call, Calls, Hang, Text
@@ -25,14 +24,6 @@ async def one_turn(chat: Chat, words: str = "hello") -> None:
     await chat.say(words)
     await chat.sees("You said")
     await chat.turn_ended()
-
-
-async def say_yes(chat: Chat) -> None:
-    await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
-    question = chat.top
-    question._last_key_s -= QUIET_S
-    await chat.pilot.press("y")
-    await chat.until(lambda: chat.top is not question)
 
 
 async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
@@ -72,7 +63,7 @@ async def test_shift_tab_goes_through_the_modes_and_all_is_asked_for(lab: Lab) -
             await chat.until(lambda mode=mode: chat.status.startswith(mode))
         await one_turn(chat)
         await chat.say("/mode all")
-        await say_yes(chat)
+        await chat.answers("y")
         await chat.until(lambda: chat.status.startswith("ALL"))
     async with lab.chat(continue_newest=True) as chat:
         await chat.sees("hello")
@@ -163,7 +154,7 @@ async def test_a_session_is_renamed_and_deleted_after_asking(lab: Lab) -> None:
         await chat.pilot.press("ctrl+x")
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
         assert "1 turn and 0 tool calls" in str(chat.top._detail)
-        await say_yes(chat)
+        await chat.answers("y")
         await chat.until(lambda: isinstance(chat.top, SessionsScreen))
         await chat.pilot.press("escape")
         assert await chat.screen.ready().sessions() == []
@@ -235,16 +226,14 @@ async def test_a_session_that_another_process_writes_is_shown_or_forked(lab: Lab
     async with lab.chat() as first:
         await one_turn(first, "about apples")
         async with lab.chat(continue_newest=True) as second:
-            await second.until(lambda: isinstance(second.top, ConfirmScreen))
-            second.top._last_key_s -= QUIET_S
-            await second.pilot.press("n")
+            await second.answers("n")
             await second.until(lambda: "read only" in second.status)
             await second.say("may I?")
             await second.sees("only shown here")
             await second.until(lambda: second.draft == "may I?")
             second.screen.prompt.set_draft("")
         async with lab.chat(continue_newest=True) as third:
-            await say_yes(third)
+            await third.answers("y")
             await third.until(lambda: "(fork)" in third.status)
             await one_turn(third, "and pears")
 

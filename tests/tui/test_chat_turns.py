@@ -3,6 +3,7 @@
 import asyncio
 
 from ragforge.domain.turns import TurnStatus
+from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets import approval
 from tests.standins.gemini import (
     Call,
@@ -68,6 +69,24 @@ async def test_words_return_when_nothing_had_arrived(lab: Lab) -> None:
         await chat.pilot.press("escape")
         await chat.turn_ended()
         assert chat.draft == "do it\n\nmore"
+
+
+async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: Lab) -> None:
+    pasted = "2026-11-22 10:00:00 INFO started\n" * 6_000
+    lab.gemini.script((Text("A long log."),))
+    async with lab.chat() as chat:
+        await chat.say(pasted)
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        assert "up to 66k tokens, about $0." in chat.top._question
+        await chat.answers("n")
+        assert chat.draft.strip() == pasted.strip()
+        assert lab.gemini.asked() == []
+
+        await chat.enter()
+        await chat.answers("y")
+        await chat.sees("A long log.")
+        await chat.turn_ended()
+        assert chat.draft == ""
 
 
 async def test_words_return_once_when_a_failed_turn_is_retried(lab: Lab) -> None:

@@ -13,7 +13,6 @@ from ragforge.tui.widgets.recalled_line import RecalledHead, RecalledItem, Recal
 from ragforge.tui.widgets.status_line import Status, status_words
 from tests.standins.gemini import GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab
-from tests.tui.test_chat_commands import say_yes
 
 
 async def kept(chat: Chat, *, forgotten: bool = False) -> list[Memory]:
@@ -71,7 +70,7 @@ async def test_words_find_the_memory_and_the_person_is_asked(lab: Lab) -> None:
         await chat.say("/forget orders MySQL")
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
         assert len(await kept(chat)) == 1
-        await say_yes(chat)
+        await chat.answers("y")
         await chat.sees("Forgotten:")
         assert await kept(chat) == []
         await chat.say("/forget orders MySQL")

@@ -104,11 +104,24 @@ class ChatScreen(ChatKeys):
         else:
             match parse_input(event.text):
                 case Say(said):
-                    await self._say(said)
+                    if question := self.conversation.question_before(said):
+                        self._say_if_meant(said, question)
+                    else:
+                        await self._say(said)
                 case Slash(name, args):
                     self.run_command(name, args)
                 case Shell(command):
                     await run_shell(self, command)
+
+    @work(group="command")
+    async def _say_if_meant(self, text: str, question: str) -> None:
+        from ragforge.tui.outcomes import confirmed
+
+        detail = "The model can read a file by its name alone: write @ and the path instead of its contents."
+        if await confirmed(self, question, detail=detail):
+            await self._say(text)
+        else:
+            self.put_back(text)
 
     async def _say(self, text: str) -> None:
         from ragforge.tui.mentions import parts_of
