@@ -51,6 +51,8 @@ async def open_chat(chat: ChatScreen) -> None:
         await chat.attempt(front(chat, replace(opened, resume="", at=None), first=True))
     chat.show_status()
     room_watch.start(chat)
+    if chat.sent_early and chat.prompt.draft == chat.sent_early:
+        chat.prompt.action_submit()
 
 
 async def _opened(chat: ChatScreen) -> Opened | None:
@@ -67,6 +69,7 @@ async def _opened(chat: ChatScreen) -> Opened | None:
             return opened
         if not opened.embedded:
             raise opened.failure
+        chat.sent_early = ""  # it was for the store that is not there
         question = NotOpenedScreen(opened)
         wanted = await app_of(chat).push_screen_wait(question)
         if question.typed_meanwhile:

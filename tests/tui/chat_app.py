@@ -1,5 +1,6 @@
 """The whole app in tests: a real store in tmp_path, the real client against the stand-in."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -115,6 +116,8 @@ class Lab:
     monkeypatch: pytest.MonkeyPatch
     left: Leaving | None = field(default=None)
     """What the last app left in the terminal."""
+    store_answers: asyncio.Event | None = field(default=None)
+    """Where it is there, nothing opens before it is set."""
 
     @property
     def project(self) -> Path:
@@ -133,6 +136,8 @@ class Lab:
 
     def app(self, *, terminal_is_dark: bool = True, typed_before: str = "", **options: Any) -> RagforgeApp:
         async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+            if self.store_answers:
+                await self.store_answers.wait()
             return await open_for_interface(Options(cwd=self.project, **options), embedded=embedded)
 
         return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark, typed_before=typed_before)
@@ -155,11 +160,15 @@ class Lab:
 
     def _is_open(self, app: RagforgeApp) -> bool:
         """Opened, or asking something first."""
-        opening = [worker for worker in app.workers if worker.group == "opening"]
         if app._exit or not app.screen_stack:
             return app._exit
         asks = not isinstance(app.screen, ChatScreen)
-        return chat_of(app).conversation is not None and (asks or not opening)
+        return chat_of(app).conversation is not None and (asks or not is_opening(app))
+
+
+def is_opening(app: RagforgeApp) -> bool:
+    """Whether the work of opening is still going on."""
+    return any(worker.group == "opening" for worker in app.workers)
 
 
 def chat_of(app: RagforgeApp) -> ChatScreen:

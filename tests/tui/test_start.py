@@ -14,7 +14,7 @@ from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.widgets.plain import PlainText
 from tests.standins.gemini import Text
 from tests.standins.openai import OpenAIStandIn
-from tests.tui.chat_app import Chat, Lab
+from tests.tui.chat_app import Chat, Lab, is_opening
 
 
 def hint(chat: Chat) -> str:
@@ -211,6 +211,31 @@ async def test_what_is_typed_while_it_opens_is_kept(lab: Lab) -> None:
     async with lab.chat(continue_newest=True, typed_before="early words") as chat:
         await chat.sees("about pears")
         assert chat.draft == "early words"
+
+
+async def test_what_is_sent_before_the_store_is_open_goes_when_it_is(lab: Lab) -> None:
+    lab.store_answers = asyncio.Event()
+    async with lab.chat(opens=False) as chat:
+        await chat.say("sent early")
+        await chat.until(lambda: "Still opening" in chat.notices())
+        assert chat.draft == "sent early"
+        lab.store_answers.set()
+        await chat.sees("You said")
+        await chat.turn_ended()
+        assert chat.draft == ""
+
+
+async def test_what_was_sent_early_and_then_changed_waits_for_enter(lab: Lab) -> None:
+    lab.store_answers = asyncio.Event()
+    async with lab.chat(opens=False) as chat:
+        await chat.say("sent early")
+        await chat.until(lambda: "Still opening" in chat.notices())
+        await chat.type(", no")
+        lab.store_answers.set()
+        await chat.sees("Type a message")
+        await chat.until(lambda: not is_opening(chat.app))
+        assert chat.draft == "sent early, no"
+        assert lab.gemini.asked() == []
 
 
 async def test_the_home_folder_is_asked_about_and_no_leaves(lab: Lab) -> None:

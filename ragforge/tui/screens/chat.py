@@ -53,6 +53,8 @@ class ChatScreen(ChatKeys):
         super().__init__()
         self.open_session = open_session
         self._typed_before = typed_before
+        self.sent_early = ""
+        """What was sent before the store was open. It goes then, where it still stands as it was."""
         self._draft_timer: Timer | None = None
         self._draft_is_kept = True
 
@@ -98,7 +100,8 @@ class ChatScreen(ChatKeys):
 
         if self.conversation is None:
             self.prompt.put_back(event.text)
-            self.notify("Still opening; press Enter again in a moment.", markup=False)
+            self.sent_early = self.prompt.draft
+            self.notify("Still opening. This is sent as soon as the store is open.", markup=False)
         elif row := self.start_list.enter(typed=True):
             self.resume(row.session.id)
         else:
