@@ -12,7 +12,7 @@ class Embedder(Protocol):
 
     name: str
     """What stands with each vector: model, dimensions and version of whatever is put around the text.
-    Vectors of different names are never compared. Such as `static:minilm-256-1`."""
+    Vectors of different names are never compared. Such as `static:minilm-256-2`."""
     dimensions: int
     """How many numbers a vector has; 0 where only the first answer tells, see `learn_dimensions`."""
     remote: bool

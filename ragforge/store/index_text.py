@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ragforge.domain.compounds import parts_of
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import text_of
 from ragforge.store.json_text import storable, user_from_json
@@ -33,12 +34,23 @@ class IndexText(Struct, frozen=True):
     date: str = ""
 
 
+def _row(*, user: str = "", reply: str = "", near: str = "", tools: str = "", date: str = "") -> IndexText:
+    """The columns, found by parts of names too: those of the person's words count as what is said nearby."""
+    return IndexText(
+        user=user,
+        reply=" ".join((reply, *parts_of(reply))),
+        near=" ".join((near, *parts_of(user))),
+        tools=" ".join((tools, *parts_of(tools))),
+        date=date,
+    )
+
+
 def turn_text(
     user: str, reply: str, *, near: Sequence[str], calls: Iterable[tuple[str, str]], at: datetime
 ) -> IndexText:
     """A turn's row. near: what the person said just before and after; calls: names and arguments as JSON."""
     tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
-    return IndexText(
+    return _row(
         user=user[:USER_CHARS_MAX],
         reply=reply[:REPLY_CHARS_MAX],
         near=" ".join(text[:NEAR_CHARS_MAX] for text in near if text),
@@ -49,16 +61,14 @@ def turn_text(
 
 def call_text(name: str, args: str, result: str, *, at: datetime) -> IndexText:
     """A tool call's row; the arguments are JSON."""
-    return IndexText(
-        reply=cut_middle(result, RESULT_CHARS_MAX), tools=call_line(name, args), date=date_words(at)
-    )
+    return _row(reply=cut_middle(result, RESULT_CHARS_MAX), tools=call_line(name, args), date=date_words(at))
 
 
 def summary_text(
     text: str, *, files: Sequence[str], findings: Sequence[str], topics: Sequence[str], at: datetime
 ) -> IndexText:
     """A summary's row: it counts as an answer does, its topics and findings as the person's words."""
-    return IndexText(
+    return _row(
         user=" ".join((*topics, *findings))[:USER_CHARS_MAX],
         reply=text[:REPLY_CHARS_MAX],
         tools=" ".join(files),
@@ -68,7 +78,7 @@ def summary_text(
 
 def memory_text(content: str, *, kind: str, topic: str, at: datetime) -> IndexText:
     """A memory's row: a statement counts as the person's words do."""
-    return IndexText(user=content, tools=f"{kind} {topic}".strip(), date=date_words(at))
+    return _row(user=content, tools=f"{kind} {topic}".strip(), date=date_words(at))
 
 
 def version_text(
@@ -80,10 +90,8 @@ def version_text(
     """
     told = " ".join(text for text in (label, note) if text)
     if is_empty_turn:
-        return IndexText(user=told)
-    return IndexText(
-        user=told, reply=words[:REPLY_CHARS_MAX], near=title[:NEAR_CHARS_MAX], date=date_words(at)
-    )
+        return _row(user=told)
+    return _row(user=told, reply=words[:REPLY_CHARS_MAX], near=title[:NEAR_CHARS_MAX], date=date_words(at))
 
 
 def date_words(at: datetime) -> str:

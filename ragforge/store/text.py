@@ -1,11 +1,12 @@
 """Words as the index sees them: where they stand in a text and what they are reduced to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import apsw
 from msgspec import Struct
 
+from ragforge.domain.compounds import PART_CHARS_MIN, split_compound
 from ragforge.store.json_text import storable
 from ragforge.store.stopwords import STOP_WORDS
 
@@ -48,7 +49,7 @@ def tokenizer(connection: "Connection") -> Cut:
 def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
     """The words to look for, by their stems, without stop words unless there is nothing else."""
     encoded = storable(text)[:SCANNED_CHARS_MAX].encode()
-    words = [(stem, encoded[start:end].decode()) for start, end, stem in cut(encoded)]
+    words = [(stem, encoded[start:end].decode()) for start, end, stem in _cut_with_parts(encoded, cut)]
     telling = [(stem, word) for stem, word in words if word.lower() not in STOP_WORDS]
     chosen: dict[str, str] = {}
     for stem, word in telling or words:
@@ -56,6 +57,20 @@ def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
             break
         chosen.setdefault(stem, word)
     return chosen
+
+
+def _cut_with_parts(encoded: bytes, cut: Cut) -> Iterator[tuple[int, int, str]]:
+    """What `cut` gives, each compound name followed by its parts."""
+    for start, end, stem in cut(encoded):
+        yield start, end, stem
+        word = encoded[start:end]
+        if word.islower() or len(parts := split_compound(word.decode())) == 1:
+            continue
+        at = start
+        for part in (part.encode() for part in parts):
+            if len(part) >= PART_CHARS_MIN:
+                yield from ((at + first, at + last, found) for first, last, found in cut(part))
+            at += len(part)
 
 
 def excerpt(texts: list[str], stems: frozenset[str], cut: Cut) -> Excerpt:
@@ -73,8 +88,8 @@ def _find(text: str, stems: frozenset[str], cut: Cut) -> list[Found]:
     encoded = text.encode()
     found: list[Found] = []
     byte_at = char_at = 0
-    for start, end, stem in cut(encoded):
-        if stem in stems:
+    for start, end, stem in _cut_with_parts(encoded, cut):
+        if stem in stems and start >= byte_at:  # a part of what was found whole says nothing new
             char_start = char_at + len(encoded[byte_at:start].decode())
             byte_at, char_at = end, char_start + len(encoded[start:end].decode())
             found.append(Found(char_start, char_at, stem))

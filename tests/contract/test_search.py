@@ -127,6 +127,32 @@ async def test_inflected_words_and_accents_match_and_are_marked(store: Store) ->
     assert [hit.text[start:end] for start, end in hit.marks] == ["éléphants", "running", "cafés"]
 
 
+@pytest.mark.parametrize("words", ["session store", "SessionStore", "the sessions"])
+async def test_a_compound_name_is_found_and_marked_by_its_parts_and_as_a_whole(
+    store: Store, words: str
+) -> None:
+    session = await new_session(store)
+    await said(store, session, "Why does it wait?", answer="Because openSessionStore locks it.")
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    step = a_step(turn, 0, "", a_request("read", path="src/SessionStore.ts"))
+    await store.calls.add(a_call(step), step)
+    found = await store.search.words(Query(words, session.project_id))
+    assert {hit.kind for hit in found} == {HitKind.TURN, HitKind.TOOL_CALL}
+    marked = {hit.text[start:end] for hit in found for start, end in hit.marks}
+    assert marked <= {"SessionStore", "Session", "Store"}
+    assert "Session" in marked or "SessionStore" in marked
+
+
+@pytest.mark.emptied
+async def test_a_word_ranks_above_a_name_that_only_holds_it(store: Store) -> None:
+    session = await new_session(store)
+    compound = await said(store, session, "Write it in JavaScript then.")
+    plain = await said(store, session, "Write it in Java then.")
+    found = await store.search.words(Query("java", session.project_id))
+    assert [hit.id for hit in found] == [plain.id, compound.id]
+
+
 async def test_excerpt_is_the_place_where_most_words_stand(store: Store) -> None:
     session = await new_session(store)
     filler = "Nothing of note happened here for a while. " * 40

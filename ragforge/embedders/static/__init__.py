@@ -32,7 +32,7 @@ UNKNOWN = "[UNK]"
 class StaticEmbedder:
     """Sums of rows. A text of which no piece is known has the vector of the vocabulary's `[UNK]`."""
 
-    name = "static:minilm-256-1"
+    name = "static:minilm-256-2"
     dimensions = DIMENSIONS
     remote = False
     usage = Usage()

@@ -1,13 +1,16 @@
 """Text as the pieces of words that a vocabulary has: BERT's way for text without case.
 
-Lower case, accents taken off, split at spaces, around punctuation and around ideographs; each word then is
-the longest pieces that the vocabulary has, from the left. Source: the BERT paper's tokenization.py.
+Compound names are taken apart, which BERT does not do: what is embedded is full of them. Then lower case,
+accents taken off, split at spaces, around punctuation and around ideographs; each word then is the longest
+pieces that the vocabulary has, from the left. Source: the BERT paper's tokenization.py.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+
+from ragforge.domain.compounds import spaced
 
 WORD_CHARS_MAX = 100
 """A longer word has no pieces: it is a blob or a line of something."""
@@ -56,6 +59,7 @@ class WordPieces:
 
 def split_words(text: str) -> list[str]:
     """The words and single marks of the text, in lower case and without accents."""
+    text = spaced(text)
     if text.isascii():
         return _ASCII_WORD.findall(text.lower().translate(_ASCII_CONTROLS))
     return "".join(map(_plain, text)).split(" ")
