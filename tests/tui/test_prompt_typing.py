@@ -29,7 +29,7 @@ async def test_every_newline_key_makes_a_line_and_sends_nothing():
 async def test_the_prompt_grows_with_its_text_up_to_ten_lines():
     app = PromptApp()
     async with app.run_test(size=(40, 24)) as pilot:
-        assert app.prompt.size.height == 1
+        await until(pilot, lambda: app.prompt.size.height == 1)
         app.prompt.set_draft("word " * 20)
         await until(pilot, lambda: app.prompt.size.height == 3)
         app.prompt.set_draft("\n" * 30)
