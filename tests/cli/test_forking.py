@@ -18,7 +18,7 @@ async def facts(program: Program) -> dict[str, object]:
     """What the system knows of a run that waits for its input."""
     process = await program.start("-p", "x", stdin=PIPE)
     place = Path(f"/proc/{process.pid}")
-    await until(lambda: b"pipe" in (place / "wchan").read_bytes(), timeout_s=30)
+    await until(lambda: b"pipe" in (place / "wchan").read_bytes())
     status = dict(line.split(":\t", 1) for line in (place / "status").read_text().splitlines())
     files = {file.name: str(file.readlink()).partition(":[")[0] for file in (place / "fd").iterdir()}
     found = {name: status[name] for name in ALIKE} | {"files": files, "folder": (place / "cwd").readlink()}
