@@ -161,7 +161,7 @@ async def test_no_tool_runs_while_another_session_restores_files(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     async with opened(tmp_path, environ(tmp_path, gemini)) as first:
-        session = Session(replace(first.workspace, recorders=Recorders(lock_s_max=0.2)), first.live)
+        session = Session(replace(first.workspace, recorders=Recorders(lock_s_max=1.0)), first.live)
         gemini.script(
             write("a.txt", "x"), shell("touch b.txt"), Text("too bad"), write("c.txt", "x"), Text("ok")
         )
