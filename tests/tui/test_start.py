@@ -205,6 +205,37 @@ async def test_a_draft_survives_quitting_in_folder_and_session(lab: Lab) -> None
         assert chat.draft == ""
 
 
+async def test_a_draft_that_was_sent_does_not_return_however_soon_one_types_on(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.type("half a thought")
+    async with lab.chat() as chat:
+        await chat.until(lambda: chat.draft == "half a thought")
+        conversation = chat.screen.ready()
+        forget, keep, kept = conversation.forget_folder_draft, conversation.keep_draft, list[str]()
+        typed_on, forgotten = asyncio.Event(), asyncio.Event()
+
+        async def forget_slowly() -> None:
+            await typed_on.wait()
+            await forget()
+            forgotten.set()
+
+        async def keep_and_tell(text: str) -> None:
+            await keep(text)
+            kept.append(text)
+
+        lab.monkeypatch.setattr(conversation, "forget_folder_draft", forget_slowly)
+        lab.monkeypatch.setattr(conversation, "keep_draft", keep_and_tell)
+        await chat.enter()
+        await chat.sees("You said")
+        await chat.turn_ended()
+        await chat.type("the next one")
+        await chat.until(lambda: "the next one" in kept)
+        typed_on.set()
+        await chat.until(forgotten.is_set, "what was sent is forgotten")
+    async with lab.chat(new=True) as chat:
+        assert chat.draft == ""
+
+
 async def test_what_is_typed_while_it_opens_is_kept(lab: Lab) -> None:
     await two_sessions(lab)
     async with lab.chat(continue_newest=True, typed_before="early words") as chat:
