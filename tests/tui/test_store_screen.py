@@ -40,7 +40,9 @@ async def at_store(chat: Chat, line: str = "/store") -> None:
 
 
 async def field_for(chat: Chat, what: str) -> Input:
-    await chat.until(lambda: chat.top._asked == what, f"it asks for {what}")
+    await chat.until(
+        lambda: isinstance(chat.top, StoreScreen) and chat.top._asked == what, f"it asks for {what}"
+    )
     field = chat.top.query_one(Input)
     await chat.until(lambda: field.has_focus)
     return field
