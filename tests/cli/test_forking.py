@@ -64,7 +64,9 @@ async def test_a_turn_of_the_installed_script(quick: Program, openai: OpenAIStan
         Reply(calls=[Call("shell", '{"command": "printf hi > made.txt"}')]), Reply(text=["It is ", "done."])
     )
     ran = await started.run("-p", "make it", "--yolo", stdin=b"and say so")
-    assert (ran.code, ran.out, ran.err) == (0, "It is done.\n", "")
+    assert (ran.code, ran.out) == (0, "It is done.\n")
+    # A busy machine may say what the first command waits for.
+    assert [line for line in ran.err.splitlines() if "waits for it" not in line] == []
     assert (quick.project / "made.txt").read_text() == "hi"
     assert "*make* it and say so" in (await started.run("search", "make")).out
     undone = await started.run("undo")
