@@ -1,4 +1,4 @@
-"""The redo of an undo that moved the files alone: the chat stayed, so no turn tells of it, but the log does."""
+"""The redo of an undo that moved the files alone: the chat stayed, and so it is the log that tells of it."""
 
 from ragforge.domain.versions import CheckoutLog, MoveAction
 from ragforge.history.tree import between
