@@ -16,11 +16,27 @@ def main() -> None:
     """Run the command line and exit with its code."""
     if sys.platform == "win32":
         sys.exit("ragforge runs on Linux and macOS; on Windows use it within WSL.")
+    _open_closed_streams()
     # Loading makes many objects and no garbage: collecting as often as usual costs a tenth of a short run.
     gc.set_threshold(20_000, 20, 20)
     from ragforge.cli.edge import to_exit_code  # after the check: what follows exists on those systems only
 
     _end(to_exit_code(_run))
+
+
+def _open_closed_streams() -> None:
+    """Let nothing come in and go out where the caller closed a stream.
+
+    Else the next file to be opened, a database perhaps, would have the number that output is written to.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)  # has the lowest number that is free: this one
+            os.set_inheritable(opened, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 def _run() -> int:

@@ -29,7 +29,7 @@ def trace(command: str, *, returns: int = 0) -> Trace:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=[told.fileno()],
-            timeout=20,
+            timeout=120,
             check=False,
         )
         told.seek(0)

@@ -24,6 +24,8 @@ from ragforge.tui.background import Background, ask_background
 if TYPE_CHECKING:  # it is imported while the terminal answers
     from ragforge.tui.opening import Leaving
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
 
 def run_interface(options: Options) -> int:
     """Run the interface to its exit code. Raises UsageError before the screen is touched."""
@@ -32,8 +34,10 @@ def run_interface(options: Options) -> int:
         raise UsageError("The interface needs a terminal. Without one, give a prompt: ragforge -p ...")
     start_log(os.environ)
     look = _look(options)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _go)  # until the app takes them
+    asked_to_go: list[int] = []
+    for number in STOP_SIGNALS:
+        # Until the app takes them. What is raised here may be swallowed, as in a destructor: so it is noted.
+        signal.signal(number, lambda number, _: asked_to_go.append(number))
     background = Background(None)
 
     def ask() -> None:
@@ -46,8 +50,12 @@ def run_interface(options: Options) -> int:
     from ragforge.tui.opening import Leaving, NotOpened, Opened
 
     asking.join()
+    if asked_to_go:
+        return 128 + asked_to_go[0]
 
     async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+        if asked_to_go:
+            signal.raise_signal(asked_to_go[0])  # now it is the app's
         # Most of the program is loaded here: in a thread, so that keys are drawn meanwhile.
         opening = await asyncio.to_thread(importlib.import_module, "ragforge.cli.opening")
         return await opening.open_for_interface(options, embedded=embedded)
@@ -68,11 +76,6 @@ def run_interface(options: Options) -> int:
     if left.incognito_next:
         _begin_incognito(options)
     return code
-
-
-def _go(number: int, _: object) -> None:
-    """Leave by way of every `finally`: the question for the background changes the terminal for a moment."""
-    sys.exit(128 + number)
 
 
 def _say_goodbye(left: "Leaving") -> None:

@@ -161,15 +161,18 @@ def with_usual_modes(wanted: Sequence[Wanted], staying: Iterable[str]) -> list[W
     ]
 
 
-def foreign(head_line: Sequence[Version], target_line: Sequence[Version], session_id: str) -> set[str]:
+def foreign(
+    head_line: Sequence[Version], target_line: Sequence[Version], session_id: str, *, asked: str = ""
+) -> set[str]:
     """Paths that a session other than this one changed, or may have, on the way from head to target.
 
-    The lines are those of `between`. What the person changed is nobody's session, whichever session found it.
+    The lines are those of `between`. What the person changed is nobody's session, whichever session found it;
+    so is what the version `asked` did, where the person asked for that.
     """
     way = way_between(head_line, target_line)
     return {
         change.path
-        for version in (*way.up, *way.down)
+        for version in (*way.up, *(each for each in way.down if each.id != asked))
         for change in version.changes
         if change.provenance is not Provenance.OUTSIDE
         if change.shared or version.session_id not in ("", session_id)

@@ -76,9 +76,10 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
 async def _show_moved(chat: ChatScreen, moved: HeadMoved) -> None:
     if moved.chat:
         await chat.show_session(draft=None)
-        chat.put_back(moved.draft)
     for line in moved.lines:
         chat.say(line)
+    if moved.chat and moved.draft.strip() and not chat.prompt.bring_back(moved.draft):
+        chat.say("What you are writing stays; Up brings the message that was taken back.")
 
 
 async def _follow(chat: ChatScreen, name: str, lines: AsyncGenerator[str | Outcome, None]) -> None:

@@ -18,7 +18,7 @@ async def facts(program: Program) -> dict[str, object]:
     """What the system knows of a run that waits for its input."""
     process = await program.start("-p", "x", stdin=PIPE)
     place = Path(f"/proc/{process.pid}")
-    await until(lambda: b"pipe" in (place / "wchan").read_bytes(), timeout_s=30)
+    await until(lambda: b"pipe" in (place / "wchan").read_bytes())
     status = dict(line.split(":\t", 1) for line in (place / "status").read_text().splitlines())
     files = {file.name: str(file.readlink()).partition(":[")[0] for file in (place / "fd").iterdir()}
     found = {name: status[name] for name in ALIKE} | {"files": files, "folder": (place / "cwd").readlink()}
@@ -64,7 +64,9 @@ async def test_a_turn_of_the_installed_script(quick: Program, openai: OpenAIStan
         Reply(calls=[Call("shell", '{"command": "printf hi > made.txt"}')]), Reply(text=["It is ", "done."])
     )
     ran = await started.run("-p", "make it", "--yolo", stdin=b"and say so")
-    assert (ran.code, ran.out, ran.err) == (0, "It is done.\n", "")
+    assert (ran.code, ran.out) == (0, "It is done.\n")
+    # A busy machine may say what the first command waits for.
+    assert [line for line in ran.err.splitlines() if "waits for it" not in line] == []
     assert (quick.project / "made.txt").read_text() == "hi"
     assert "*make* it and say so" in (await started.run("search", "make")).out
     undone = await started.run("undo")

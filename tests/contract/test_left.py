@@ -124,7 +124,7 @@ async def test_all_processes_know_what_was_left(opener: Opener) -> None:
     session = await new_session(first)
     turns = await conversation(first, session, 3)
     await first.sessions.set_head(session.id, turns[0].id)
-    await first.drain(timeout_s=20)
+    await first.drain(timeout_s=120)
     assert await left(second, *turns) == turns[1:]
 
 

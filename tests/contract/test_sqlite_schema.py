@@ -235,7 +235,7 @@ def test_many_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-    errors = [process.communicate("go\n", timeout=30)[1] for process in processes]
+    errors = [process.communicate("go\n", timeout=120)[1] for process in processes]
     assert errors == [""] * len(processes)
 
     async def count() -> int:

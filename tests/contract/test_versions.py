@@ -262,9 +262,9 @@ async def test_parents_come_first_whatever_clocks_say(store: Store) -> None:
 async def test_versions_are_there_for_whoever_opens_the_store_next(store: Store, opener: Opener) -> None:
     session = await new_session(store)
     line = await new_line(store, session, 3)
-    await store.drain(timeout_s=10)
+    await store.drain(timeout_s=120)
     again = await opener()
     assert await again.versions.line(line[-1].id) == line[::-1]
     more = await new_version(again, session, line[-1])
-    await again.drain(timeout_s=10)
+    await again.drain(timeout_s=120)
     assert await store.versions.get([more.id]) == [more]

@@ -19,7 +19,7 @@ from tests.contract.builders import a_call, a_request, a_step, a_turn, an_end
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 
-ARRIVE_S_MAX = 90.0
+ARRIVE_S_MAX = 240.0
 """A server that was stopped or killed may be slow on a busy machine."""
 
 Said = tuple[str, ...]
@@ -80,8 +80,8 @@ class Speaker:
         self.session = session
         self.acknowledged = Acknowledged(session.id)
         self.turn = last
-        self.slowest_s = 0.0
-        """Of all writes."""
+        self.times_s: list[float] = []
+        """How long each write took."""
         self._tell = tell
         self._steps = 0
 
@@ -124,7 +124,7 @@ class Speaker:
     async def _timed(self, writing: Awaitable[None]) -> None:
         began = time.monotonic()
         await writing
-        self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+        self.times_s.append(time.monotonic() - began)
 
     def _hear(self, *said: str) -> None:
         self.acknowledged.hear(said)

@@ -16,7 +16,7 @@ from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
 from tests.servers.shared import Servers
 
-AWAY_S_MAX = 30.0
+AWAY_S_MAX = 120.0
 
 
 @pytest.fixture(params=["neo4j-5"])

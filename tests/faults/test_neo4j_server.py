@@ -17,7 +17,7 @@ from tests.servers import neo4j
 from tests.servers.neo4j import OwnServer
 from tests.servers.proxy import Proxy
 
-AWAY_S_MAX = 60.0
+AWAY_S_MAX = 120.0
 FIRST, SECOND = "the first password", "the second password"
 
 

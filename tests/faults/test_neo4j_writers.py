@@ -19,7 +19,7 @@ from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
 from tests.servers.shared import Servers
 
-LOST_S_MAX = 60.0
+LOST_S_MAX = 120.0
 
 SILENT = "MATCH (s:ConversationSession {sessionId: $id}) SET s.writerSeen = s.writerSeen - duration('PT1H')"
 

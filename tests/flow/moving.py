@@ -11,6 +11,7 @@ from ragforge.domain.versions import Version
 from ragforge.history.state import Head
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
+from ragforge.session.versions.recorder import recorder_of
 from tests.flow.running import ended, say
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 
@@ -54,6 +55,7 @@ def tree(folder: Path) -> dict[str, tuple[str, int, bytes]]:
 
 
 async def head_of(session: Session) -> Head:
+    await recorder_of(session).settle()  # a turn without tools may end before its version is made
     return await session.workspace.history.head(root_of(session))
 
 
@@ -64,6 +66,7 @@ async def line_of(session: Session) -> list[Version]:
 
 
 async def versions_of(session: Session, turn: Turn) -> list[Version]:
+    await recorder_of(session).settle()
     return await session.workspace.store.versions.of_turns([turn.id])
 
 

@@ -96,7 +96,7 @@ async def assert_head_is_disk(session: Session) -> None:
 def busy(session: Session) -> AbstractAsyncContextManager[None]:
     """Another session restores files while it lasts."""
     workspace = session.workspace
-    return folder_lock(workspace.data_dir, workspace.place.root, timeout_s=10)
+    return folder_lock(workspace.data_dir, workspace.place.root, timeout_s=60)
 
 
 def shell(command: str, **more: object) -> Calls:

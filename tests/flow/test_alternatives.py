@@ -109,7 +109,7 @@ async def test_one_is_taken_later_and_the_chat_goes_on_from_it(
     gemini.script(Text("Going on."))
     done = ended(await say(session, "go on"))
     assert done.parent == here.alternatives[0].version.turn_id
-    assert "write it" in str(gemini.asked()[-1].body)
+    assert "write it" in str(gemini.asked("streamGenerateContent")[-1].body)
     await undo(session, 2)
     assert not (project / "a.txt").exists()
     await redo(session)

@@ -88,9 +88,9 @@ async def test_one_that_was_taken_is_worked_out_anew_without_its_approach(
     script(gemini)({READABLE: [writes("readable\n")], FAST: [writes("fast\n")]})
     await all_lines(await start_alternatives(session, Wanted(2, "write it")))
     await take(session, 1)
-    before = len(gemini.asked())
+    before = len(gemini.asked("streamGenerateContent"))
     await all_lines(await start_alternatives(session, Wanted(2, "")))
-    sent = [request.body["contents"][-1] for request in gemini.asked()[before:] if "contents" in request.body]
+    sent = [request.body["contents"][-1] for request in gemini.asked("streamGenerateContent")[before:]]
     said = [content["parts"][-1]["text"] for content in sent]
     assert sorted(said) == sorted(f"write it\n\n{APPROACHES[name]}" for name in ("readable", "fast"))
     assert [each.number for each in (await alternatives_here(session)).alternatives] == [1, 2, 3, 4]

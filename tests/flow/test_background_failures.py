@@ -73,7 +73,9 @@ async def test_a_call_that_fails_twice_is_stood_in_for_and_made_good_later(
         assert (summary.id, summary.covers) == (stand_in.id, (turn.id,))
         assert summary.text == "Understood after all."
         await until(partial(all_embedded, session))
-        assert len(gemini.structured()) == 3
+        asked = len(gemini.structured())
+        # What is answered only after a second counts as failed too, as on a busy machine.
+        assert asked >= 3 if kind == "hang" else asked == 3
 
 
 async def test_one_failure_is_tried_again_before_anything_stands_in(

@@ -171,7 +171,7 @@ async def test_cancelling_ends_the_wait_and_sends_nothing_more(gemini: GeminiSta
     await waiting.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, 30)
     assert len(gemini.requests) == 1
 
 
@@ -256,7 +256,7 @@ async def test_an_unreadable_chunk_ends_the_answer_and_the_connection(
     events, error = await events_until_error(gemini)
     assert isinstance(error, AnswerUnusable)
     assert [event for event in events if isinstance(event, TextDelta)] == [TextDelta("Half")]
-    await asyncio.wait_for(asked(gemini)[0].hung_up.wait(), 5)
+    await asyncio.wait_for(asked(gemini)[0].hung_up.wait(), 30)
 
 
 @pytest.mark.parametrize("reply", [Hang(), (Text("Half"), Hang())])
@@ -267,7 +267,7 @@ async def test_silence_ends(gemini: GeminiStandIn, reply: Any) -> None:
         gemini.script(reply)
         with pytest.raises(ModelUnreachable, match="nothing for 1 s"):
             await ask(provider)
-    await asyncio.wait_for(asked(gemini)[0].hung_up.wait(), 5)
+    await asyncio.wait_for(asked(gemini)[0].hung_up.wait(), 30)
 
 
 @pytest.mark.parametrize(

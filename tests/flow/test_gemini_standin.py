@@ -213,7 +213,7 @@ async def test_as_a_process_it_serves_a_script(tmp_path: Path) -> None:
     )
     try:
         assert process.stdout is not None
-        url = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
+        url = (await asyncio.wait_for(process.stdout.readline(), 60)).decode().strip()
         async with (
             GeminiStandIn() as unused,
             open_provider(unused, "gemini-demo", base_url=url, api_key="my-key") as provider,

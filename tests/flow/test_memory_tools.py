@@ -94,7 +94,7 @@ async def test_no_redaction(session: Session, gemini: GeminiStandIn) -> None:
     await save(session, gemini, content=f"The key is {gemini.key}, the other sk-{'a' * 30}.", type="fact")
     [memory] = await kept(session)
     assert memory.content == "The key is [redacted], the other [redacted]."
-    assert gemini.key not in str(gemini.requests[-1].body)
+    assert not any(gemini.key in str(request.body) for request in gemini.requests)
 
 
 async def test_a_changed_decision_is_told_and_replaces_the_old_one(
@@ -300,7 +300,7 @@ async def test_a_look_up_that_goes_on_and_on_ends_with_the_best_finds(
     gemini.script(*(Calls(Call("search_memory", {"query": f"orders {n}"})) for n in range(9)))
     text = await recall_memory(session, "Which database holds the orders?", lambda _: None)
     assert len(gemini.asked("streamGenerateContent")) == 4
-    assert "last search" in str(gemini.requests[-1].body)
+    assert "last search" in str(gemini.asked("streamGenerateContent")[-1].body)
     assert MYSQL in text
 
 
@@ -326,10 +326,11 @@ async def test_broken_calls_of_a_look_up_are_answered(session: Session, gemini: 
         Text("In MySQL [1] [99]."),
     )
     text = await recall_memory(session, "Where?", lambda _: None)
-    said = str(gemini.requests[1].body)
+    _, first, second = gemini.asked("streamGenerateContent")
+    said = str(first.body)
     for words in ("with a `query`", "from 1 to 0", "too many", "Too many calls at once"):
         assert words in said
-    assert "no turn behind this source" in str(gemini.requests[2].body)
+    assert "no turn behind this source" in str(second.body)
     assert "[1] memory" in text
     assert "\n[99]" not in text
 

@@ -84,9 +84,9 @@ async def test_after_the_finish_reason_a_missing_end_loses_nothing(server, provi
 
 @pytest.mark.parametrize("done", [True, False])
 async def test_a_server_that_forgets_to_hang_up_does_not_spoil_its_answer(server, done):
-    provider = provider_for(server, idle_timeout_s=30.0 if done else 1.5)
+    provider = provider_for(server, idle_timeout_s=60.0 if done else 3.0)
     server.script(Reply(text=("whole",), done=done, end=End.HANG))
-    events = await asyncio.wait_for(ask(provider, say("go")), 20.0)
+    events = await asyncio.wait_for(ask(provider, say("go")), 50.0)
     assert ended(events).finish is FinishReason.STOP
     await server.wait_for(lambda seen: seen.hangups == 1)
 
@@ -193,15 +193,15 @@ async def test_cancelling_hangs_up_at_once_even_before_the_first_piece(server, p
 
 
 async def test_silence_ends_the_stream_and_a_comment_is_no_silence(server):
-    provider = provider_for(server, idle_timeout_s=1.5)
+    provider = provider_for(server, idle_timeout_s=3.0)
     server.script(Raw([b": thinking\n\n"], end=End.HANG))
-    with pytest.raises(ModelUnreachable, match=r"nothing for 1\.5 s"):
+    with pytest.raises(ModelUnreachable, match="nothing for 3 s"):
         await ask(provider, say("go"))
     await server.wait_for(lambda seen: seen.hangups == 1)
     # Comments for longer than the limit, then an answer.
     server.script(
         Raw(
-            [*[b": thinking\n\n"] * 20, *map(sse, (delta(content="late"), delta(finish="stop")))], pause_s=0.1
+            [*[b": thinking\n\n"] * 20, *map(sse, (delta(content="late"), delta(finish="stop")))], pause_s=0.2
         )
     )
     assert ended(await ask(provider, say("go"))).message.text == "late"

@@ -36,7 +36,7 @@ async def test_a_history_comes_back_from_the_graph_as_it_was(graph_url: str, tmp
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         for _ in range(3):
             assert (await process.stdout.readline()).startswith(b"copying")
             process.stdin.write(b"\n")

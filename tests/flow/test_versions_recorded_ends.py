@@ -134,6 +134,7 @@ async def test_a_branch_moves_with_the_turns_that_are_made_on_it(
 ) -> None:
     gemini.script(Text("one"), Text("two"))
     await say(session, "one")
+    await line(session)  # its version is made, and moves the head no more
     state, root = session.workspace.history, session.workspace.place.root
     await state.set_head(root, replace(await state.head(root), branch="mine"))
     version = await version_of(session, await say(session, "two"))

@@ -68,7 +68,7 @@ async def test_a_value_that_does_not_fit_is_refused_and_the_next_call_works(
     graph: Graph, value: object
 ) -> None:
     with pytest.raises(StatementRefused):
-        await graph.write("RETURN $value", value=value)
+        await graph.write("RETURN $value", value=value, deadline_s=PATIENT_S)
     assert await graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 

@@ -125,7 +125,7 @@ class BothStores(RuleBasedStateMachine):
                     return found
                 # A busy machine's server may be silent for a while: what is answered without it is another
                 # matter, so it is asked again once it is back.
-                await store.drain(timeout_s=10)
+                await store.drain(timeout_s=30)
             raise AssertionError(f"the server was away: {store.link.away}")
 
         async def answers() -> list[T | Refused]:

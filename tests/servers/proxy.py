@@ -13,6 +13,8 @@ import asyncio
 import contextlib
 from types import TracebackType
 
+from tests.servers.neo4j import free_port
+
 CHUNK = 65_536
 
 
@@ -47,8 +49,10 @@ class Proxy:
 
     async def accept(self) -> None:
         """Take new connections: at first, and after `refuse`, on the same port."""
-        self._server = await asyncio.start_server(self._take, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
+        # None that the system gives to whoever asks for any: meanwhile it would be somebody else's.
+        port = self.port or free_port()
+        self._server = await asyncio.start_server(self._take, "127.0.0.1", port)
+        self.port = port
 
     def refuse(self) -> None:
         """Refuse new connections. Those that are open go on."""

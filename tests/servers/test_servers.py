@@ -28,7 +28,7 @@ async def test_a_command_dies_with_whoever_started_it_even_of_a_kill(tmp_path: P
         assert process.stdout.readline().strip().isdigit()
         assert running_with(marker)
         os.kill(process.pid, signal.SIGKILL)
-    await until(lambda: not running_with(marker), timeout_s=30)
+    await until(lambda: not running_with(marker))
 
 
 def test_a_leash_tells_when_its_command_ended(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ class Screen:
     def ended(self) -> int:
         """The exit code, once the program has gone; minus the signal that killed it."""
         self.wait_until(lambda: not self.process.isalive(), what="the program ended")
-        self._reader.join(5)
+        self._reader.join(TIMEOUT_S)
         code = self.process.exitstatus
         return -(self.process.signalstatus or 0) if code is None else code
 

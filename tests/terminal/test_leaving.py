@@ -29,6 +29,38 @@ left = RagforgeApp(open_session).run()
 print("LEFT", left.exit_code, left.failure)
 """
 
+HEARD_IN_A_DESTRUCTOR = """
+import signal, sys
+from ragforge.__main__ import main
+
+class Gone:
+    def __del__(self):
+        signal.raise_signal({number})
+
+{moment}
+sys.argv = ["ragforge"]
+main()
+"""
+WHILE_IT_IS_LOADED = """
+class Imports:
+    def find_spec(self, name, path=None, target=None):
+        if name == "ragforge.tui.app":
+            Gone()
+
+sys.meta_path.insert(0, Imports())
+"""
+AS_IT_BEGINS = """
+from ragforge.tui.app import RagforgeApp
+
+begin = RagforgeApp.run
+
+def run(app, **options):
+    Gone()
+    return begin(app, **options)
+
+RagforgeApp.run = run
+"""
+
 
 def opened(desk: Desk, *args: str) -> Screen:
     """A start at which the session is open, so that keys are its own."""
@@ -59,8 +91,7 @@ def test_signals_restore_the_terminal_and_keep_what_had_arrived(desk: Desk, numb
     assert "Traceback" not in screen.text
 
     again = opened(desk, "-c")
-    shown = again.wait_for("I begin to count")
-    assert "interrupted" in shown
+    again.wait_for(lambda shown: "I begin to count" in shown and "interrupted" in shown)
 
 
 def test_a_window_that_is_closed_ends_the_program_and_keeps_what_had_arrived(desk: Desk):
@@ -77,6 +108,18 @@ def test_signals_during_the_start_restore_the_terminal(desk: Desk, number: signa
     # The terminal is asked for its background, and gives no answer: it is set for that now.
     screen.wait_until(lambda: b"\x1b]11;?" in screen.output, what="the question for the background")
     screen.process.kill(number)
+    assert screen.ended() == 128 + number
+    screen.assert_restored()
+    assert "Traceback" not in screen.text
+
+
+@pytest.mark.parametrize("moment", [WHILE_IT_IS_LOADED, AS_IT_BEGINS], ids=["loaded", "begins"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_is_heard_that_comes_where_python_swallows_what_is_raised(
+    desk: Desk, number: signal.Signals, moment: str
+):
+    source = HEARD_IN_A_DESTRUCTOR.format(number=int(number), moment=moment)
+    screen = desk.start(argv=[sys.executable, "-c", source])
     assert screen.ended() == 128 + number
     screen.assert_restored()
     assert "Traceback" not in screen.text

@@ -40,6 +40,8 @@ async def test_three_at_once_one_stopped_one_taken(lab: Lab) -> None:
         await chat.sees("2 (fast): write a.txt")
         await chat.sees("1 (readable): finished, 1 file +1 -0")
         await chat.sees("3 (thorough): finished, 1 file +1 -0")
+        # That its file is written is known to be by the model, which is asked again then.
+        await lab.gemini.wait_for_requests(6, action="streamGenerateContent")
         await chat.say("/alternatives stop 2")
         await chat.sees("2 (fast): stopped, 1 file +1 -0")
         await chat.sees("#  way")

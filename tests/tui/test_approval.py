@@ -58,10 +58,13 @@ async def test_what_is_asked_is_shown_whole_with_the_exact_rules() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:
         task = await asked(app, pilot, COMMAND)
-        await until(pilot, lambda: "4 no, and tell the model why" in words(app))
-        assert "asks because: not known to be read-only" in words(app)
-        assert "git push && ./deploy.sh" in words(app)
-        assert "adds shell(git push), shell(./deploy.sh)" in words(app)
+        for said in (
+            "4 no, and tell the model why",
+            "asks because: not known to be read-only",
+            "git push && ./deploy.sh",
+            "adds shell(git push), shell(./deploy.sh)",
+        ):
+            await until(pilot, lambda said=said: said in words(app), what=said)
         task.cancel()
 
 
@@ -70,6 +73,7 @@ async def test_without_a_rule_there_is_no_always() -> None:
     async with app.run_test() as pilot:
         task = await asked(app, pilot, EDIT)
         await armed(app, pilot)
+        await until(pilot, lambda: "press 1, 3, 4" in words(app))
         assert "always" not in words(app)
         key(app, "2")
         await until(pilot, lambda: app.prompt.text == "2")
@@ -144,7 +148,7 @@ async def test_a_key_before_the_pause_goes_to_the_draft() -> None:
         await until(pilot, lambda: app.prompt.text == "h1y23n4")
         assert not panel.armed
         assert not task.done()
-        assert "answers once you pause typing" in words(app)
+        await until(pilot, lambda: "answers once you pause typing" in words(app))
         task.cancel()
 
 
@@ -240,6 +244,7 @@ async def test_a_click_answers_once_it_is_armed() -> None:
     async with app.run_test() as pilot:
         task = await asked(app, pilot, COMMAND)
         await armed(app, pilot)
+        await until(pilot, lambda: "press 1" in words(app))
         await pilot.click("ChoiceLine")
         await until(pilot, task.done)
         assert task.result() == ApprovalAnswer(Answer.ONCE)
@@ -254,10 +259,9 @@ async def test_the_answers_stay_on_the_screen_however_long_the_detail(size: tupl
     async with app.run_test(size=size) as pilot:
         task = await asked(app, pilot, request)
         await until(pilot, lambda: "4 no, and tell the model why" in words(app))
-        assert "501 lines: PgUp PgDn scroll" in words(app)
+        await until(pilot, lambda: "501 lines: PgUp PgDn scroll" in words(app))
         for _ in range(400):
             key(app, "pagedown")
-        await until(pilot, lambda: "rm -rf /" in words(app))
-        assert "4 no, and tell the model why" in words(app)
+        await until(pilot, lambda: "rm -rf /" in words(app) and "4 no, and tell the model why" in words(app))
         assert app.dock.panel is not None
         task.cancel()

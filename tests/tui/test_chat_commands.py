@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from textual.widgets import OptionList
 from textual.worker import WorkerFailed
 
 from ragforge.domain.approvals import ToolApproval
@@ -205,7 +206,9 @@ async def test_the_model_changes_within_a_session(lab: Lab) -> None:
         assert "gemini-4-carbon" in chat.status
         assert lab.gemini.asked("streamGenerateContent")[-1].model == "gemini-4-carbon"
         await chat.say("/model")
-        await chat.until(lambda: isinstance(chat.top, ModelScreen))
+        await chat.until(
+            lambda: isinstance(chat.top, ModelScreen) and chat.top.query_one(OptionList).option_count
+        )
         await chat.pilot.press("escape")
         await chat.until(lambda: chat.top is chat.screen)
 

@@ -108,7 +108,7 @@ async def test_a_path_completes_and_the_next_enter_sends(tmp_path: Path):
     app = app_with(tmp_path)
     async with app.run_test() as pilot:
         await pilot.press(*"see @main")
-        await until(pilot, lambda: app.area.completion.is_open)
+        await until(pilot, lambda: len(app.area.completion._choices) == 2)
         await pilot.press("tab")
         await until(pilot, lambda: app.prompt.text == "see @src/main.py ")
         await press_enter(pilot)
@@ -119,7 +119,8 @@ async def test_down_chooses_the_next_path_and_enter_takes_it_without_sending(tmp
     app = app_with(tmp_path)
     async with app.run_test() as pilot:
         await pilot.press(*"@main")
-        await until(pilot, lambda: app.area.completion.is_open)
+        # Both of them: what is found is shown bit by bit.
+        await until(pilot, lambda: len(app.area.completion._choices) == 2)
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.prompt.text == "@src/maintain.py ")
         assert app.sent == []

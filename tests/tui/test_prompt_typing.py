@@ -29,7 +29,7 @@ async def test_every_newline_key_makes_a_line_and_sends_nothing():
 async def test_the_prompt_grows_with_its_text_up_to_ten_lines():
     app = PromptApp()
     async with app.run_test(size=(40, 24)) as pilot:
-        assert app.prompt.size.height == 1
+        await until(pilot, lambda: app.prompt.size.height == 1)
         app.prompt.set_draft("word " * 20)
         await until(pilot, lambda: app.prompt.size.height == 3)
         app.prompt.set_draft("\n" * 30)
@@ -278,3 +278,25 @@ async def test_a_search_that_finds_nothing_takes_no_key_for_something_else():
         await until(pilot, lambda: app.prompt.text == "draft")
         assert app.sent == []
         assert not app.got(Prompt.TakeBack)
+
+
+async def test_a_slash_behind_a_message_that_was_taken_back_begins_a_command_and_not_a_longer_message():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        assert app.prompt.bring_back("remove all of it")
+        await send_line(pilot, "/undo")
+        await until(pilot, lambda: app.sent == ["/undo"])
+        assert app.prompt.text == "remove all of it"
+        assert app.prompt.bring_back("the one before!")  # it takes the place of the other
+        assert app.prompt.text == "the one before!"
+        await pilot.press("backspace", "/")
+        await until(pilot, lambda: app.prompt.text == "the one before/")
+
+
+async def test_a_message_that_was_taken_back_never_mixes_with_what_is_being_written():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/undo")
+        assert not app.prompt.bring_back("remove all of it")
+        assert app.prompt.text == "/undo"
+        assert app.prompt.sent.entries()[0] == "remove all of it"

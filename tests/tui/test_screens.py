@@ -1,20 +1,22 @@
 """What the screens look like, with nothing in them that changes from run to run."""
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
+from ragforge.domain import words
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
 from ragforge.domain.messages import TextPart
 from ragforge.memory.embedding import embed_owners
+from ragforge.session.background import Background, Timing
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Workspace
 from ragforge.session.turn import submit
@@ -26,6 +28,7 @@ from tests.tui.chat_app import chat_of
 from tests.tui.waiting import press_enter, until
 
 Compare = Callable[..., bool]
+NEVER_S = 1_000_000.0
 Said = tuple[tuple[str, ...], ...]
 """The messages of each session."""
 
@@ -47,6 +50,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     folder = tmp_path / "home" / "code" / "shop"
     folder.mkdir(parents=True)
+    # A loaded machine may need more than a minute for a picture: what was just now stays so.
+    monkeypatch.setattr(words, "MINUTE_S", NEVER_S)
     for name, value in environ(tmp_path, RAGFORGE_MEMORY_ENABLED="false").items():
         monkeypatch.setenv(name, value)
     return folder
@@ -71,13 +76,17 @@ async def _talk(folder: Path, home: Path, said: Said) -> None:
         return ApprovalAnswer(Answer.NO)
 
     env = environ(home, RAGFORGE_MODEL="local", RAGFORGE_MEMORY_ENABLED="false")
-    workspace = await open_workspace(cwd=folder, flags={}, environ=env)
+    opened = await open_workspace(cwd=folder, flags={}, environ=env)
+    # No vectors are made meanwhile: by them an answer would find what was said before, or not, as they come.
+    workspace = replace(opened, background=Background(Timing(start_s=NEVER_S)))
     for texts in said:
         session = await new_session(workspace)
         for text in texts:
             async for _ in submit(session, (TextPart(text),), no):
                 pass
         await close_session(session)
+    # Else how many are still to be made stands on the screen for a moment.
+    await embed_all(workspace)
     await close_workspace(workspace)
 
 
@@ -87,13 +96,6 @@ async def embed_all(workspace: Workspace) -> None:
     assert embedder
     lacking = await workspace.store.vectors.lacking(embedder.name, limit=1_000)
     await embed_owners(workspace.store, embedder, lacking)
-
-
-async def embed_folder(folder: Path) -> None:
-    """The same of a folder in which nobody works."""
-    workspace = await open_workspace(cwd=folder, flags={}, environ=os.environ)
-    await embed_all(workspace)
-    await close_workspace(workspace)
 
 
 def app_in(folder: Path, *, terminal_is_dark: bool = True, **options: Any) -> RagforgeApp:
@@ -152,7 +154,6 @@ def test_the_screen_of_sessions(shop_with_sessions: Path, snap_compare: Compare,
 
 @pytest.mark.parametrize("columns", [100, 40])
 def test_the_screen_of_search(shop_of_single_turns: Path, snap_compare: Compare, columns: int) -> None:
-    asyncio.run(embed_folder(shop_of_single_turns))
     app = app_in(shop_of_single_turns, new=True)
     words = "/search payment retry tests"
     assert snap_compare(app, terminal_size=(columns, 24), run_before=after_typing(words))

@@ -1,6 +1,5 @@
 """`/store`: what it shows of where conversations are kept, and connecting from within."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.store import StoreScreen
 from ragforge.tui.widgets.plain import PlainText
 from tests.tui.chat_app import Chat, Lab
-from tests.tui.test_screens import Compare, after_typing, app_in, embed_folder, shop, shop_with_sessions
+from tests.tui.test_screens import Compare, after_typing, app_in, shop, shop_with_sessions
 from tests.tui.test_store_opening import nobody
 from tests.tui.waiting import until
 
@@ -41,7 +40,9 @@ async def at_store(chat: Chat, line: str = "/store") -> None:
 
 
 async def field_for(chat: Chat, what: str) -> Input:
-    await chat.until(lambda: chat.top._asked == what, f"it asks for {what}")
+    await chat.until(
+        lambda: isinstance(chat.top, StoreScreen) and chat.top._asked == what, f"it asks for {what}"
+    )
     field = chat.top.query_one(Input)
     await chat.until(lambda: field.has_focus)
     return field
@@ -139,7 +140,6 @@ async def test_the_first_start_offers_it_and_comes_back_to_the_models(lab: Lab) 
 
 @pytest.mark.parametrize("columns", [100, 60])
 def test_the_screen_of_the_store(shop_with_sessions: Path, snap_compare: Compare, columns: int) -> None:
-    asyncio.run(embed_folder(shop_with_sessions))
     app = app_in(shop_with_sessions, new=True)
     before = after_typing("/store")
 

@@ -8,7 +8,7 @@ from ragforge.tui.widgets.transcript import NewBelow
 from ragforge.tui.widgets.turn_record import StoredTurns
 from ragforge.tui.widgets.turn_view import TurnView
 from tests.tui.transcript_app import ChatApp, answers_drawn, call, turn
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_still
 
 ANSWER = "One paragraph.\n\nTwo.\n\nThree.\n\nFour."
 
@@ -31,14 +31,9 @@ async def load(app: ChatApp, pilot: Pilot[None], first: int, last: int) -> None:
 
 
 async def settle(app: ChatApp, pilot: Pilot[None]) -> None:
-    """Until two frames look the same and all Markdown is drawn."""
-    seen: list[str] = [""]
-
-    def same() -> bool:
-        seen.append(app.screen_text())
-        return answers_drawn(app) and seen[-1] == seen[-2]
-
-    await until(pilot, same)
+    """Until the frames look the same and all Markdown is drawn."""
+    await until(pilot, lambda: answers_drawn(app))
+    await until_still(pilot)
 
 
 async def test_the_end_stays_in_view_while_an_answer_streams() -> None:
@@ -66,12 +61,13 @@ async def test_a_reader_further_up_is_left_alone_and_told_of_what_is_new() -> No
         for count in range(30):
             app.transcript.show(TextDelta(f"\n\nparagraph {count}"))
         await until(pilot, lambda: "↓ new output below" in app.screen_text())
-        await until(pilot, lambda: answers_drawn(app))
+        await settle(app, pilot)
         assert app.screen_text().split("\n")[:12] == before
         assert not app.transcript.following
         await app.transcript.action_end()
-        await until(pilot, lambda: "paragraph 29" in app.screen_text())
-        assert "new output" not in app.screen_text()
+        await until(
+            pilot, lambda: "paragraph 29" in app.screen_text() and "new output" not in app.screen_text()
+        )
         app.transcript.show(TextDelta("\n\nthe last words"))
         await until(pilot, lambda: "the last words" in app.screen_text())
 
@@ -171,9 +167,8 @@ async def test_a_live_turn_goes_on_while_it_is_far_away() -> None:
         app.transcript.show(TurnEnded(turn(20, "the live one", TurnStatus.INTERRUPTED)))
         await until(pilot, lambda: "new output below" in app.screen_text())
         await app.transcript.action_end()
-        await until(pilot, lambda: "It begins. It goes on." in app.screen_text())
-        assert "late.py" in app.screen_text()
-        assert "■ interrupted" in app.screen_text()
+        for said in ("It begins. It goes on.", "late.py", "■ interrupted"):
+            await until(pilot, lambda said=said: said in app.screen_text(), what=said)
 
 
 async def test_opening_a_tool_at_the_end_does_not_move_its_line() -> None:
@@ -201,15 +196,14 @@ async def test_another_size_keeps_the_end_in_view_and_the_reader_in_place() -> N
     async with app.run_test(size=(60, 20)) as pilot:
         await load(app, pilot, 0, 20)
         await pilot.resize_terminal(40, 12)
+        await until(pilot, lambda: app.size.width == 40 and "Four." in app.screen_text())
         await settle(app, pilot)
-        assert "Four." in app.screen_text()
         assert app.transcript.following
         app.transcript.action_page_up()
         await settle(app, pilot)
         first = next(line for line in app.screen_text().split("\n") if line.strip())
         await pilot.resize_terminal(100, 30)
-        await settle(app, pilot)
-        assert first.strip() in app.screen_text()
+        await until(pilot, lambda: app.size.width == 100 and first.strip() in app.screen_text())
 
 
 async def test_a_tool_opened_and_closed_in_a_short_conversation_does_not_end_the_following() -> None:
@@ -221,6 +215,7 @@ async def test_a_tool_opened_and_closed_in_a_short_conversation_does_not_end_the
         for wanted in (True, False):
             app.transcript.action_toggle_last_tool()
             await until(pilot, lambda wanted=wanted: ("path: parser.py" in app.text()) is wanted)
+            await settle(app, pilot)
         for count in range(30):
             app.transcript.show(TextDelta(f"paragraph {count}\n\n"))
         await until(pilot, lambda: "paragraph 29" in app.screen_text())

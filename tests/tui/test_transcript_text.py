@@ -141,10 +141,9 @@ async def test_dragging_over_wrapped_output_selects_the_logical_characters() -> 
         await pilot.mouse_down(rows[0], offset=(5, 1))
         await pilot.hover(rows[0], offset=(3, 3))
         await pilot.mouse_up(rows[0], offset=(3, 3))
-        await until(pilot, app.screen.get_selected_text)
-        assert (
-            app.screen.get_selected_text() == ("0123456789" * 5)[25:] + "\nseco"
-        )  # the character under the pointer too
+        # The character under the pointer too.
+        selected = ("0123456789" * 5)[25:] + "\nseco"
+        await until(pilot, lambda: app.screen.get_selected_text() == selected)
 
 
 @given(st.text())

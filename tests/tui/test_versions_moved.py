@@ -76,3 +76,21 @@ async def test_what_is_said_while_files_move_is_still_seen_afterwards(lab: Lab) 
         assert places == sorted(places)
         assert all(said.count(line) == 1 for line in lines)
         assert not (lab.project / "a.txt").exists()
+
+
+async def test_a_command_typed_while_files_move_is_not_joined_to_the_message_that_returns(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        lab.gemini.script(Calls(Call("write", {"path": "a.txt", "content": "a"})), Text("Did it."))
+        await chat.pilot.press("shift+tab")
+        await chat.until(lambda: "accept edits" in chat.status)
+        await chat.say("do it")
+        await chat.sees("Did it.")
+        await chat.turn_ended()
+        data_dir = chat.screen.ready().workspace.data_dir
+        async with folder_lock(data_dir, lab.project, timeout_s=30):  # another session is at the folder
+            await chat.say("/undo")
+            await chat.until(lambda: "moving files" in chat.status)
+            await chat.pilot.press(*"/log")
+            await chat.until(lambda: chat.draft == "/log", "what is typed meanwhile")
+        await chat.sees("Up brings the message that was taken back.")
+        assert chat.draft == "/log"

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from textual.widget import Widget
 from textual.widgets import Input
 
 from ragforge.tui.screens.choose import ChooseScreen
@@ -50,10 +51,14 @@ async def is_whole_in_a_small_window(chat: Chat) -> None:
     for columns, lines in ((44, 16), (100, 30)):
         await chat.pilot.resize_terminal(columns, lines)
         hint, changes = chat.top.query_one(".dialog-hint"), chat.top.query_one("#version-diff")
-        await chat.until(lambda hint=hint, lines=lines: 0 < hint.region.bottom < lines, "the hint is seen")
-        assert shown(chat, ".dialog-hint").removesuffix(" closes").endswith("Esc")
-        assert changes.region.height >= 3
-        assert changes.region.bottom <= hint.region.y
+
+        # It takes more than one picture to fit the new size.
+        def fits(lines: int = lines, hint: Widget = hint, changes: Widget = changes) -> bool:
+            is_whole = shown(chat, ".dialog-hint").removesuffix(" closes").endswith("Esc")
+            is_seen = 0 < changes.region.bottom <= hint.region.y < hint.region.bottom < lines
+            return chat.top.size.height == lines and is_whole and is_seen and changes.region.height >= 3
+
+        await chat.until(fits, "hint and changes are seen")
 
 
 async def open_log(chat: Chat) -> VersionList:

@@ -5,30 +5,49 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+from textual.app import App
 from textual.pilot import Pilot
+from textual.worker import Worker
 
 
 async def until(
-    pilot: Pilot[Any], condition: Callable[[], object], *, timeout_s: float = 30.0, what: str = ""
+    pilot: Pilot[Any], condition: Callable[[], object], *, timeout_s: float = 60.0, what: str = ""
 ) -> None:
-    """Returns once `condition()` is true, having let the app work; fails the test when it stays false."""
+    """Returns once `condition()` is true, having let the app work; fails the test when it stays false.
+
+    It is asked of whole screens only: one that was pushed and has none of its parts yet would be found empty,
+    and what a test sets on it would be overwritten as it is mounted.
+    """
     deadline_s = monotonic() + timeout_s
     while True:
         await pilot.pause()
-        if condition():
+        if is_whole(pilot.app) and condition():
             return
         if monotonic() > deadline_s:
             raise AssertionError(f"after {timeout_s} s still not so: {what or condition}")
         await asyncio.sleep(0.01)
 
 
+def is_whole(app: App[Any]) -> bool:
+    """Whether the screen on top has its parts; also where there is none any more."""
+    return not app.screen_stack or app.screen.is_mounted
+
+
 async def until_still(pilot: Pilot[Any]) -> None:
-    """Returns once the screen stays as it is: what was drawn last has moved nothing else."""
+    """Returns once the screen stays as it is: nothing moves any more, and no worker is left that draws."""
     seen: list[str] = []
     while len(seen) < 5 or len(set(seen)) > 1:
         await pilot.pause(0.02)
+        if any(_draws(worker) for worker in pilot.app.workers):
+            seen = []
+            continue
         strips = pilot.app.screen._compositor.render_strips()
         seen = [*seen[-4:], repr([list(strip) for strip in strips])]
+
+
+def _draws(worker: Worker[Any]) -> bool:
+    """Whether it works: the one of a command is there as long as the screen that it has opened."""
+    return worker.group != "command" and not worker.is_finished
 
 
 async def send_line(pilot: Pilot[Any], text: str) -> None:

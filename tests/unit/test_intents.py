@@ -114,7 +114,11 @@ def test_any_text_has_one_intent_or_none_and_it_is_the_same_again(text: str) -> 
 def test_no_order_of_the_words_takes_long(words: list[str]) -> None:
     text = " ".join(words)
     intent_of(text)  # the first call compiles the rules
-    before = process_time()
-    intent_of(text)
-    # Typically 0.02 ms. It runs while the person types, so nothing may grow with the square of the length.
-    assert process_time() - before < 0.1
+    took_s: list[float] = []
+    for _ in range(3):
+        before = process_time()
+        intent_of(text)
+        took_s.append(process_time() - before)
+    # Typically 0.02 ms. It runs while the person types, so nothing may grow with the square of the length. At
+    # one time or another garbage is collected meanwhile.
+    assert min(took_s) < 0.1

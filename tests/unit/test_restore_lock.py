@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -53,7 +54,7 @@ async def test_two_sessions_of_one_process_come_one_after_the_other(tmp_path: Pa
     first_in, let_go = asyncio.Event(), asyncio.Event()
 
     async def first() -> None:
-        async with folder_lock(tmp_path, tmp_path, timeout_s=10):
+        async with folder_lock(tmp_path, tmp_path, timeout_s=60):
             first_in.set()
             await let_go.wait()
             said.append("first done")
@@ -64,7 +65,7 @@ async def test_two_sessions_of_one_process_come_one_after_the_other(tmp_path: Pa
             async with folder_lock(tmp_path, tmp_path, timeout_s=0):
                 said.append("never")
         let_go.set()
-        async with folder_lock(tmp_path, tmp_path, timeout_s=10):
+        async with folder_lock(tmp_path, tmp_path, timeout_s=60):
             said.append("second in")
 
     await asyncio.gather(first(), second())
@@ -82,7 +83,7 @@ async def test_a_folder_that_stays_busy_says_who_holds_it_and_since_when(tmp_pat
         assert "Nothing was changed" in str(raised.value)
         # A lock dies with its process.
         os.kill(process.pid, signal.SIGKILL)
-        async with folder_lock(tmp_path, tmp_path, timeout_s=10):
+        async with folder_lock(tmp_path, tmp_path, timeout_s=60):
             pass
 
 
@@ -104,6 +105,7 @@ async def test_who_stopped_waiting_stands_in_nobodys_way(tmp_path: Path) -> None
         async with folder_lock(tmp_path, tmp_path, timeout_s=60):
             pytest.fail("it was cancelled")
 
+    gc.collect()  # else what other tests left open is closed meanwhile
     open_before = open_files()
     async with folder_lock(tmp_path, tmp_path, timeout_s=0):
         waiting = asyncio.create_task(wait())

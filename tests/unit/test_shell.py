@@ -16,6 +16,9 @@ from ragforge.tools.shell import TOOL, ShellArgs
 from tests.processes import running_with, until
 from tests.tool_context import make_context
 
+LIMIT_S = 3.0
+"""Long enough for bash to have started on a busy machine."""
+
 
 @pytest.fixture
 def emitted() -> list[str]:
@@ -157,24 +160,24 @@ async def test_the_time_limit_ends_everything_and_keeps_the_output(ctx: ToolCont
     text, failed = await shell(
         ctx,
         f"echo before; bash -c 'trap \"\" TERM; while :; do sleep 1; done' {marker}",
-        timeout_s=0.5,
+        timeout_s=LIMIT_S,
     )
     assert failed
     assert text.startswith("before\n")
-    assert "time limit of 0.5 s" in text
+    assert f"time limit of {LIMIT_S:g} s" in text
     assert running_with(marker) == []
 
 
 async def test_a_command_that_may_tidy_up_does(ctx: ToolContext) -> None:
     text, _ = await shell(
-        ctx, "trap 'echo tidied; exit 0' TERM; echo up; while :; do sleep 0.05; done", timeout_s=0.5
+        ctx, "trap 'echo tidied; exit 0' TERM; echo up; while :; do sleep 0.05; done", timeout_s=LIMIT_S
     )
     assert "tidied" in text
 
 
 async def test_a_process_left_behind_neither_blocks_nor_stays(ctx: ToolContext) -> None:
     marker = f"mark-{uuid.uuid4().hex}"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         text, failed = await shell(ctx, f"bash -c 'sleep 300; true' {marker} & echo done")
     assert text.startswith("done\n")
     assert "left running were ended" in text
@@ -184,7 +187,7 @@ async def test_a_process_left_behind_neither_blocks_nor_stays(ctx: ToolContext) 
 
 async def test_a_daemon_that_left_the_session_does_not_block_the_end(ctx: ToolContext) -> None:
     marker = f"mark-{uuid.uuid4().hex}"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         text, _ = await shell(ctx, f"setsid bash -c 'echo $$ > pid; sleep 300; true' {marker} & echo done")
     assert text.startswith("done\n")
     await until((ctx.cwd / "pid").exists)

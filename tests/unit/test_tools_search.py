@@ -3,7 +3,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -272,28 +271,28 @@ async def test_a_pattern_that_never_ends_is_stopped_and_the_app_goes_on(ctx: Too
 
     before = children()
     heart = asyncio.create_task(beat())
-    scanned = await scan(endless(ctx, limit_s=0.5), ctx)
+    # Long enough to start the process on a busy machine, and to find the first line.
+    scanned = await scan(endless(ctx, limit_s=3), ctx)
     heart.cancel()
     assert scanned.timed_out
     assert scanned.lines == ("a:1: needle b",)
-    assert beats > 20
-    result = report(scanned, found="lines match", limit=10, limit_s=0.5)
+    assert beats > 5
+    result = report(scanned, found="lines match", limit=10, limit_s=3)
     assert "not finished" in result.text
     assert not result.failed
-    assert children() == before
+    assert children() <= before
 
 
 async def test_a_search_that_is_cancelled_leaves_no_process(ctx: ToolContext) -> None:
     before = children()
     task = asyncio.create_task(scan(endless(ctx, limit_s=60), ctx))
-    until = time.monotonic() + 10
-    while children() == before and time.monotonic() < until:
-        await asyncio.sleep(0.01)
-    assert children() > before
+    async with asyncio.timeout(60):
+        while children() <= before:
+            await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert children() == before
+    assert children() <= before
 
 
 def children() -> set[str]:

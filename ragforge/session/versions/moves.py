@@ -25,6 +25,7 @@ from ragforge.session.versions.choosing import (
     turn_to_redo,
     turns_to_undo,
 )
+from ragforge.session.versions.files_alone import bring_again, undone_alone
 from ragforge.session.versions.ground import ground_of, not_covered, on_ground
 from ragforge.session.versions.moved import Moved, Part, Sum
 from ragforge.session.versions.moving import (
@@ -90,12 +91,17 @@ async def redo(
 ) -> Moved:
     """Bring again what was undone last, or the turn whose id begins or ends so. Raises as `undo`.
 
-    The log of moves tells what was undone; where it cannot and there are several, the error names them.
+    The log of moves tells what was undone; where it cannot and there are several, the error names them. Files
+    that were undone alone come again first, an undo at a time.
     """
     async with may_move(session):
-        total, done = Sum(choices or Choices()), list[Turn]()
+        total, done, alone = Sum(choices or Choices()), list[Turn](), 0
         async with _files(session, part) as ground:
-            while len(done) < count:
+            while len(done) + alone < count:
+                if ground and not turn and (undone := await undone_alone(session)):
+                    await bring_again(session, ground, undone, total)
+                    alone += 1
+                    continue
                 found = await _redoable(session, turn if not done else "")
                 if found is None:
                     break
@@ -105,9 +111,9 @@ async def redo(
                 await _forward(session, ground, found.turn, total, part)
                 if not await came_to_nothing(session, found.turn):
                     done.append(found.turn)
-        if not done:
+        if not done and not alone:
             raise UsageError("There is nothing to redo: no turn that goes on from here was undone.")
-        return total.moved(MoveAction.REDO, done, draft="", chat=part is not Part.FILES)
+        return total.moved(MoveAction.REDO, done, draft="", chat=bool(done) and part is not Part.FILES)
 
 
 async def checkout(
@@ -155,7 +161,8 @@ async def _files_to_target(session: Session, ground: Ground, move: Move, total: 
     lines = await lines_of(ground.store.versions, move.head, move.target)
     edited = edited_since(ground, lines[0])
     differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
-    theirs = foreign(*lines, session.id) & {each.path for each in differ}
+    asked = move.target if move.action is MoveAction.TAKE else ""
+    theirs = foreign(*lines, session.id, asked=asked) & {each.path for each in differ}
     kept = sorted(path for path in theirs if total.choices.for_path(path) is Choice.KEEP)
     if total.choices.ask and kept:
         raise FilesInConflict(kept)

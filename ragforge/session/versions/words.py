@@ -48,6 +48,9 @@ _KEPT = "Kept as they are, because they were changed since"
 def _what(moved: Moved) -> str:
     done = _DONE[moved.action]
     if not moved.turns:
+        is_there = moved.restored or moved.removed or moved.merged or moved.marked or not moved.kept
+        if not is_there:
+            done = "The files stay at"
         version = f" version {short_id(moved.version)}" if moved.version else " the beginning"
         return f"{done}{version}."
     if moved.action is MoveAction.REWIND:

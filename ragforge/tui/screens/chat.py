@@ -250,7 +250,7 @@ class ChatScreen(ChatKeys):
         finally:
             terminal.set_title(app_of(self), "ragforge")
 
-    @work(group="draft")
+    @work(group="folder draft")  # not that of `keep_draft`, which ends what runs there
     async def forget_folder_draft(self) -> None:
         """It was sent, and from now on the draft is the session's."""
         with suppress(RagforgeError):

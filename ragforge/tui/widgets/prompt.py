@@ -124,8 +124,13 @@ class Prompt(RecallArea, inherit_bindings=False):
         """Text that returns (queued, failed, interrupted): it comes before what is being written."""
         self._leave_aside()
         self.leave_walk()
-        parts = [cleaned(text) for text in texts if text.strip()]
-        self._put("\n\n".join([*parts, self.text] if self.text.strip() else parts))
+        self._put("\n\n".join(part for part in (*map(cleaned, texts), self.text) if part.strip()))
+
+    def bring_back(self, text: str) -> bool:
+        """Show a message that was taken back, unless something is being written: then the history has it."""
+        is_free = not (self._aside or self.walking or self.text.strip()) or self.shows_returned
+        self.show_returned(cleaned(text)) if is_free else self.sent.add(text)
+        return is_free
 
     # What keys do
 
@@ -143,7 +148,9 @@ class Prompt(RecallArea, inherit_bindings=False):
         if action != "clear":
             self._cleared_at_s = float("-inf")
         if action is None:
-            if text:
+            if text == "/" and self.shows_returned:
+                self.action_palette()  # a command is meant, and not a longer message
+            elif text:
                 self.type_over("\n" if text == "\r" else text)
                 self._offer(typed=True)
             return bool(text)
@@ -209,7 +216,8 @@ class Prompt(RecallArea, inherit_bindings=False):
             self.post_message(self.QuitRequested())
             return
         self._cleared_at_s = now_s
-        again = f"{keys.shown(self._key_of('clear'))} again quits."
+        key = next(key for key, does in self._actions.items() if does == "clear")
+        again = f"{keys.shown(key)} again quits."
         if self._aside:
             self._leave_aside()
         elif self.text.strip():
@@ -374,9 +382,6 @@ class Prompt(RecallArea, inherit_bindings=False):
         """Tell of a new draft; what serves for a search is none."""
         if not self._aside:
             self.post_message(self.DraftChanged(self))
-
-    def _key_of(self, action: str) -> str:
-        return next(key for key, does in self._actions.items() if does == action)
 
     # Another editor
 

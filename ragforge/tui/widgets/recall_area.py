@@ -25,6 +25,7 @@ class RecallArea(PasteArea, inherit_bindings=False):
         self.sent: History = history or ListHistory()
         self._walk = Walk()
         self._recalled: tuple[str, Location] | None = None
+        self._returned = ""
 
     @property
     def walking(self) -> bool:
@@ -45,6 +46,19 @@ class RecallArea(PasteArea, inherit_bindings=False):
     def untouched(self) -> bool:
         """Whether this is an entry in which nobody has even moved: then Up goes on at once."""
         return self._recalled == (self.text, self.cursor_location)
+
+    @property
+    def shows_returned(self) -> bool:
+        """Whether a message that returned is shown, as it was, the cursor behind it."""
+        return bool(self._returned) and (self.text, self.cursor_location) == (
+            self._returned,
+            self.document.end,
+        )
+
+    def show_returned(self, text: str) -> None:
+        """Show a message that was sent before and returns by itself."""
+        self.set_text(text)
+        self._returned = self.text
 
     def walk(self, by: int) -> None:
         """Show an older entry, or a newer one and at last the draft."""

@@ -1,0 +1,48 @@
+"""The redo of an undo that moved the files alone: the chat stayed, and so it is the log that tells of it."""
+
+from ragforge.domain.versions import CheckoutLog, MoveAction
+from ragforge.history.tree import between
+from ragforge.session.state import Session
+from ragforge.session.versions.moved import Sum
+from ragforge.session.versions.moving import Ground, Move, carry_out, lines_of
+from ragforge.session.versions.undone import MOVES_READ_MAX
+
+_UNDONE = (MoveAction.UNDO, MoveAction.REWIND)
+NOTE = "These are the files of what was undone without the conversation, which stayed where it is."
+
+
+async def undone_alone(session: Session) -> CheckoutLog | None:
+    """The newest undo of files alone that was not brought again, where nothing else moved since."""
+    here, redone = session.live.record.head or "", 0
+    moves = await session.workspace.store.versions.moves(
+        session.workspace.project.id, session_id=session.id, limit=MOVES_READ_MAX
+    )
+    for move in moves:
+        is_redo = move.action is MoveAction.REDO
+        if not here == move.from_turn == move.to_turn or not (is_redo or move.action in _UNDONE):
+            return None
+        if not is_redo and not redone:
+            return move
+        redone += 1 if is_redo else -1
+    return None
+
+
+async def bring_again(session: Session, ground: Ground, undone: CheckoutLog, total: Sum) -> None:
+    """Take the undo of the files back: what it changed becomes what it was before."""
+    head = await ground.state.head(ground.root)
+    here = session.live.record.head or ""
+    move = Move(
+        MoveAction.REDO,
+        session.workspace.project.id,
+        session.id,
+        head.version,
+        undone.from_version,
+        "redo of files",
+        branch=head.branch,
+        from_turn=here,
+        to_turn=here,
+    )
+    wanted = between(*await lines_of(ground.store.versions, undone.to_version, undone.from_version))
+    total.add(await carry_out(ground, move, wanted, total.choices))
+    if NOTE not in total.notes:
+        total.notes.append(NOTE)

@@ -1,0 +1,82 @@
+"""Moves of the files alone and back again, and of what other sessions made."""
+
+import pytest
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.versions import MoveAction
+from ragforge.session.state import Session
+from ragforge.session.versions.moved import Part
+from ragforge.session.versions.moves import checkout, redo, undo
+from ragforge.session.versions.words import moved_lines
+from tests.flow.moving import beside, root_of, shell, tree, turn, versions_of, write
+from tests.standins.gemini import GeminiStandIn
+
+
+@pytest.mark.parametrize("part", [Part.BOTH, Part.FILES])
+async def test_files_that_were_undone_alone_come_again(session: Session, gemini: GeminiStandIn, part: Part):
+    await turn(session, gemini, "one", write("a.txt", "1\n"))
+    before = tree(root_of(session))
+    second = await turn(
+        session, gemini, "two", shell("rm a.txt; echo 2 > b.txt; chmod 700 b.txt; mkdir empty")
+    )
+    after = tree(root_of(session))
+    await undo(session, part=Part.FILES)
+    assert tree(root_of(session)) == before
+    (root_of(session) / "mine.txt").write_text("mine\n")
+    moved = await redo(session, part=part)
+    assert moved.turns == ()
+    assert not moved.chat
+    assert session.live.record.head == second.id
+    (root_of(session) / "mine.txt").unlink()
+    assert tree(root_of(session)) == after
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await redo(session, part=part)
+
+
+async def test_what_was_undone_last_comes_again_first_be_it_files_alone_or_a_turn(
+    session: Session, gemini: GeminiStandIn
+):
+    await turn(session, gemini, "one", write("a.txt", "1\n"))
+    at_one = tree(root_of(session))
+    await turn(session, gemini, "two", write("b.txt", "2\n"))
+    at_two = tree(root_of(session))
+    await undo(session)
+    await undo(session, part=Part.FILES)
+    assert tree(root_of(session)) == {}
+    await redo(session)
+    assert tree(root_of(session)) == at_one
+    await redo(session)
+    assert tree(root_of(session)) == at_two
+    await undo(session)
+    await undo(session, part=Part.FILES)
+    moved = await redo(session, 2)
+    assert tree(root_of(session)) == at_two
+    assert len(moved.turns) == 1
+    assert moved.chat
+
+
+async def test_files_undone_alone_do_not_come_again_after_another_turn(
+    session: Session, gemini: GeminiStandIn
+):
+    await turn(session, gemini, "one", write("a.txt", "1\n"))
+    await undo(session, part=Part.FILES)
+    await turn(session, gemini, "two", write("b.txt", "2\n"))
+    with pytest.raises(UsageError, match="nothing to redo"):
+        await redo(session)
+    assert set(tree(root_of(session))) == {"b.txt"}
+
+
+async def test_an_alternative_is_taken_also_by_another_session_than_made_it(
+    session: Session, gemini: GeminiStandIn
+):
+    await turn(session, gemini, "mine", write("a.txt", "1\n"))
+    async with beside(session) as other:
+        theirs = await turn(other, gemini, "theirs", write("theirs.txt", "theirs\n"))
+        await undo(other)
+    [version] = await versions_of(session, theirs)
+    moved = await checkout(session, version.id)
+    assert (moved.restored, moved.kept) == ((), ("theirs.txt",))
+    assert moved_lines(moved)[0].startswith("The files stay at version ")
+    moved = await checkout(session, version.id, action=MoveAction.TAKE)
+    assert (moved.restored, moved.kept) == (("theirs.txt",), ())
+    assert moved_lines(moved)[0].startswith("Taken version ")
