@@ -129,7 +129,10 @@ class Prompt(RecallArea, inherit_bindings=False):
     def bring_back(self, text: str) -> bool:
         """Show a message that was taken back, unless something is being written: then the history has it."""
         is_free = not (self._aside or self.walking or self.text.strip()) or self.shows_returned
-        self.show_returned(cleaned(text)) if is_free else self.sent.add(text)
+        if is_free:
+            self.show_returned(cleaned(text))
+        else:
+            self.sent.add(text)
         return is_free
 
     # What keys do
