@@ -128,12 +128,11 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     def bring_back(self, text: str) -> bool:
         """Show a message that was taken back, unless something is being written: then the history has it."""
-        is_free = not (self._aside or self.walking or self.text.strip()) or self.shows_returned
-        if is_free:
-            self.show_returned(cleaned(text))
-        else:
+        if (self._aside or self.walking or self.text.strip()) and not self.shows_returned:
             self.sent.add(text)
-        return is_free
+            return False
+        self.show_returned(cleaned(text))
+        return True
 
     # What keys do
 
