@@ -7,17 +7,17 @@ PART_CHARS_MIN = 2
 # Where a capital follows a small letter (and its digits), or begins the word after an abbreviation.
 _HUMP = re.compile(r"(?:(?<=[a-z])|(?<=[a-z][0-9])|(?<=[a-z][0-9]{2}))(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Longer ones are keys or blobs.
-_NAME = re.compile(r"(?<![^\W_])[A-Za-z0-9]{4,64}(?![^\W_])")
+_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{4,64}(?![A-Za-z0-9])")
 
 
 def split_compound(name: str) -> list[str]:
-    """The name's words one after the other, which together are the name; a plain word is one."""
-    return _HUMP.split(name)
+    """The name's words one after the other, which together are the name; what is no such name stays whole."""
+    return _HUMP.split(name) if _NAME.fullmatch(name) else [name]
 
 
 def parts_of(text: str) -> list[str]:
     """The words within the text's compound names, each once: `SessionStore` gives `Session` and `Store`."""
-    names = (split_compound(name) for name in _NAME.findall(text) if not name.islower())
+    names = (_HUMP.split(name) for name in _NAME.findall(text) if not name.islower())
     found = (part for parts in names if len(parts) > 1 for part in parts if len(part) >= PART_CHARS_MIN)
     return list(dict.fromkeys(found))
 

@@ -1,27 +1,32 @@
 """Laws of the words that the graph's index holds: nothing that is stored or asked can be more than words."""
 
 import re
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragforge.domain.search import HitKind
-from ragforge.store.index_text import IndexText
+from ragforge.store.index_text import IndexText, turn_text
 from ragforge.store.neo4j.search_words import index_props, lucene, lucene_scope, scope_tokens, stemmer
 from ragforge.store.text import keywords
 
+AT = datetime(2026, 3, 1, tzinfo=UTC)
 TOKEN_UNITS_MAX = 255
 """Where Lucene cuts, in UTF-16."""
 # What Java calls white, and so parts words in Lucene.
 JAVA_WHITE = re.compile("[\t-\r\x1c-\x1f \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]+")
 
 texts = st.one_of(st.text(), st.text(st.characters(categories=["L", "N", "M", "Co", "Cs"]), min_size=100))
+names = st.text("abAB12_ é", max_size=80)
 lucene_texts = st.text(st.sampled_from('ab1 "\\+-&|!(){}[]^~*?:/<>=\0é\u0301数🦜'), max_size=60)
 
 
-@given(st.one_of(texts, lucene_texts))
+@given(st.one_of(texts, lucene_texts, names))
 def test_every_word_that_is_asked_for_is_one_word_of_the_index(text: str) -> None:
-    held = index_props(IndexText(user=text), scope="", cut=stemmer())["searchUser"]
+    row = turn_text(text, "", near=(), calls=(), at=AT)
+    props = index_props(row, scope="", cut=stemmer())
+    held = f"{props['searchUser']} {props['searchNear']}"
     words = [word for word in JAVA_WHITE.split(held) if word]
     assert all(len(word.encode("utf-16-le")) // 2 <= TOKEN_UNITS_MAX for word in words)
     asked = lucene(keywords(text, stemmer(), limit=32), scope="")

@@ -16,7 +16,8 @@ from ragforge.domain.compounds import parts_of, spaced, split_compound
         ("my_fooBar.txt", ["foo", "Bar"]),
         ("iPhone", ["Phone"]),  # a letter alone says nothing
         ("utf8Decoder, sha256", ["utf8", "Decoder"]),
-        ("plain words, CAPITALS and Titles_here: café, ÉtatMajor2", []),
+        ("plain words, CAPITALS and Titles_here: café", []),
+        ("aBc", []),
         ("a" * 60 + "Bcdef", []),  # a key or a blob
         ("", []),
     ],
