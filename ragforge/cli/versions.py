@@ -138,7 +138,7 @@ async def _claimed(workspace: "Workspace", named: str | None, *, may_begin: bool
 
 
 async def _keep_draft(session: "Session", moved: "Moved") -> None:
-    """The message that was undone waits in the session's prompt until its redo, unless something else does."""
+    """The message that was undone waits in the session's prompt until its redo, unless another text does."""
     from ragforge.domain.messages import text_of
     from ragforge.domain.versions import MoveAction
 
