@@ -128,14 +128,17 @@ def why(context: typer.Context, memory_id: IdPart, as_json: AsJson = False) -> N
 def add(
     context: typer.Context,
     words: Annotated[list[str], typer.Argument(metavar="TEXT", help="A sentence or two.")],
-    type: Annotated[MemoryType, typer.Option("--type", help="What it is about.")] = MemoryType.FACT,
+    type: Kind = None,
     importance: Importance = None,
     topic: Topic = None,
     scope: Annotated[
         MemoryScope, typer.Option("--scope", help="Where it holds: in this project, or global.")
     ] = MemoryScope.PROJECT,
 ) -> None:
-    """Remember something; what was forgotten and has the same words is restored."""
+    """Remember something; what was forgotten and has the same words is restored.
+
+    Without --type the words may begin with it, as in "decision: use MySQL"; else it is a fact.
+    """
     options: Options = context.find_root().obj
 
     async def work() -> int:
@@ -143,12 +146,14 @@ def add(
         from ragforge.domain.ids import now
         from ragforge.domain.memories import MemorySource
         from ragforge.memory.memories import gives_way_to, new_memory, remember
+        from ragforge.session.commands.remember import split_type
         from ragforge.session.project import keep_project
 
+        about, text = (type, " ".join(words)) if type else split_type(" ".join(words))
         async with opened_library(options) as library:
             memory = new_memory(
-                _safe(library, " ".join(words)),
-                type,
+                _safe(library, text),
+                about,
                 project_id=library.project_id,
                 at=now(),
                 source=MemorySource.PERSON,

@@ -138,10 +138,16 @@ async def _claimed(workspace: "Workspace", named: str | None, *, may_begin: bool
 
 
 async def _keep_draft(session: "Session", moved: "Moved") -> None:
-    """The message that was undone waits in the session's prompt, unless something else does."""
+    """The message that was undone waits in the session's prompt until its redo, unless another text does."""
+    from ragforge.domain.messages import text_of
+    from ragforge.domain.versions import MoveAction
+
     local = session.workspace.local
-    if moved.draft and not await local.draft(session.id):
+    draft = await local.draft(session.id)
+    if moved.draft and not draft:
         await local.set_draft(session.id, moved.draft)
+    elif moved.action is MoveAction.REDO and draft in {text_of(turn.user) for turn in moved.turns}:
+        await local.set_draft(session.id, "")
 
 
 def _told(moved: "Moved", *, chosen: bool) -> int:

@@ -87,10 +87,14 @@ async def find_session(store: Store, id_part: str) -> ConversationSession:
 
 async def newest_session(store: Store, *, project_id: str, cwd: Path) -> ConversationSession:
     """The session of this folder that was active last. Raises UsageError where there is none."""
-    for row in await store.sessions.recent(project_id=project_id):
+    rows = await store.sessions.recent(project_id=project_id)
+    for row in rows:
         if row.session.cwd == str(cwd):
             return row.session
-    raise UsageError(f"No session was started in {cwd} yet. Run `ragforge` to start one.")
+    # A session of another folder of the project may be meant, or of this one before it was moved.
+    others = f"-r ID takes one of {rows[0].session.cwd}; `ragforge sessions` lists them." if rows else ""
+    start = "Run `ragforge` to start one."
+    raise UsageError(f"No session was started in {cwd} yet. {others or start}")
 
 
 async def turn_at(store: Store, record: ConversationSession, number: int) -> Turn:

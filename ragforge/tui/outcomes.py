@@ -78,7 +78,7 @@ async def _show_moved(chat: ChatScreen, moved: HeadMoved) -> None:
         await chat.show_session(draft=None)
     for line in moved.lines:
         chat.say(line)
-    if moved.chat and moved.draft.strip() and not chat.prompt.bring_back(moved.draft):
+    if moved.chat and not chat.prompt.bring_back(moved.draft) and moved.draft.strip():
         chat.say("What you are writing stays; Up brings the message that was taken back.")
 
 

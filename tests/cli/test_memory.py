@@ -202,3 +202,10 @@ async def test_every_help_tells_the_exit_codes_and_an_empty_list_is_said(alone: 
         assert "Exit codes: 0 done" in " ".join(ran.out.split())
     nothing = await alone.run("memory", "list")
     assert (nothing.code, nothing.out, "--all" in nothing.err) == (0, "", True)
+
+
+async def test_a_memory_may_begin_with_its_type_as_in_the_interface(alone: Program) -> None:
+    added = await alone.run("memory", "add", "Decision: use", "MySQL")
+    assert added.out.split(maxsplit=2)[2] == "decision  use MySQL\n"
+    named = await alone.run("memory", "add", "decision: use tabs", "--type", "preference")
+    assert named.out.split(maxsplit=2)[2] == "preference  decision: use tabs\n"

@@ -14,11 +14,17 @@ import pytest
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from tests.servers import neo4j
+from tests.servers.patience import be_patient
 from tests.servers.shared import Servers
 
 KINDS = ("sqlite", *neo4j.VERSIONS)
 
 Opener = Callable[[], Awaitable[Store]]
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    be_patient(monkeypatch)
 
 
 @pytest.fixture(params=KINDS)

@@ -1,10 +1,14 @@
 """Moves of the files alone and back again, and of what other sessions made."""
 
+import re
+
 import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MoveAction
 from ragforge.session.state import Session
+from ragforge.session.versions.branches import start_branch
+from ragforge.session.versions.merging import merge
 from ragforge.session.versions.moved import Part
 from ragforge.session.versions.moves import checkout, redo, undo
 from ragforge.session.versions.words import moved_lines
@@ -80,3 +84,20 @@ async def test_an_alternative_is_taken_also_by_another_session_than_made_it(
     moved = await checkout(session, version.id, action=MoveAction.TAKE)
     assert (moved.restored, moved.kept) == (("theirs.txt",), ())
     assert moved_lines(moved)[0].startswith("Taken version ")
+
+
+async def test_a_merge_says_what_goes_back_to_before_it(session: Session, gemini: GeminiStandIn):
+    await turn(session, gemini, "begin", write("a.txt", "one\n"))
+    await start_branch(session, "side", "HEAD")
+    await turn(session, gemini, "on the side", write("b.txt", "from the side\n"))
+    await undo(session)
+    await start_branch(session, "main", "HEAD")
+    await turn(session, gemini, "on the main line", shell("echo more >> a.txt"))
+    (root_of(session) / "mine.txt").write_text("mine\n")
+    before = tree(root_of(session))
+    moved = await merge(session, "side")
+    assert tree(root_of(session)) != before
+    [found] = [re.match(r"`/checkout (\w+)` goes back to before the merge\.", note) for note in moved.notes]
+    assert found
+    await checkout(session, found[1])
+    assert tree(root_of(session)) == before

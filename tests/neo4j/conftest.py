@@ -10,8 +10,14 @@ from ragforge.store.neo4j.connection import Graph
 from tests.faults.graph import opened, port_of, url_of
 from tests.neo4j.graph_rows import Rows, connected
 from tests.servers.neo4j import Neo4jServer
+from tests.servers.patience import be_patient
 from tests.servers.proxy import Proxy
 from tests.servers.shared import Servers
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    be_patient(monkeypatch)
 
 
 @pytest.fixture

@@ -35,12 +35,12 @@ INITIAL_PASSWORD = "neo4j"
 """The one that a new server has; it answers every query with CredentialsExpired until it is changed."""
 
 HEAP = "512m"
-START_S_MAX = 300
-END_S_MAX = 30
+START_S_MAX = 900
+END_S_MAX = 120
 KEEP_S_MAX = 120
 """For the end of a server that writes its classes."""
 CLASSES = "classes.jsa"
-QUERY_S_MAX = 60
+QUERY_S_MAX = 120
 NOT_KEPT = "NOT n:RagforgeDatabase AND NOT n:RagforgeMigration"
 """True of a node `n` that is content: not of those that describe the database itself."""
 FAILURES = (DriverError, Neo4jError)

@@ -33,9 +33,9 @@ from tests.servers.neo4j import Neo4jServer, NoServer
 from tests.servers.sources import Missing, Named, Source, Started
 from tests.servers.warm import is_ready, warm
 
-WAIT_S_MAX = 900
+WAIT_S_MAX = 1800
 """A first run downloads the servers."""
-TURN_S_MAX = 600
+TURN_S_MAX = 1200
 """For a server that tests of another process use."""
 
 

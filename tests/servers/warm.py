@@ -25,7 +25,7 @@ from tests.contract import builders as a
 from tests.contract.builders_versions import a_branch, a_move, new_version
 from tests.servers.neo4j import Neo4jServer
 
-WARM_S_MAX = 300
+WARM_S_MAX = 900
 MODEL = "static:256"
 """The embedder of all tests that share a server."""
 

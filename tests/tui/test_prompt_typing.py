@@ -300,3 +300,15 @@ async def test_a_message_that_was_taken_back_never_mixes_with_what_is_being_writ
         assert not app.prompt.bring_back("remove all of it")
         assert app.prompt.text == "/undo"
         assert app.prompt.sent.entries()[0] == "remove all of it"
+
+
+async def test_a_message_that_was_brought_again_leaves_the_prompt_and_a_draft_does_not():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.bring_back("remove all of it")
+        app.prompt.bring_back("")
+        assert app.prompt.text == ""
+        await pilot.press(*"mine")
+        app.prompt.bring_back("")
+        assert app.prompt.text == "mine"
+        assert app.prompt.sent.entries() == []

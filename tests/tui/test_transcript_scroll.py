@@ -28,6 +28,7 @@ async def load(app: ChatApp, pilot: Pilot[None], first: int, last: int) -> None:
     found = stored(first, last)
     await app.transcript.load(found.turns, found.steps, found.calls)
     await until(pilot, lambda: answers_drawn(app) and f"answer {last - 1}" in app.text())
+    await until_still(pilot)  # the view has gone to the end, and no scrolling of its own is still to come
 
 
 async def settle(app: ChatApp, pilot: Pilot[None]) -> None:

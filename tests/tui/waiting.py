@@ -33,12 +33,16 @@ def is_whole(app: App[Any]) -> bool:
     return not app.screen_stack or app.screen.is_mounted
 
 
-async def until_still(pilot: Pilot[Any]) -> None:
+async def until_still(pilot: Pilot[Any], *, timeout_s: float = 60.0) -> None:
     """Returns once the screen stays as it is: nothing moves any more, and no worker is left that draws."""
     seen: list[str] = []
+    deadline_s = monotonic() + timeout_s
     while len(seen) < 5 or len(set(seen)) > 1:
         await pilot.pause(0.02)
-        if any(_draws(worker) for worker in pilot.app.workers):
+        drawing = [worker.name for worker in pilot.app.workers if _draws(worker)]
+        if monotonic() > deadline_s:
+            raise AssertionError(f"after {timeout_s} s it still moves: {drawing or seen[-2:]}")
+        if drawing:
             seen = []
             continue
         strips = pilot.app.screen._compositor.render_strips()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import short_id
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import MoveAction, Version
 from ragforge.history.merge import MergeConflict, VersionMerge, merge_versions
@@ -125,6 +126,8 @@ async def _merged(
         total = Sum(Choices(), notes=[*notes, *_notes_of(taken, found, settled)])
         move = await _move(session, ground, found, theirs)
         total.add(await carry_out(ground, move, settled.wanted, total.choices))
+    if move.merged:
+        total.notes.append(f"`/checkout {short_id(found.ours)}` goes back to before the merge.")
     for path in (*settled.merged, *settled.marked):
         total.restored.pop(path, None)
     total.merged |= dict.fromkeys(settled.merged)

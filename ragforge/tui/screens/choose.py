@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 STEP = 8
 DIFF_LINES_MAX = 2_000
+SHORT = 24
+"""Rows from which on there is room for what is only pleasant."""
+DETAIL_ROWS_MIN, DETAIL_SHARE_MAX = 1, 0.6
 _SCROLLS = {"shift+up": -STEP, "shift+down": STEP, "pageup": -STEP, "pagedown": STEP}
 
 
@@ -51,6 +54,21 @@ class ChooseScreen(Dialog[str | None]):
             yield PlainText("Esc  nothing is done", classes="dialog-choice", id="_0")
             if self._diff:
                 yield PlainText("Shift+Up and Shift+Down scroll what differs", classes="dialog-hint")
+
+    def on_resize(self) -> None:
+        """Let what the question is about give way to the answers, all of which have to be seen."""
+        self.set_class(self.size.height < SHORT, "-short")
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        dialog, detail = self.query_one(".dialog"), self.query_one("#choice-detail")
+        others = sum(
+            child.outer_size.height + child.styles.margin.height
+            for child in dialog.children
+            if child is not detail
+        )
+        left = self.size.height - dialog.gutter.height - others
+        detail.styles.max_height = max(DETAIL_ROWS_MIN, min(left, int(self.size.height * DETAIL_SHARE_MAX)))
 
     def on_key(self, event: events.Key) -> None:
         """Answer, or scroll."""

@@ -126,13 +126,10 @@ class Prompt(RecallArea, inherit_bindings=False):
         self.leave_walk()
         self._put("\n\n".join(part for part in (*map(cleaned, texts), self.text) if part.strip()))
 
-    def bring_back(self, text: str) -> bool:
-        """Show a message that was taken back, unless something is being written: then the history has it."""
-        if (self._aside or self.walking or self.text.strip()) and not self.shows_returned:
-            self.sent.add(text)
-            return False
-        self.show_returned(cleaned(text))
-        return True
+    @property
+    def is_lent(self) -> bool:
+        """Whether something else is typed here for a while."""
+        return self._aside is not None
 
     # What keys do
 

@@ -6,6 +6,7 @@ from time import monotonic
 from textual.document._document import Location
 
 from ragforge.tui.widgets.history import History, ListHistory, Walk
+from ragforge.tui.widgets.paste import cleaned
 from ragforge.tui.widgets.paste_area import PasteArea
 
 
@@ -55,10 +56,23 @@ class RecallArea(PasteArea, inherit_bindings=False):
             self.document.end,
         )
 
-    def show_returned(self, text: str) -> None:
-        """Show a message that was sent before and returns by itself."""
-        self.set_text(text)
-        self._returned = self.text
+    @property
+    def is_lent(self) -> bool:
+        """Whether something else is typed here for a while, such as words to search for."""
+        return False
+
+    def bring_back(self, text: str) -> bool:
+        """Show a message that was taken back, or "" for none any more, where nothing is being written.
+
+        Elsewhere it is the newest in the history. Whether it is shown.
+        """
+        is_free = not (self.is_lent or self.walking or self.text.strip()) or self.shows_returned
+        if is_free:
+            self.set_text(cleaned(text))
+            self._returned = self.text
+        elif text:
+            self.sent.add(text)
+        return is_free
 
     def walk(self, by: int) -> None:
         """Show an older entry, or a newer one and at last the draft."""

@@ -1,0 +1,25 @@
+"""What waits in a session's prompt after undo and redo on the command line."""
+
+from ragforge.store.local import open_local_state
+from tests.cli.running import Program
+from tests.standins.openai import Call, OpenAIStandIn, Reply
+
+
+async def draft_of(program: Program, session: str) -> str:
+    local = await open_local_state(program.data)
+    try:
+        return await local.draft(session)
+    finally:
+        await local.close()
+
+
+async def test_a_message_that_was_undone_waits_in_the_prompt_until_it_is_redone(
+    quick: Program, openai: OpenAIStandIn
+) -> None:
+    openai.script(Reply(calls=[Call("shell", '{"command": "echo 1 > a.txt"}')]), Reply(text=["Done."]))
+    ran = await quick.run("--yolo", "-p", "make it", "--output-format", "json")
+    session = ran.json["session"]
+    await quick.run("undo")
+    assert await draft_of(quick, session) == "make it"
+    await quick.run("redo")
+    assert await draft_of(quick, session) == ""
