@@ -7,12 +7,12 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MoveAction
 from ragforge.session.state import Session
-from ragforge.session.versions.branches import start_branch
+from ragforge.session.versions.branches import list_branches, start_branch
 from ragforge.session.versions.merging import merge
 from ragforge.session.versions.moved import Part
 from ragforge.session.versions.moves import checkout, redo, undo
 from ragforge.session.versions.words import moved_lines
-from tests.flow.moving import beside, root_of, shell, tree, turn, versions_of, write
+from tests.flow.moving import beside, line_of, root_of, shell, tree, turn, versions_of, write
 from tests.standins.gemini import GeminiStandIn
 
 
@@ -101,3 +101,23 @@ async def test_a_merge_says_what_goes_back_to_before_it(session: Session, gemini
     assert found
     await checkout(session, found[1])
     assert tree(root_of(session)) == before
+
+
+async def test_a_branch_stays_with_what_was_undone_when_another_way_is_gone(
+    session: Session, gemini: GeminiStandIn
+):
+    await turn(session, gemini, "begin", write("a.txt", "one\n"))
+    await turn(session, gemini, "one way", write("b.txt", "left\n"))
+    [tip, *_] = await line_of(session)
+    await start_branch(session, "left", "HEAD")
+    await undo(session)
+    await turn(session, gemini, "another way", write("c.txt", "right\n"))
+    await turn(session, gemini, "further", write("d.txt", "right\n"))
+    [row] = await list_branches(session)
+    assert (row.branch.version_id, row.current) == (tip.id, False)
+    await merge(session, "left")
+    assert set(tree(root_of(session))) == {"a.txt", "b.txt", "c.txt", "d.txt"}
+    await checkout(session, "left")
+    await turn(session, gemini, "on the branch", write("e.txt", "left\n"))
+    [row] = await list_branches(session)
+    assert (row.version and row.version.title, row.current) == ("on the branch", True)

@@ -293,9 +293,10 @@ class Ledger:
         if not version.parents:
             await keep_project(self.workspace.store, self.workspace.project)
         await versions.add(version)
-        if self.head.branch:
-            await versions.set_branch(Branch(self.workspace.project.id, self.head.branch, version.id, now()))
-        head = Head(version.id, self.head.branch)
+        branch = self.head.branch if await self._goes_on(version) else ""
+        if branch:
+            await versions.set_branch(Branch(self.workspace.project.id, branch, version.id, now()))
+        head = Head(version.id, branch)
         content = await self._content(seen)
         await self._state.set_head(
             self.root, head, manifest=content, ended_turn=ended_turn, carried_turn=carried_turn
@@ -305,6 +306,20 @@ class Ledger:
         if seen is not None:
             self._put(seen)
         self._saved(content)
+
+    async def _goes_on(self, version: Version) -> bool:
+        """Whether the version follows the current branch's tip.
+
+        After an undo it does not: the branch keeps naming what was undone, or nothing would any more.
+        """
+        if not self.head.branch:
+            return False
+        try:
+            branches = await self.workspace.store.versions.branches(self.workspace.project.id)
+        except StoreUnavailable:
+            return True  # where the tip is cannot be known now, and nothing waits for a server
+        tips = {branch.name: branch.version_id for branch in branches}
+        return tips.get(self.head.branch, version.id) in (*version.parents, version.id)
 
     async def _made_before_crash(self, version: Version) -> Version | None:
         """The turn's version, where it was stored and only the head does not say so yet."""
