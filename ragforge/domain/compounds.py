@@ -1,27 +1,54 @@
-"""Names that are made of several words, as programs have them: `SessionStore`, `maxResults`, `HTTPServer`."""
+"""The words within a word: of names in programs (`SessionStore`), and of scripts that have no spaces.
+
+Of Chinese, Japanese and Korean every two characters that stand together count as a word, as Lucene's CJK
+analyzer has it: no dictionary is needed, and what is asked is cut like what is stored.
+"""
 
 import re
+from collections.abc import Iterator
 
 PART_CHARS_MIN = 2
 
+_ASCII = "A-Za-z0-9"
+_LATIN = f"{_ASCII}\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
+_IDEOGRAPHS = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+_BESIDE = re.compile(f"[{_LATIN}{_IDEOGRAPHS}]")
+
+# A name with a capital within, or among ideographs (longer ones are keys or blobs); or a run of ideographs.
+_PIECE = re.compile(
+    f"(?<![{_LATIN}])(?=[{_ASCII}]{{2,64}}(?![{_LATIN}]))"
+    f"(?P<name>[{_ASCII}][a-z0-9]*[A-Z][{_ASCII}]*|[{_ASCII}]+(?=[{_IDEOGRAPHS}])|(?<=[{_IDEOGRAPHS}])[{_ASCII}]+)"
+    f"|[{_IDEOGRAPHS}]+"
+)
 # Where a capital follows a small letter (and its digits), or begins the word after an abbreviation.
 _HUMP = re.compile(r"(?:(?<=[a-z])|(?<=[a-z][0-9])|(?<=[a-z][0-9]{2}))(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-# Longer ones are keys or blobs.
-_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{4,64}(?![A-Za-z0-9])")
 
 
-def split_compound(name: str) -> list[str]:
-    """The name's words one after the other, which together are the name; what is no such name stays whole."""
-    return _HUMP.split(name) if _NAME.fullmatch(name) else [name]
+def parts_within(text: str) -> Iterator[tuple[int, str]]:
+    """Where each part of the text's words begins, and the part. A plain word has none."""
+    for piece in _PIECE.finditer(text):
+        found, start = piece[0], piece.start()
+        if _is_beside(text, start - 1) or _is_beside(text, piece.end()):
+            yield start, found
+        if not piece["name"]:
+            yield from ((start + at, found[at : at + 2]) for at in range(len(found) - 1))
+        elif len(humps := _HUMP.split(found)) > 1:
+            for hump in humps:
+                if len(hump) >= PART_CHARS_MIN:
+                    yield start, hump
+                start += len(hump)
 
 
 def parts_of(text: str) -> list[str]:
-    """The words within the text's compound names, each once: `SessionStore` gives `Session` and `Store`."""
-    names = (_HUMP.split(name) for name in _NAME.findall(text) if not name.islower())
-    found = (part for parts in names if len(parts) > 1 for part in parts if len(part) >= PART_CHARS_MIN)
-    return list(dict.fromkeys(found))
+    """The parts of all words of the text, each once: `SessionStore` gives `Session` and `Store`."""
+    return list(dict.fromkeys(part for _, part in parts_within(text)))
 
 
 def spaced(text: str) -> str:
     """The text with its compound names as words of their own: `Session Store`."""
     return _HUMP.sub(" ", text)
+
+
+def _is_beside(text: str, at: int) -> bool:
+    """Whether there is a letter of the same word."""
+    return at >= 0 and _BESIDE.match(text, at) is not None

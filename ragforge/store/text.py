@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import apsw
 from msgspec import Struct
 
-from ragforge.domain.compounds import PART_CHARS_MIN, split_compound
+from ragforge.domain.compounds import parts_within
 from ragforge.store.json_text import storable
 from ragforge.store.stopwords import STOP_WORDS
 
@@ -60,17 +60,15 @@ def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
 
 
 def _cut_with_parts(encoded: bytes, cut: Cut) -> Iterator[tuple[int, int, str]]:
-    """What `cut` gives, each compound name followed by its parts."""
+    """What `cut` gives, each word followed by its parts."""
     for start, end, stem in cut(encoded):
         yield start, end, stem
-        word = encoded[start:end]
-        if word.islower() or len(parts := split_compound(word.decode())) == 1:
+        if encoded[start:end].islower():
             continue
-        at = start
-        for part in (part.encode() for part in parts):
-            if len(part) >= PART_CHARS_MIN:
-                yield from ((at + first, at + last, found) for first, last, found in cut(part))
-            at += len(part)
+        word = encoded[start:end].decode()
+        for at, part in parts_within(word):
+            first = start + len(word[:at].encode())
+            yield from ((first + a, first + b, found) for a, b, found in cut(part.encode()))
 
 
 def excerpt(texts: list[str], stems: frozenset[str], cut: Cut) -> Excerpt:

@@ -144,6 +144,16 @@ async def test_a_compound_name_is_found_and_marked_by_its_parts_and_as_a_whole(
     assert "Session" in marked or "SessionStore" in marked
 
 
+@pytest.mark.parametrize("words", ["数据库", "哪个数据库？", "存储", "SQLite", "会话"])
+async def test_a_script_without_spaces_is_found_by_its_words(store: Store, words: str) -> None:
+    session = await new_session(store)
+    turn = await said(store, session, "我们决定用SQLite数据库存储会话")
+    (hit,) = await store.search.words(Query(words, session.project_id))
+    assert hit.id == turn.id
+    assert hit.marks
+    assert await store.search.words(Query("天气", session.project_id)) == []
+
+
 @pytest.mark.emptied
 async def test_a_word_ranks_above_a_name_that_only_holds_it(store: Store) -> None:
     session = await new_session(store)

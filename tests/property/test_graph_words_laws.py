@@ -18,7 +18,7 @@ TOKEN_UNITS_MAX = 255
 JAVA_WHITE = re.compile("[\t-\r\x1c-\x1f \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]+")
 
 texts = st.one_of(st.text(), st.text(st.characters(categories=["L", "N", "M", "Co", "Cs"]), min_size=100))
-names = st.text("abAB12_ é", max_size=80)
+names = st.text("abAB12_ é数据库ーデ。，", max_size=80)
 lucene_texts = st.text(st.sampled_from('ab1 "\\+-&|!(){}[]^~*?:/<>=\0é\u0301数🦜'), max_size=60)
 
 
