@@ -1,5 +1,6 @@
 """Where everything ends: errors become a sentence and an exit code, never a traceback."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -31,7 +32,9 @@ def to_exit_code(run: Callable[[], int]) -> int:
     except OSError as error:
         drop_output()
         _log(error)
-        tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
+        is_output = error.errno == errno.ENOSPC and not error.filename
+        what = "The output was not written whole: " if is_output else ""
+        tell(f"{what}{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         return FAILED
     except Exception as error:
         # While a class is made, Python wraps even what a signal's handler raises.

@@ -195,7 +195,7 @@ async def test_output_that_cannot_be_written_is_told_and_a_closed_pipe_is_not(qu
     with Path("/dev/full").open("wb") as full:
         process = await quick.start("search", "words", stdout=full)
         ran = await ended(process)
-    assert (ran.code, "No space left" in ran.err) == (1, True)
+    assert (ran.code, "The output was not written whole: No space left" in ran.err) == (1, True)
     reading, writing = os.pipe()
     os.close(reading)
     process = await quick.start("search", "words", stdout=writing)

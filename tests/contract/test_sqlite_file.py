@@ -8,14 +8,16 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import apsw
 import pytest
 
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable, UsageError
 from ragforge.domain.search import Query
 from ragforge.store.base import Link, RecordKind
 from ragforge.store.open import open_store, schemes
-from ragforge.store.sqlite.connection import PRAGMAS, connect
+from ragforge.store.sqlite.connection import PRAGMAS, connect, translated
 from tests.contract.builders import (
     a_call,
     a_project,
@@ -196,6 +198,16 @@ async def test_write_that_the_disk_refuses_is_explained_and_loses_nothing(path: 
     assert [turn.id for turn in await store.turns.path(second.id)] == [first.id, second.id]
     assert await store.check() == []
     await store.close()
+
+
+@pytest.mark.parametrize(("free", "said_of_it"), [(0, "the disk is full"), (10**9, "Check its disk")])
+def test_what_sqlite_calls_an_io_error_is_a_full_disk_where_nothing_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, said_of_it: str
+) -> None:
+    # A real full disk would have to be mounted; that SQLite says so then was seen on one.
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=1))
+    with pytest.raises(StoreUnavailable, match=said_of_it), translated(tmp_path / "ragforge.db"):
+        raise apsw.IOError("disk I/O error")
 
 
 async def test_closed_store_says_so(path: Path) -> None:

@@ -20,6 +20,7 @@ Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[object] | Mapping[str, object]
 
 BUSY_TIMEOUT_MS = 10_000
+FULL_BYTES = 65_536
 
 
 class Connection(Protocol):
@@ -240,7 +241,7 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
             )
         case apsw.ConstraintError():
             return Conflict(f"The store {path} refused to write: what it refers to is not stored ({error}).")
-        case apsw.FullError():
+        case apsw.FullError() | apsw.IOError() if isinstance(error, apsw.FullError) or _is_full(path.parent):
             return StoreUnavailable(f"Cannot write {path}: the disk is full. Free some space and try again.")
         case apsw.BusyError() | apsw.LockedError():
             return StoreUnavailable(
@@ -254,6 +255,15 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
             )
         case _:
             return StoreUnavailable(f"Cannot use the store {path} ({error}). Check its disk and try again.")
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether next to nothing can be written there: of some files SQLite says "disk I/O error" then."""
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < FULL_BYTES
 
 
 def _in_transaction(connection: Connection, job: Callable[[Connection], T], *, begin: str = "BEGIN") -> T:
