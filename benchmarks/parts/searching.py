@@ -1,7 +1,8 @@
-"""A whole search by words and by meaning on a server, beside the two bare queries of its indexes.
+"""A whole search by words and by meaning on a server, beside the two bare queries of its indexes, and the
+context block that is built from such a search, beside it.
 
 Mixed questions in one project: words of what is stored, and a vector near one that is. The bare queries ask
-for as many rows as the search looks at, one after the other. Of each question all three, in turn.
+for as many rows as the search looks at, one after the other. Of each question all of them, in turn.
 """
 
 import random
@@ -13,15 +14,21 @@ from collections.abc import Sequence
 from hybrid import Given, percentile
 from msgspec import Struct, field
 from msgspec.structs import replace
-from seed import words_of
+from seed import Words, words_of
 
-from parts.nearest import BARE, BARE_FILTERED, MODEL, SHARES, filled, points_of, records_of
+from parts.nearest import BARE, BARE_FILTERED, MODEL, SHARES, Points, filled, points_of, records_of
 from parts.places import empty_graph, opened
+from ragforge.domain.ids import now
+from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.domain.messages import TextPart
 from ragforge.domain.search import HitKind, Query
-from ragforge.domain.turns import Turn
+from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.domain.vectors import Embedding, Owner, OwnerKind
+from ragforge.memory.gather import Wanted, gather
+from ragforge.memory.inject import Around, Injecting, InjectLimits
+from ragforge.memory.memories import new_memory
 from ragforge.memory.recall import DEPTH_MIN, Recall, search
-from ragforge.store.base import Record
+from ragforge.store.base import Record, Store
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.schema import WORDS_INDEX, filters_inside
 from ragforge.store.neo4j.search import TERMS_MAX
@@ -32,6 +39,8 @@ COUNT, DIMENSIONS = 20_000, 256
 ROUNDS = 5
 WARMED = 2
 """Rounds before anything is measured: a server is slow with what it has not run often."""
+MEMORIES = 500
+BLOCK_TOKENS = 1_500
 HEADER = "hybrid search                  p50 ms   p95 ms   ratios at p95: least, median"
 
 BARE_WORDS = f"""
@@ -43,6 +52,7 @@ RETURN n.id AS id, score
 class Times(Struct):
     """Milliseconds of each question of one round."""
 
+    block: list[float] = field(default_factory=list[float])
     whole: list[float] = field(default_factory=list[float])
     bare: list[float] = field(default_factory=list[float])
 
@@ -59,25 +69,61 @@ async def measure(urls: Sequence[str]) -> None:
     for url in urls:
         async with empty_graph(url) as graph, opened(url, url) as store:
             await filled(store, records, DIMENSIONS)
+            await _remember(store, project, words, points)
             await graph.run("CALL db.awaitIndexes(600)", deadline_s=600)
             recall = Recall(store, embedder)
-            rounds = [await _round(graph, recall, project) for _ in range(WARMED + ROUNDS)][WARMED:]
+            around = Around(project, _session_of(project, records))
+            rounds = [await _round(graph, recall, around) for _ in range(WARMED + ROUNDS)][WARMED:]
             _say(graph.version_text, rounds)
+
+
+def _session_of(project: str, records: Sequence[Record]) -> str:
+    sessions = (each for each in records if isinstance(each, ConversationSession))
+    return next(each.id for each in sessions if each.project_id == project)
 
 
 def _said(record: Record, text: str) -> Record:
     return replace(record, user=(TextPart(text),)) if isinstance(record, Turn) else record
 
 
-async def _round(graph: Graph, recall: Recall, project: str) -> Times:
-    times = Times()
+async def _remember(store: Store, project: str, words: Words, points: Points) -> None:
+    """Memories of all kinds, each with a vector of one of the turns."""
+    kinds = list(MemoryType)
+    made = [
+        new_memory(
+            words.piece(6, 20),
+            kinds[at % len(kinds)],
+            project_id=project,
+            at=now(),
+            source=MemorySource.PERSON,
+        )
+        for at in range(MEMORIES)
+    ]
+    for memory in made:
+        await store.memories.save(memory)
+    await store.vectors.save(
+        [
+            Embedding(
+                Owner(OwnerKind.MEMORY, memory.id), MODEL, memory.id, array("f", points.vectors[at].tobytes())
+            )
+            for at, memory in enumerate(made)
+        ]
+    )
+
+
+async def _round(graph: Graph, recall: Recall, around: Around) -> Times:
+    times, project = Times(), around.project_id
     assert isinstance(recall.embedder, Given)
     for text, vector in recall.embedder.vectors.items():
+        recall.cache.clear()
+        started = time.perf_counter()
+        await gather(recall, Wanted(text, around, BLOCK_TOKENS, InjectLimits(), Injecting()))
         recall.cache.clear()
         began = time.perf_counter()
         await search(recall, Query(text, project_id=project))
         searched = time.perf_counter()
         await _bare(graph, text, list(vector), project)
+        times.block.append((began - started) * 1000)
         times.whole.append((searched - began) * 1000)
         times.bare.append((time.perf_counter() - searched) * 1000)
     return times
@@ -96,8 +142,14 @@ async def _bare(graph: Graph, text: str, vector: list[float], project: str) -> N
 
 
 def _say(version: str, rounds: Sequence[Times]) -> None:
-    for name in ("whole", "bare"):
+    for name in ("block", "whole", "bare"):
         values = [ms for each in rounds for ms in getattr(each, name)]
         print(f"{version:<16} {name:<12} {statistics.median(values):8.1f} {percentile(values, 95):8.1f}")
-    ratios = sorted(percentile(each.whole, 95) / percentile(each.bare, 95) for each in rounds)
-    print(f"{version:<16} {'':<12} {ratios[0]:26.2f} {statistics.median(ratios):6.2f}", flush=True)
+    for name, other in (("whole", "bare"), ("block", "whole")):
+        ratios = sorted(
+            percentile(getattr(each, name), 95) / percentile(getattr(each, other), 95) for each in rounds
+        )
+        print(
+            f"{version:<16} {f'{name}/{other}':<12} {ratios[0]:26.2f} {statistics.median(ratios):6.2f}",
+            flush=True,
+        )

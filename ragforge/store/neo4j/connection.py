@@ -70,6 +70,16 @@ class Transaction(Protocol):
         ...
 
 
+def as_one(query: str, columns: Sequence[str]) -> str:
+    """The query with all its rows in one record, which has them as lists of these columns' values."""
+    return f"CALL () {{\n{query}\n}}\nRETURN collect([{', '.join(columns)}]) AS rows"
+
+
+def rows_of(answer: Sequence[Row], columns: Sequence[str]) -> list[Row]:
+    """The rows of the answer to such a query."""
+    return [dict(zip(columns, row, strict=True)) for row in answer[0]["rows"]]
+
+
 class Graph:
     """The server. One a process is enough: it holds the connections, and any task may call it."""
 
@@ -124,9 +134,7 @@ class Graph:
 
         A record by itself costs the driver 0.1 ms and a time in it 0.2 ms; `epochMillis` costs nothing.
         """
-        whole = f"CALL () {{\n{query}\n}}\nRETURN collect([{', '.join(columns)}]) AS rows"
-        (answer,) = await self.read(whole, **parameters)
-        return [dict(zip(columns, row, strict=True)) for row in answer["rows"]]
+        return rows_of(await self.read(as_one(query, columns), **parameters), columns)
 
     async def write(
         self, query: str, /, *, deadline_s: float = WRITE_DEADLINE_S, **parameters: Any

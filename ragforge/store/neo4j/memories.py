@@ -9,7 +9,7 @@ from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySo
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import check_memory, merged, recent
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
-from ragforge.store.neo4j.connection import WRITE_DEADLINE_S
+from ragforge.store.neo4j.connection import WRITE_DEADLINE_S, as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
 from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memories_here import associations_here, find_here, memories_here
@@ -22,13 +22,17 @@ from ragforge.store.neo4j.memory_rows import (
     memory_of,
     memory_row,
 )
-from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
+from ragforge.store.neo4j.nodes import FIELDS, Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, Props, utc
-from ragforge.store.neo4j.waiting import ASSOCIATION
+from ragforge.store.neo4j.waiting import ASSOCIATION, TIMES
+from ragforge.store.sqlite.rows import from_ms
 
+# As one record, and times as numbers: see `Graph.read_as_one`.
+COLUMNS = (*FIELDS[Label.MEMORY], "replaced", "left")
+_VALUES = (f"n.{name}{'.epochMillis' if name in TIMES else ''} AS {name}" for name in FIELDS[Label.MEMORY])
 WHOLE = f"""
-RETURN {fields("n", Label.MEMORY)} AS n, {REPLACED} AS replaced, {MEMORY_LEFT.format("n")} AS left
+RETURN {", ".join(_VALUES)}, {REPLACED} AS replaced, {MEMORY_LEFT.format("n")} AS left
 """
 
 GET = f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids {WHOLE}"
@@ -109,7 +113,8 @@ class Neo4jMemories:
         await self._nodes.settle()
         await self._nodes.settle_lefts()
         try:
-            found = [_memory(each) for each in await self._nodes.ask(GET, ids=valid_ids(ids))]
+            answer = await self._nodes.ask(as_one(GET, COLUMNS), ids=valid_ids(ids))
+            found = [_memory(each) for each in rows_of(answer, COLUMNS)]
         except StoreUnavailable:
             found = await self._nodes.outbox.read(memories_here)
         by_id = {memory.id: memory for memory in found}
@@ -120,8 +125,8 @@ class Neo4jMemories:
         await self._nodes.settle()
         await self._nodes.settle_lefts()
         try:
-            found = await self._nodes.ask(
-                _fitting(ORDERS[wanted.sort]),
+            answer = await self._nodes.ask(
+                as_one(_fitting(ORDERS[wanted.sort]), COLUMNS),
                 project=wanted.project_id,
                 session=wanted.session_id,
                 types=[str(kind) for kind in wanted.types],
@@ -134,7 +139,7 @@ class Neo4jMemories:
             )
         except StoreUnavailable:
             return await self._nodes.outbox.read(lambda rows: find_here(rows, wanted))
-        return [_memory(each) for each in found]
+        return [_memory(each) for each in rows_of(answer, COLUMNS)]
 
     async def get_recent_since(
         self, duration: timedelta, limit: int, session_id: str | None = None, *, project_id: str | None = None
@@ -226,7 +231,8 @@ class Neo4jMemories:
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:
-    return memory_of({**row["n"], "replaced": row["replaced"], "left": row["left"]})
+    times = {name: from_ms(row[name]) for name in TIMES & row.keys() if row[name] is not None}
+    return memory_of({**row, **times})
 
 
 def _with_words(props: Props) -> Props:
