@@ -1,7 +1,5 @@
 """A message so long that it may have been pasted by mistake, and what it would cost."""
 
-from __future__ import annotations
-
 from ragforge.domain.usage import Usage
 from ragforge.memory.context import text_tokens
 from ragforge.session.model import NO_MODEL, model_of, pricing_of

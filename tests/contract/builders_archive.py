@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ragforge.domain.ids import new_id
 from ragforge.domain.memories import (
     AssociationKind,
+    Memory,
     MemoryScope,
     MemorySource,
     MemoryType,
@@ -69,6 +70,19 @@ async def history(store: Store) -> ConversationSession:
     level_2 = a_summary(session, "all", *level_1, id="0" + new_id()[1:])
     for summary in (*level_1, level_2):
         await store.summaries.save(summary)
+    new, undone = await _memories(store, session, turn=turn, left=left, kept=kept, waiting=waiting)
+    for of in (session, a_project(id=session.project_id)):
+        await store.usage.add(a_spending(of))
+    await store.vectors.use(MODEL, DIMENSIONS)
+    await store.vectors.save([an_embedding(each, 1, 2) for each in (turn, kept, level_2, new, undone)])
+    await _tree(store, session, [turn, left, kept])
+    return session
+
+
+async def _memories(
+    store: Store, session: ConversationSession, *, turn: Turn, left: Turn, kept: Turn, waiting: Turn
+) -> tuple[Memory, Memory]:
+    """Four, linked, one used and one forgotten; the used one and the forgotten one."""
     project = a_project(id=session.project_id)
     old = a_memory(session, "Hay is fed by hand.", left, turn, topic="hay", accessed_at=turn.started_at)
     new = a_memory(session, "Straw is fed by hand.", kept, type=MemoryType.DECISION, importance=0.8)
@@ -84,12 +98,7 @@ async def history(store: Store) -> ConversationSession:
     )
     await store.memories.touch([new.id], turn.started_at)
     await store.memories.forget([undone.id], turn.started_at)
-    for of in (session, project):
-        await store.usage.add(a_spending(of))
-    await store.vectors.use(MODEL, DIMENSIONS)
-    await store.vectors.save([an_embedding(each, 1, 2) for each in (turn, kept, level_2, new, undone)])
-    await _tree(store, session, [turn, left, kept])
-    return session
+    return new, undone
 
 
 async def _tree(store: Store, session: ConversationSession, turns: Sequence[Turn]) -> None:

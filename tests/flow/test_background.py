@@ -202,23 +202,23 @@ async def test_near_simultaneous_duplicates(tmp_path: Path, gemini: GeminiStandI
     assert len(gemini.structured()) - asked == 3
 
 
+async def answered(session: Session) -> tuple[str, set[Source], str]:
+    """What is found first of the table of symbols, by what, and what is said of it."""
+    looked_for = Query("the table of symbols", kinds=(HitKind.TURN, HitKind.SUMMARY))
+
+    async def in_time() -> Answer | None:
+        # A question's vector that comes too late is there when the same is asked again.
+        answer = await search(session.workspace.recall, looked_for)
+        return None if "did not answer" in answer.limited else answer
+
+    answer = await until(in_time)
+    best = answer.found[0]
+    return best.hit.text, {why.source for why in best.why}, answer.limited
+
+
 async def test_a_model_change_breaking_the_collection(tmp_path: Path, gemini: GeminiStandIn) -> None:
     """Another embedder, of other dimensions: until everything is embedded anew words answer, and nothing is
     compared with what the old one made."""
-    looked_for = Query("the table of symbols", kinds=(HitKind.TURN, HitKind.SUMMARY))
-
-    async def answered(session: Session) -> tuple[str, set[Source], str]:
-        """What is found first, by what, and what is said of it."""
-
-        async def in_time() -> Answer | None:
-            # A question's vector that comes too late is there when the same is asked again.
-            answer = await search(session.workspace.recall, looked_for)
-            return None if "did not answer" in answer.limited else answer
-
-        answer = await until(in_time)
-        best = answer.found[0]
-        return best.hit.text, {why.source for why in best.why}, answer.limited
-
     env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")
     async with beside(tmp_path, env) as session:
         await say(session, "The parser keeps a table of symbols.")

@@ -35,8 +35,9 @@ class Emulator:
         with self._lock:
             held = self._held + data
             answer = _IT_CAN * (held.count(_CAN_IT) - self._held.count(_CAN_IT))
-            self._draw(held[: _drawable(held)])
-            self._held = held[_drawable(held) :]
+            whole = _drawable(held)
+            self._draw(held[:whole])
+            self._held = held[whole:]
         return answer
 
     def ended(self) -> None:

@@ -31,8 +31,7 @@ from ragforge.store.neo4j.rows import (
 from ragforge.store.neo4j.vectors_read import LABELS as OWNERS
 from ragforge.store.neo4j.vectors_read import embedding_of
 from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
-from ragforge.store.neo4j.waiting import TIMES
-from ragforge.store.sqlite.rows import from_ms
+from ragforge.store.neo4j.waiting import TIMES, with_times
 
 if TYPE_CHECKING:
     from ragforge.store.sqlite.connection import Connection
@@ -73,10 +72,7 @@ class Source(Struct, frozen=True):
 
     def read(self, row: dict[str, Any]) -> Record:
         """The record of a row."""
-        found: dict[str, Any] = dict(zip(self.names, row.pop("n"), strict=True))
-        for name in TIMES & found.keys():
-            if found[name] is not None:
-                found[name] = from_ms(found[name])
+        found = with_times(dict(zip(self.names, row.pop("n"), strict=True)))
         return self.record(found | row)
 
     @property

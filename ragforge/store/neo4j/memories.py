@@ -1,6 +1,6 @@
 """The typed memories in the graph."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,8 +25,7 @@ from ragforge.store.neo4j.memory_rows import (
 from ragforge.store.neo4j.nodes import FIELDS, Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, Props, utc
-from ragforge.store.neo4j.waiting import ASSOCIATION, TIMES
-from ragforge.store.sqlite.rows import from_ms
+from ragforge.store.neo4j.waiting import ASSOCIATION, TIMES, with_times
 
 # As one record, and times as numbers: see `Graph.read_as_one`.
 COLUMNS = (*FIELDS[Label.MEMORY], "replaced", "left")
@@ -114,7 +113,7 @@ class Neo4jMemories:
         await self._nodes.settle_lefts()
         try:
             answer = await self._nodes.ask(as_one(GET, COLUMNS), ids=valid_ids(ids))
-            found = [_memory(each) for each in rows_of(answer, COLUMNS)]
+            found = [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
         except StoreUnavailable:
             found = await self._nodes.outbox.read(memories_here)
         by_id = {memory.id: memory for memory in found}
@@ -139,7 +138,7 @@ class Neo4jMemories:
             )
         except StoreUnavailable:
             return await self._nodes.outbox.read(lambda rows: find_here(rows, wanted))
-        return [_memory(each) for each in rows_of(answer, COLUMNS)]
+        return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def get_recent_since(
         self, duration: timedelta, limit: int, session_id: str | None = None, *, project_id: str | None = None
@@ -228,11 +227,6 @@ class Neo4jMemories:
         await self._nodes.outbox.write(
             lambda rows: rows.keep(Label.MEMORY, [_with_words(each["n"]) for each in found])
         )
-
-
-def _memory(row: Mapping[str, Any]) -> Memory:
-    times = {name: from_ms(row[name]) for name in TIMES & row.keys() if row[name] is not None}
-    return memory_of({**row, **times})
 
 
 def _with_words(props: Props) -> Props:

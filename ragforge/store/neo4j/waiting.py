@@ -1,5 +1,6 @@
 """A row of the outbox: a node of the graph as it is known here, and what of it is still to be carried."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -8,6 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.sqlite.rows import from_ms
 
 EMBEDDING = "Embedding"
 """Not a node: a vector on its way to its owner. Its row goes when it has arrived."""
@@ -20,6 +22,12 @@ TIMES = frozenset(
         *("created", "updated", "lastAccessed", "forgottenAt", "at"),
     }
 )
+
+
+def with_times(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with those of its times that came as milliseconds, which the driver reads faster."""
+    times = {name: from_ms(row[name]) for name in TIMES & row.keys() if row[name] is not None}
+    return {**row, **times}
 
 
 class Cargo(StrEnum):
