@@ -1,8 +1,7 @@
 """Asking for the password of a store's server, where a person sits at a terminal."""
 
 import sys
-
-import typer
+from getpass import getpass
 
 from ragforge.cli.edge import tell
 from ragforge.domain.errors import StoreLoginRefused
@@ -37,6 +36,8 @@ def take_password(refused: StoreLoginRefused) -> bool:
 def ask_password(question: str = "Password (not shown)") -> str:
     """What was typed; empty for nothing."""
     try:
-        return str(typer.prompt(question, default="", hide_input=True, show_default=False, err=True))
-    except typer.Abort:
+        # Typer's prompt asks before it hides: what is typed or pasted in between is shown, and lost.
+        return getpass(f"{question}: ", stream=sys.stderr)
+    except (EOFError, KeyboardInterrupt):
+        sys.stderr.write("\n")  # what follows begins a line
         raise KeyboardInterrupt from None

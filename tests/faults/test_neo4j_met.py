@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -173,6 +174,8 @@ async def _asked(terminal: int) -> str:
     async with asyncio.timeout(AWAY_S_MAX):
         while "(not shown)" not in seen:
             seen += (await asyncio.to_thread(os.read, terminal, 65536)).decode()
+    # Who sees the question types: it would be shown, and thrown away with what stood there before.
+    assert not termios.tcgetattr(terminal)[3] & termios.ECHO
     return seen
 
 
