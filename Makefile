@@ -9,11 +9,10 @@ READY := $(VENV)/.ready
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
 
-# Three at a time, because they often wait for servers; a file never split, because its tests share them. In
-# the order of tests/servers/order.py. ARGS="-n 0 -k words" runs some.
-# All compile the same files, and share what they compile, whatever this shell says of keeping it.
+# tests/__main__.py says how. ARGS="-n 0 -k words" runs some. All compile the same files, and share what they
+# compile, whatever this shell says of keeping it.
 test: $(READY)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests $(ARGS)
 
 check: test check-static
 
