@@ -31,6 +31,8 @@ FORMAT = 3
 
 PROJECTS = 8
 TURNS_A_SESSION = 50
+SESSIONS_AT_ONCE = 200
+"""In one transaction: that of a million turns would be written twice, and the log as large as the store."""
 VOCABULARY = 30_000
 STREAM_WORDS = 1_000_000
 SYLLABLES = [first + second for first in "bcdfgjklmnprstvz" for second in ("a", "e", "i", "o", "ou")]
@@ -75,7 +77,7 @@ def words_of(chance: random.Random) -> Words:
 
 
 def seed(path: Path, *, turns: int, calls: int = 1, number: int = 1, projects: int = PROJECTS) -> None:
-    """Fill the store at `path`, which is made, in one transaction."""
+    """Fill the store at `path`, which is made."""
     prepare(path, STORE, lock_dir=path.parent / "locks")
     connection = connect(path)
     chance = random.Random(number)
@@ -86,6 +88,9 @@ def seed(path: Path, *, turns: int, calls: int = 1, number: int = 1, projects: i
         first = session * TURNS_A_SESSION
         own = range(first, min(turns, first + TURNS_A_SESSION))
         _add_session(connection, session, words, own, calls, projects)
+        if session % SESSIONS_AT_ONCE == SESSIONS_AT_ONCE - 1:
+            connection.execute("COMMIT")
+            connection.execute("BEGIN IMMEDIATE")
     connection.execute("COMMIT")
     connection.pragma("wal_checkpoint", "truncate")
     connection.close()
