@@ -340,6 +340,26 @@ async def test_branches_follow_new_versions(session: Session, gemini: GeminiStan
         await delete_branch(session, "left")
 
 
+async def test_a_branch_needs_a_version_and_after_the_first_undo_there_is_none_here(
+    session: Session, gemini: GeminiStandIn
+):
+    with pytest.raises(UsageError, match="no version of these files yet: nothing was done"):
+        await start_branch(session, "early")
+    one = await turn(session, gemini, "one", write("a.txt", "1\n"))
+    [version] = await versions_of(session, one)
+    await undo(session)
+    with pytest.raises(UsageError, match="at the beginning, before the first version") as refused:
+        await start_branch(session, "early")
+    assert "a redo brings again" in str(refused.value)
+    assert not (await start_branch(session, "named", version.id)).current
+    put(session, "b.txt", "mine\n")  # what was edited here is a version of its own
+    started = await start_branch(session, "mine")
+    assert started.current
+    assert started.version
+    assert [change.path for change in started.version.changes] == ["b.txt"]
+    assert [row.branch.name for row in await list_branches(session)] == ["mine", "named"]
+
+
 async def test_a_fork_undoes_its_own_turns_only(session: Session, gemini: GeminiStandIn):
     await turn(session, gemini, "one", write("a.txt", "1\n"))
     fork = await fork_session(session.workspace, session.live.record)

@@ -69,7 +69,7 @@ def _steps(text: str) -> tuple[str, int]:
 async def _named(versions: Versions, project_id: str, name: str, *, head: str) -> Version:
     if name in (HEAD, "@"):
         if not head:
-            raise UsageError("There is no version of these files yet: nothing was done here.")
+            raise UsageError(await _why_none_here(versions, project_id))
         return await _whole(versions, head)
     if branch := await find_branch(versions, project_id, name):
         return await _whole(versions, branch.version_id)
@@ -86,6 +86,16 @@ async def _named(versions: Versions, project_id: str, name: str, *, head: str) -
     raise UsageError(
         f"There is no version or branch {name!r}. "
         "`ragforge log` lists the versions, `ragforge branch` the branches; so do /log and /branches."
+    )
+
+
+async def _why_none_here(versions: Versions, project_id: str) -> str:
+    if not await versions.rows(project_id, limit=1):
+        return "There is no version of these files yet: nothing was done here."
+    return (
+        "The files are at the beginning, before the first version, so there is no version here to name. "
+        "The next turn makes one, a redo brings again the one that was undone, and any other can be named: "
+        "`ragforge log` lists them, and so does /log."
     )
 
 
