@@ -91,11 +91,15 @@ async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: 
 
 async def test_words_return_once_when_a_failed_turn_is_retried(lab: Lab) -> None:
     lab.monkeypatch.setenv("RAGFORGE_RETRY_ATTEMPTS_MAX", "1")
-    lab.gemini.script(ServerError(), Text("Now."))
+    lab.gemini.script(ServerError(), ServerError(), Text("Now."))
     async with lab.chat() as chat:
         await chat.say("do it")
         await chat.turn_ended()
         await chat.until(lambda: chat.draft == "do it")
+        chat.screen.retry()
+        await lab.gemini.wait_for_requests(2, action="streamGenerateContent")
+        await chat.turn_ended()
+        assert chat.draft == "do it"
         chat.screen.retry()
         await chat.sees("Now.")
 
