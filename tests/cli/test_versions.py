@@ -117,7 +117,9 @@ async def test_any_version_can_be_had_by_its_name(quick: Program, openai: OpenAI
     await turn(quick, openai, "two", "a.txt", "two\\n", "-c")
     newest, oldest = await log(quick)
     assert (newest["branches"], oldest["branches"]) == (["first"], [])  # a new version moves its branch
-    assert (await quick.run("branch", "start", oldest["version"])).code == 0
+    started = await quick.run("branch", "start", oldest["version"])
+    assert (started.code, started.err) == (0, "")
+    assert started.out.endswith("`ragforge checkout start` goes there.\n")
 
     there = await quick.run("checkout", "start")
     assert (there.code, file.read_text()) == (0, "one\n")
@@ -152,12 +154,12 @@ async def test_names_that_are_none_and_names_that_are_too_short(quick: Program, 
     await turn(quick, openai, "two", "a.txt", "two\\n", "-c")
     newest, _ = await log(quick)
     wrong = {
-        ("checkout", "nowhere"): "no version or branch 'nowhere'",
+        ("checkout", "nowhere"): "no version or branch 'nowhere'. `ragforge log` lists the versions, ",
         ("checkout", newest["version"][:4]): "Several versions fit",
         ("checkout", "HEAD~7"): "only 1 versions come before",
         ("diff", "nowhere"): "no version or branch",
         ("branch", "a..b"): "cannot be a branch's name",
-        ("branch", "-d", "none"): "no branch 'none'",
+        ("branch", "-d", "none"): "no branch 'none'. `ragforge branch` lists them.",
         ("undo", "0"): "0",
         ("undo", "-r", "ffffffff"): "no session 'ffffffff'",
         ("undo", "--files", "--chat"): "give only one",

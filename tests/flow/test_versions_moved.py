@@ -350,7 +350,7 @@ async def test_a_branch_needs_a_version_and_after_the_first_undo_there_is_none_h
     await undo(session)
     with pytest.raises(UsageError, match="at the beginning, before the first version") as refused:
         await start_branch(session, "early")
-    assert "a redo brings again" in str(refused.value)
+    assert "`/redo` brings again" in str(refused.value)
     assert not (await start_branch(session, "named", version.id)).current
     put(session, "b.txt", "mine\n")  # what was edited here is a version of its own
     started = await start_branch(session, "mine")

@@ -21,6 +21,7 @@ from ragforge.session.versions.choosing import (
     Redoable,
     first_words,
     named,
+    redo_of_one,
     runs_of,
     turn_to_redo,
     turns_to_undo,
@@ -40,7 +41,7 @@ from ragforge.session.versions.moving import (
     move_chat,
 )
 from ragforge.session.versions.names import find_branch, find_version, shown
-from ragforge.session.versions.uncovered import not_back
+from ragforge.session.versions.uncovered import not_back, unsure
 from ragforge.session.versions.undone import left_alone
 from ragforge.tools.files import why
 
@@ -107,7 +108,9 @@ async def redo(
                     break
                 if found.others and not done and not turn:
                     others = "; ".join(named(other) for other in found.others)
-                    total.notes.append(f"Other ways on from here: {others}. /redo ID takes one of them.")
+                    total.notes.append(
+                        f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them."
+                    )
                 await _forward(session, ground, found.turn, total, part)
                 if not await came_to_nothing(session, found.turn):
                     done.append(found.turn)
@@ -185,7 +188,7 @@ async def _back(
         versions = await store.versions.of_turns([turn.id for turn in turns])
         if ground:
             _check_recorded(turns, versions)
-            total.notes += [*_unsure(versions), *not_back(versions)]
+            total.notes += [*unsure(versions), *not_back(versions)]
         for run in runs_of(turns, versions) if ground else [list(turns)]:
             head = await ground.state.head(ground.root) if ground else Head()
             own = [version for turn in run for version in reversed(versions) if version.turn_id == turn.id]
@@ -251,7 +254,7 @@ async def _redoable(session: Session, part_of_id: str) -> Redoable | None:
     if found is None and (children := await _children(session)):
         if len(children) > 1 and not part_of_id:
             several = "; ".join(named(turn) for turn in children)
-            raise UsageError(f"Several turns go on from here: {several}. Say which: redo ID.")
+            raise UsageError(f"Several turns go on from here: {several}. Say which: `{redo_of_one()}`.")
         found = Redoable(children[0], tuple(children[1:]))
     if found is None or not part_of_id:
         return found
@@ -374,16 +377,6 @@ def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:
             f"What {named(unknown[0])} did to the files was not recorded, so that it cannot be undone. "
             "To take back the conversation alone, add --chat."
         )
-
-
-def _unsure(versions: Sequence[Version]) -> list[str]:
-    shared = sorted({change.path for version in versions for change in version.changes if change.shared})
-    if not shared:
-        return []
-    return [
-        "Not undone, because another session was at work at the same time and it may be its change: "
-        f"{', '.join(shared)}. /checkout brings any of them."
-    ]
 
 
 def _first_parent(version: Version) -> str:

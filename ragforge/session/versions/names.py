@@ -2,6 +2,7 @@
 
 import re
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.versions import Branch, Version
@@ -85,7 +86,7 @@ async def _named(versions: Versions, project_id: str, name: str, *, head: str) -
         raise UsageError(f"Several versions fit {name!r}: {fits}. Give more of the id.")
     raise UsageError(
         f"There is no version or branch {name!r}. "
-        "`ragforge log` lists the versions, `ragforge branch` the branches; so do /log and /branches."
+        f"`{typed('log')}` lists the versions, `{typed('branch')}` the branches."
     )
 
 
@@ -94,8 +95,8 @@ async def _why_none_here(versions: Versions, project_id: str) -> str:
         return "There is no version of these files yet: nothing was done here."
     return (
         "The files are at the beginning, before the first version, so there is no version here to name. "
-        "The next turn makes one, a redo brings again the one that was undone, and any other can be named: "
-        "`ragforge log` lists them, and so does /log."
+        f"The next turn makes one, `{typed('redo')}` brings again the one that was undone, and any other can "
+        f"be named: `{typed('log')}` lists them."
     )
 
 
