@@ -89,6 +89,18 @@ async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: 
         assert chat.draft == ""
 
 
+async def test_words_typed_as_a_question_comes_up_go_on_in_the_prompt(lab: Lab) -> None:
+    pasted = "2026-11-22 10:00:00 INFO started\n" * 6_000
+    async with lab.chat() as chat:
+        await chat.say(pasted)
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        await chat.type("also the rest")
+        await chat.answers("n")
+        await chat.until(lambda: "also the rest" in chat.draft, "what was typed meanwhile")
+        await chat.until(lambda: chat.draft.startswith("2026-11-22"), "what was asked about")
+        assert lab.gemini.asked() == []
+
+
 async def test_words_return_once_when_a_failed_turn_is_retried(lab: Lab) -> None:
     lab.monkeypatch.setenv("RAGFORGE_RETRY_ATTEMPTS_MAX", "1")
     lab.gemini.script(ServerError(), ServerError(), Text("Now."))
