@@ -1,5 +1,7 @@
 """Keys on a list that is narrowed by typing: however fast they come, each acts behind those before it."""
 
+import asyncio
+
 from textual import events
 
 from ragforge.session.commands.base import ScreenName
@@ -73,3 +75,29 @@ async def test_enter_before_the_hits_are_there_opens_the_first_of_them(lab: Lab)
         burst(chat, "apples", "enter")
         await chat.until(lambda: chat.top is chat.screen, "the hit is opened")
         await chat.sees("You said: about apples")
+
+
+async def test_a_session_is_deleted_after_a_yes_though_the_list_is_closed_at_once(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await said(chat, "about apples")
+        await chat.say("/new")
+        await chat.sees("A new session")
+        conversation = chat.screen.ready()
+        delete, begun, go_on, done = conversation.delete, asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def delete_slowly(session_id: str) -> None:
+            begun.set()
+            await go_on.wait()
+            await delete(session_id)
+            done.set()
+
+        lab.monkeypatch.setattr(conversation, "delete", delete_slowly)
+        await at(chat, "/sessions", SessionsScreen)
+        await chat.pilot.press("ctrl+x")
+        await chat.answers("y")
+        await chat.until(begun.is_set, "it is being deleted")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.top is chat.screen, "the list is closed")
+        go_on.set()
+        await chat.until(done.is_set, "it is deleted")
+        assert await conversation.sessions() == []

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
+from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
@@ -172,7 +173,8 @@ class SessionsScreen(ListDialog[str | None]):
                 detail += f" Kept: {counted(would.kept_turns, 'turn')} that another session shares."
             title = row.session.title or "this session"
             if await app_of(self).push_screen_wait(ConfirmScreen(f"Delete “{title}”?", detail=detail)):
-                await self._conversation.delete(row.session.id)
+                # Who said yes may close the list at once.
+                await undisturbed(self._conversation.delete(row.session.id), cancel_after=True)
                 await self._reload()
         except RagforgeError as error:
             self._failed(error)
