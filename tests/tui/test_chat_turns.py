@@ -75,11 +75,14 @@ async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: 
     pasted = "2026-11-22 10:00:00 INFO started\n" * 6_000
     lab.gemini.script((Text("A long log."),))
     async with lab.chat() as chat:
-        await chat.say(pasted)
+        await chat.type("why? ")
+        await chat.screen.prompt.paste_in(pasted)
+        await chat.enter()
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
         assert "up to 66k tokens, about $0." in chat.top._question
         await chat.answers("n")
-        assert chat.draft.strip() == pasted.strip()
+        await chat.until(lambda: chat.draft.strip() == f"why? {pasted}".strip(), "it returns")
+        assert chat.screen.prompt.text == "why? [pasted 6001 lines]"
         assert lab.gemini.asked() == []
 
         await chat.enter()
