@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 from tests.cli.running import Program, ended
@@ -183,7 +184,10 @@ async def test_a_session_that_is_open_elsewhere_is_not_moved(quick: Program, ope
             await asyncio.sleep(0.01)
     busy = await quick.run("undo")
     assert (busy.code, busy.out) == (4, "")
-    assert "is being written by process" in busy.err
+    said = " ".join(busy.err.split())
+    assert re.search(
+        r"is being written by process \d+ on \S+ since \d{4}-\d\d-\d\d \d\d:\d\d\. Close it", said
+    )
     assert (quick.project / "a.txt").read_text() == "one\n"
     running.terminate()
     await ended(running)
