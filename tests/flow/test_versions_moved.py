@@ -220,6 +220,9 @@ async def test_rewind_goes_to_before_a_turn(session: Session, gemini: GeminiStan
     first = await head_turn(session)
     await turn(session, gemini, "two", write("a.txt", "2\n"))
     await turn(session, gemini, "three", write("b.txt", "3\n"))
+    for number in (-1, 0, 4):
+        with pytest.raises(UsageError, match=f"has 3 turns; there is no turn {number}"):
+            await rewind(session, number)
     moved = await rewind(session, 2)
     assert tree(root_of(session)) == middle
     assert (moved.draft, await head_turn(session)) == ("two", first)
