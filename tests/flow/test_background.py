@@ -59,7 +59,7 @@ async def test_each_turn_has_its_summary_and_memories_by_one_call_of_a_cheaper_m
             ("PostgreSQL it is.", SummaryMethod.MODEL)
         }
         assert {request.model for request in gemini.structured()} == {"gemini-3.5-flash-lite"}
-        assert len(gemini.structured()) == 2
+        assert len(gemini.structured()) == session.workspace.background.progress.payments == 2
         [memory] = await store.memories.find(MemoryFilter(project_id=session.workspace.project.id))
         assert memory.content == "The project uses PostgreSQL."
         assert set(memory.turns) == {first.id, second.id}

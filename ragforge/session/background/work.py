@@ -82,7 +82,8 @@ class Work:
         """How it stands now."""
         notes = [self._thinker.note, self._vectors.note, *(lane.note for lane in self.lanes)]
         note = " ".join(dict.fromkeys(note for note in notes if note))
-        return Progress(len(self._own) + len(self._in_hand) + len(self._backlog), self._vectors.waiting, note)
+        turns = len(self._own) + len(self._in_hand) + len(self._backlog)
+        return Progress(turns, self._vectors.waiting, note, self._thinker.purse.payments)
 
     def opened(self, session: Session) -> None:
         """This session is in front now."""
