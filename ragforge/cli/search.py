@@ -53,6 +53,8 @@ def search(
 ) -> None:
     """Search what was said, done, remembered and changed in this project, by words and by meaning."""
     options: Options = context.obj
+    if not "".join(words).strip():
+        raise UsageError('Say what to look for, as in: ragforge search "database migration".')
     wanted = Wanted(" ".join(words), all_projects, limit, since, until, session, tuple(kinds or ()))
 
     async def work() -> int:
