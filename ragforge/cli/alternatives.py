@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
+from ragforge.cli.numbers import whole
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import json_line, printable
 from ragforge.cli.versions import Conflicts, choices_of, opened_session, run_move
@@ -25,7 +26,9 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def alternatives(
     context: typer.Context,
-    count: Annotated[int | None, typer.Argument(metavar="[N", help="In how many ways.")] = None,
+    count: Annotated[
+        int | None, typer.Argument(metavar="[N", parser=whole(1), help="In how many ways.")
+    ] = None,
     prompt: Annotated[
         str | None,
         typer.Argument(
@@ -36,7 +39,8 @@ def alternatives(
         str | None, typer.Option("--models", metavar="A,B", help="Other models, as PROVIDER:NAME.")
     ] = None,
     take: Annotated[
-        int | None, typer.Option("--take", metavar="K", min=1, help="Bring files and conversation to one.")
+        int | None,
+        typer.Option("--take", metavar="K", parser=whole(1), help="Bring files and conversation to one."),
     ] = None,
     on_conflict: Conflicts = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ragforge import __version__
+from ragforge.cli.numbers import amount, whole
 from ragforge.cli.options import OutputFormat
 
 
@@ -37,15 +38,18 @@ Resume = Annotated[
     ),
 ]
 At = Annotated[
-    int | None, typer.Option("--at", metavar="N", min=1, help="With -r: show the session at this turn.")
+    int | None,
+    typer.Option("--at", metavar="N", parser=whole(1), help="With -r: show the session at this turn."),
 ]
 Fork = Annotated[bool, typer.Option("--fork", help="With -r or -c: a new session from there (or from --at).")]
 New = Annotated[bool, typer.Option("--new", help="Start a new session without showing the list.")]
 MaxTurns = Annotated[
-    int | None, typer.Option("--max-turns", min=1, help="With -p: at most this many model calls.")
+    int | None,
+    typer.Option("--max-turns", metavar="N", parser=whole(1), help="With -p: at most this many model calls."),
 ]
 MaxPrice = Annotated[
-    float | None, typer.Option("--max-price", metavar="USD", min=0, help="Stop a turn at this cost.")
+    float | None,
+    typer.Option("--max-price", metavar="USD", parser=amount(0), help="Stop a turn at this cost."),
 ]
 Allow = Annotated[
     list[str] | None,

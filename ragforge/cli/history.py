@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ragforge.cli.edge import tell
+from ragforge.cli.numbers import whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.printing import json_line
 from ragforge.cli.versions import opened_session
@@ -52,8 +53,7 @@ def gc(
         int | None,
         typer.Option(
             "--keep-days",
-            min=0,
-            max=DAYS_MAX,
+            parser=whole(0, DAYS_MAX),
             help="Give up contents of versions that are older and that no branch, label or head needs; 0: of "
             "none. Otherwise as history.keep_days says.",
         ),
@@ -85,7 +85,7 @@ def show(
     version: Annotated[str, typer.Argument(help="A branch, a label, HEAD or a part of an id.")],
     path: Annotated[str, typer.Argument(help="Relative to the project's folder.")],
     number: Annotated[
-        int | None, typer.Argument(metavar="[N]", min=1, help="Print this content; else list them.")
+        int | None, typer.Argument(metavar="[N]", parser=whole(1), help="Print this content; else list them.")
     ] = None,
 ) -> None:
     """List what lay at a path in a version, from before it to its end, or print one of these contents.

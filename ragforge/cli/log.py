@@ -4,16 +4,17 @@ from typing import Annotated
 
 import typer
 
+from ragforge.cli.numbers import LIMIT_MAX, whole
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import json_line, printable
 from ragforge.cli.versions import opened_session
 
-LIMIT_MAX = 10_000
-
 
 def log(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=LIMIT_MAX, help="At most this many.")] = 30,
+    limit: Annotated[
+        int, typer.Option("--limit", parser=whole(1, LIMIT_MAX), help="At most this many.")
+    ] = 30,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Show the tree of versions, newest first: turns, your own edits, restores and merges."""

@@ -16,6 +16,7 @@ from typer.main import get_group
 from ragforge.cli import flags
 from ragforge.cli.edge import to_exit_code
 from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_folder
+from ragforge.domain.commands import in_shell
 from ragforge.domain.errors import UsageError
 
 COMMANDS = (
@@ -128,6 +129,8 @@ def main(
         incognito=incognito,
         flags={"model": model, "store": store, "turn.price_usd_max": max_price},
     )
+    if context.invoked_subcommand or _is_headless(options):
+        in_shell()
     if context.invoked_subcommand:
         if incognito:
             raise UsageError("--incognito goes with a conversation, not with a command.")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragforge.cli.edge import tell
+from ragforge.cli.numbers import whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.printing import one_line
 from ragforge.domain.errors import UsageError
@@ -44,7 +45,7 @@ def list_memories(
     scope: Annotated[MemoryScope | None, typer.Option("--scope", help="Only those that hold there.")] = None,
     all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="The forgotten ones as well.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=READ_MAX, help="At most this many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", parser=whole(1, READ_MAX), help="At most this many.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List the memories of this project and the global ones."""

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
+from ragforge.cli.numbers import whole
 from ragforge.cli.versions import ChatOnly, Conflicts, FilesOnly, SessionId, choices_of, part_of, run_move
 
 
 def redo(
     context: typer.Context,
-    count: Annotated[int, typer.Argument(metavar="[N]", min=1, help="How many turns.")] = 1,
+    count: Annotated[int, typer.Argument(metavar="[N]", parser=whole(1), help="How many turns.")] = 1,
     turn: Annotated[
         str, typer.Option("--turn", metavar="ID", help="The turn to bring again, by a part of its id.")
     ] = "",

@@ -9,6 +9,7 @@ import typer
 from msgspec import Struct
 
 from ragforge.cli.edge import tell
+from ragforge.cli.numbers import whole
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import json_line, one_line, printable
 from ragforge.domain.errors import UsageError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.domain.search import Hit, HitKind, Query
     from ragforge.memory.recall import Answer, Found
 
+HITS_MAX = 1_000
 _AGO = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -24,7 +26,9 @@ def search(
     context: typer.Context,
     words: Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for.")],
     all_projects: Annotated[bool, typer.Option("--all", help="Search every project.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most this many hits.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", parser=whole(1, HITS_MAX), help="At most this many hits.")
+    ] = 10,
     since: Annotated[
         str | None, typer.Option("--since", metavar="WHEN", help="A date such as 2026-11-21, or 12h, 3d, 2w.")
     ] = None,
@@ -49,6 +53,8 @@ def search(
 ) -> None:
     """Search what was said, done, remembered and changed in this project, by words and by meaning."""
     options: Options = context.obj
+    if not "".join(words).strip():
+        raise UsageError('Say what to look for, as in: ragforge search "database migration".')
     wanted = Wanted(" ".join(words), all_projects, limit, since, until, session, tuple(kinds or ()))
 
     async def work() -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragforge.cli.numbers import LIMIT_MAX, whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.printing import json_line, one_line
 from ragforge.domain.errors import UsageError
@@ -20,7 +21,9 @@ app = typer.Typer(help="List, rename or delete sessions.", invoke_without_comman
 def sessions(
     context: typer.Context,
     all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", parser=whole(1, LIMIT_MAX), help="At most this many.")
+    ] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List the sessions of this project, the last active first."""

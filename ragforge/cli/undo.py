@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
+from ragforge.cli.numbers import whole
 from ragforge.cli.versions import ChatOnly, Conflicts, FilesOnly, SessionId, choices_of, part_of, run_move
 
 
 def undo(
     context: typer.Context,
-    count: Annotated[int, typer.Argument(metavar="[N]", min=1, help="How many turns.")] = 1,
+    count: Annotated[int, typer.Argument(metavar="[N]", parser=whole(1), help="How many turns.")] = 1,
     resume: SessionId = None,
     on_conflict: Conflicts = None,
     files: FilesOnly = False,

@@ -43,7 +43,7 @@ class Hit(Struct, frozen=True):
     empty (index -1) where it rests on none: so are its session's values where it was made in none. A version
     that no turn made has none either.
 
-    text: an excerpt; marks: the (start, end) spans of matched words in it.
+    text: an excerpt; marks: the (start, end) spans of matched words in it, which never touch.
     score: higher is better; comparable within one answer only.
     """
 

@@ -26,6 +26,11 @@ def age_words(when: datetime, now: datetime | None) -> str:
     return f"{when.astimezone():%Y-%m-%d}"
 
 
+def moment_words(when: datetime) -> str:
+    """When it was by the clock here: `2026-03-01 13:05`."""
+    return f"{when.astimezone():%Y-%m-%d %H:%M}"
+
+
 def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"

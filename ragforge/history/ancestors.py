@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.versions import Node, Version
@@ -52,7 +53,7 @@ async def common_bases(versions: Versions, ours: str, theirs: str) -> tuple[Ance
     found = {version.id: version for version in await versions.get(sides)}
     for id in sides:
         if id not in found:
-            raise UsageError(f"There is no version {short_id(id)} here. See /log.")
+            raise UsageError(f"There is no version {short_id(id)} here. `{typed('log')}` lists them.")
     if len(sides) < 2:
         return Ancestry({}), []
     ancestry = Ancestry(await _parents(versions, found[ours].project_id))

@@ -3,6 +3,7 @@
 Written after what git documents and gives; tests/property/test_diff3_laws.py compares the two. Changes that
 touch are one conflict, the same change on both sides is none. What both sides of a conflict share is taken
 out of it, unless no more than three lines, or lines without a letter or digit, would lie between conflicts.
+Only where the base has no line is it other than git's: there the sides tell the markers' line ending.
 """
 
 import re
@@ -247,13 +248,18 @@ def _joined_regions(regions: Iterator[_Region], ours: Sequence[bytes]) -> list[_
 
 
 def _newline_at(sides: _Sides, region: _Region) -> bytes:
-    """The line ending of the markers: CRLF where the base has it in its first line and no side speaks against
-    it in the line before the conflict, or its first."""
-    sides_speak = (
+    """The line ending of the markers: CRLF where nothing speaks against it, and the base for it.
+
+    The base speaks by its first line, a side by the line before the conflict, or its first. Where the base
+    has none, because the file was removed and written anew, the word of a side will do.
+    """
+    base = _is_crlf(sides.base, 0)
+    told = (
         _is_crlf(sides.ours, max(region.our_start - 1, 0)),
         _is_crlf(sides.theirs, max(region.their_start - 1, 0)),
     )
-    return b"\r\n" if _is_crlf(sides.base, 0) and False not in sides_speak else b"\n"
+    is_crlf = False not in told and (True in told if base is None else base)
+    return b"\r\n" if is_crlf else b"\n"
 
 
 def _is_crlf(lines: Sequence[bytes], at: int) -> bool | None:

@@ -8,10 +8,12 @@ import os
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
+from ragforge.domain.words import moment_words
 
 POLL_S_MIN = 0.001
 POLL_S_MAX = 0.05
@@ -98,8 +100,8 @@ def _sign(descriptor: int, holder: bytes) -> None:
 def _holder(descriptor: int) -> str:
     try:
         found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
-        pid, since = int(found["pid"]), str(found["since"])
-    except (ValueError, KeyError, TypeError):
+        pid, since = int(found["pid"]), moment_words(datetime.fromisoformat(found["since"]))
+    except (ValueError, KeyError, TypeError, OverflowError):
         # Locked an instant ago and not signed yet, or the file was tampered with.
         return "another process"
     who = "another session of this process" if pid == os.getpid() else "another process"

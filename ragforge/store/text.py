@@ -34,7 +34,7 @@ class Found(Struct, frozen=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """A piece of a text and the spans of the wanted words in it."""
+    """A piece of a text and the spans of the wanted words in it; words that touch are one span."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
@@ -79,19 +79,30 @@ def excerpt(texts: list[str], stems: frozenset[str], cut: Cut) -> Excerpt:
         if count > best_count:
             best, best_count, best_at = text, count, at
     piece = _piece(best, best_at)
-    return Excerpt(piece, tuple((found.start, found.end) for found in _find(piece, stems, cut)))
+    return Excerpt(piece, _spans(_find(piece, stems, cut)))
 
 
 def _find(text: str, stems: frozenset[str], cut: Cut) -> list[Found]:
+    """The wanted words and parts of words in their order; a name and its parts lie over each other."""
     encoded = text.encode()
     found: list[Found] = []
     byte_at = char_at = 0
-    for start, end, stem in _cut_with_parts(encoded, cut):
-        if stem in stems and start >= byte_at:  # a part of what was found whole says nothing new
-            char_start = char_at + len(encoded[byte_at:start].decode())
-            byte_at, char_at = end, char_start + len(encoded[start:end].decode())
-            found.append(Found(char_start, char_at, stem))
+    for start, end, stem in sorted(each for each in _cut_with_parts(encoded, cut) if each[2] in stems):
+        char_at += len(encoded[byte_at:start].decode())
+        byte_at = start
+        found.append(Found(char_at, char_at + len(encoded[start:end].decode()), stem))
     return found
+
+
+def _spans(found: list[Found]) -> tuple[tuple[int, int], ...]:
+    """Where the words stand: what touches is one, such as a name whose parts are wanted."""
+    spans: list[tuple[int, int]] = []
+    for word in found:
+        if spans and word.start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], word.end))
+        else:
+            spans.append((word.start, word.end))
+    return tuple(spans)
 
 
 def _densest(found: list[Found]) -> tuple[int, int]:

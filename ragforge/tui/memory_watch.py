@@ -18,7 +18,11 @@ LOOK_EVERY_S = 1.0
 
 
 class _Watch(Struct):
-    """What was seen last: the work to do, the session, and whether a turn ran."""
+    """What was seen last: the work done and to do, the session as it is kept, and whether a turn runs.
+
+    What has begun and ended between two looks is seen too: a payment is counted, and a turn changes when
+    something last happened in its session.
+    """
 
     seen: tuple[object, ...] = ()
 
@@ -38,7 +42,7 @@ def _look(chat: ChatFrame, watch: _Watch) -> None:
     if told != chat.status.status:
         chat.status.status = told
     session = chat.conversation.session
-    seen = (progress, session.id, session.busy)
+    seen = (progress, session.live.record, session.busy)
     if seen != watch.seen:
         watch.seen = seen
         chat.run_worker(_show_cost(chat), group="memory-cost", exclusive=True)

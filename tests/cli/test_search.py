@@ -145,7 +145,8 @@ async def test_wrong_dates_sessions_and_limits_are_named(alone: Program):
         (("--since", "yesterday"), "2026-11-21"),
         (("--since", "0001-01-01"), "2026-11-21"),
         (("--session", "ffffffff"), "ragforge sessions"),
-        (("--limit", "0"), "1<=x"),
+        (("--limit", "0"), "it takes a whole number from 1 to 1,000"),
+        (("--limit", "many"), "it takes a whole number from 1 to 1,000"),
         (("--until", "tomorrow"), "--until 'tomorrow'"),
         (("--kind", "turns"), "turn, tool_call, summary, memory, version"),
         ((b"\xff",), "UTF-8"),
@@ -155,10 +156,17 @@ async def test_wrong_dates_sessions_and_limits_are_named(alone: Program):
         assert words in ran.err, args
 
 
-@pytest.mark.parametrize("words", ['"', "AND OR (", "*", "a" * 5000, "", "NEAR(", "-x"])
+@pytest.mark.parametrize("words", ['"', "AND OR (", "*", "a" * 5000, "NEAR(", "-x"])
 async def test_any_words_can_be_looked_for(alone: Program, words: str):
     ran = await alone.run("search", "--json", "--", words)
     assert (ran.code, ran.json["query"], ran.json["hits"]) == (0, words, [])
+
+
+@pytest.mark.parametrize("words", [("",), (" ", "\t"), ("", "--json")])
+async def test_a_search_for_nothing_asks_for_what(alone: Program, words: tuple[str, ...]):
+    ran = await alone.run("search", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Say what to look for, as in: ragforge search" in ran.err
 
 
 async def test_search_loads_nothing_heavy(filled: Program):

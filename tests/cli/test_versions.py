@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 from tests.cli.running import Program, ended
@@ -117,7 +118,9 @@ async def test_any_version_can_be_had_by_its_name(quick: Program, openai: OpenAI
     await turn(quick, openai, "two", "a.txt", "two\\n", "-c")
     newest, oldest = await log(quick)
     assert (newest["branches"], oldest["branches"]) == (["first"], [])  # a new version moves its branch
-    assert (await quick.run("branch", "start", oldest["version"])).code == 0
+    started = await quick.run("branch", "start", oldest["version"])
+    assert (started.code, started.err) == (0, "")
+    assert started.out.endswith("`ragforge checkout start` goes there.\n")
 
     there = await quick.run("checkout", "start")
     assert (there.code, file.read_text()) == (0, "one\n")
@@ -152,13 +155,15 @@ async def test_names_that_are_none_and_names_that_are_too_short(quick: Program, 
     await turn(quick, openai, "two", "a.txt", "two\\n", "-c")
     newest, _ = await log(quick)
     wrong = {
-        ("checkout", "nowhere"): "no version or branch 'nowhere'",
+        ("checkout", "nowhere"): "no version or branch 'nowhere'. `ragforge log` lists the versions, ",
         ("checkout", newest["version"][:4]): "Several versions fit",
         ("checkout", "HEAD~7"): "only 1 versions come before",
         ("diff", "nowhere"): "no version or branch",
         ("branch", "a..b"): "cannot be a branch's name",
-        ("branch", "-d", "none"): "no branch 'none'",
-        ("undo", "0"): "0",
+        ("branch", "-d", "none"): "no branch 'none'. `ragforge branch` lists them.",
+        ("undo", "0"): "'[N]': it takes a whole number from 1 on, and not '0'.",
+        ("redo", "two"): "'[N]': it takes a whole number from 1 on, and not 'two'.",
+        ("log", "--limit", "10001"): "a whole number from 1 to 10,000, and",
         ("undo", "-r", "ffffffff"): "no session 'ffffffff'",
         ("undo", "--files", "--chat"): "give only one",
         ("undo", "3"): "Only 2 turns",
@@ -181,7 +186,10 @@ async def test_a_session_that_is_open_elsewhere_is_not_moved(quick: Program, ope
             await asyncio.sleep(0.01)
     busy = await quick.run("undo")
     assert (busy.code, busy.out) == (4, "")
-    assert "is being written by process" in busy.err
+    said = " ".join(busy.err.split())
+    assert re.search(
+        r"is being written by process \d+ on \S+ since \d{4}-\d\d-\d\d \d\d:\d\d\. Close it", said
+    )
     assert (quick.project / "a.txt").read_text() == "one\n"
     running.terminate()
     await ended(running)

@@ -23,3 +23,18 @@ async def test_a_message_that_was_undone_waits_in_the_prompt_until_it_is_redone(
     assert await draft_of(quick, session) == "make it"
     await quick.run("redo")
     assert await draft_of(quick, session) == ""
+
+
+async def test_what_is_being_written_stays_in_the_prompt_whatever_is_undone_and_redone(
+    quick: Program, openai: OpenAIStandIn
+) -> None:
+    openai.script(Reply(calls=[Call("shell", '{"command": "echo 1 > a.txt"}')]), Reply(text=["Done."]))
+    ran = await quick.run("--yolo", "-p", "make it", "--output-format", "json")
+    session = ran.json["session"]
+    local = await open_local_state(quick.data)
+    await local.set_draft(session, "half a thought")
+    await local.close()
+    await quick.run("undo")
+    assert await draft_of(quick, session) == "half a thought"
+    await quick.run("redo")
+    assert await draft_of(quick, session) == "half a thought"

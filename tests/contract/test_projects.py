@@ -39,3 +39,11 @@ async def test_empty_remote_matches_no_project_without_one(store: Store) -> None
     await store.projects.add(a_project())
     assert await store.projects.find() == []
     assert await store.projects.find(git_remote="", first_commit="") == []
+
+
+async def test_project_is_found_by_text_that_no_encoding_holds(store: Store) -> None:
+    remote = f"{new_id()} \ud83d.git"
+    project = a_project(git_remote=remote, first_commit="\0")
+    await store.projects.add(project)
+    assert [found.id for found in await store.projects.find(git_remote=remote)] == [project.id]
+    assert await store.projects.find(git_remote=f"{remote} \udce9") == []

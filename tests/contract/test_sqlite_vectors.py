@@ -162,7 +162,9 @@ async def test_in_a_small_scope_exactly_the_nearest_are_found(store: SqliteStore
 
 async def test_scores_are_those_of_the_vectors_not_of_their_codes(store: SqliteStore) -> None:
     vectors = clustered(COUNT, seed=1)
-    for near in await store.vectors.nearest(Nearby(as_vector(vectors[7]), MODEL)):
+    nearest = await store.vectors.nearest(Nearby(as_vector(vectors[7]), MODEL))
+    assert nearest
+    for near in nearest:
         row = vectors[int(near.owner.id) - 1].astype(np.float64)
         cosine = row @ vectors[7] / np.linalg.norm(row) / np.linalg.norm(vectors[7].astype(np.float64))
         assert near.score == pytest.approx((1 + cosine) / 2, abs=1e-6)

@@ -303,6 +303,17 @@ async def test_call_of_a_turn_that_is_gone_is_refused(store: Store) -> None:
         await store.calls.add(a_call(step), step)
 
 
+async def test_call_that_names_another_step_than_the_one_given_is_refused(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    step = a_step(turn, 0, "", a_request())
+    for other in (a_step(turn, 1, "", a_request()), a_step(a_turn(session), 0, "", a_request())):
+        with pytest.raises(Conflict, match="another step"):
+            await store.calls.add(a_call(other), step)
+    assert await store.calls.of_turns([turn.id]) == []
+
+
 async def test_another_opening_sees_what_was_written(store: Store, opener: Opener) -> None:
     session = await new_session(store)
     other = await opener()

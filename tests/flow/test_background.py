@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.search import HitKind, Query
-from ragforge.domain.summaries import SummaryMethod
+from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.usage import Purpose
 from ragforge.memory.found import Answer, Source
 from ragforge.memory.recall import search
+from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from tests.contract.builders import NOON, said
 from tests.flow.beside import (
@@ -58,7 +59,7 @@ async def test_each_turn_has_its_summary_and_memories_by_one_call_of_a_cheaper_m
             ("PostgreSQL it is.", SummaryMethod.MODEL)
         }
         assert {request.model for request in gemini.structured()} == {"gemini-3.5-flash-lite"}
-        assert len(gemini.structured()) == 2
+        assert len(gemini.structured()) == session.workspace.background.progress.payments == 2
         [memory] = await store.memories.find(MemoryFilter(project_id=session.workspace.project.id))
         assert memory.content == "The project uses PostgreSQL."
         assert set(memory.turns) == {first.id, second.id}
@@ -134,6 +135,44 @@ async def test_not_yet_summarised_returned_everything_recent(tmp_path: Path, gem
             await done(session)
             await until(partial(all_embedded, session))
             assert len(gemini.structured()) == count
+
+
+async def test_a_turn_whose_end_is_stored_and_not_yet_told_is_paid_once(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    """Between the two it is found out what became of the files, which may take a while."""
+    gemini.always_structured(by_the_model())
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        workspace, running = session.workspace, await new_session(session.workspace)
+        await say(running, "one")
+        await done(running)
+        stored, tell = asyncio.Event(), asyncio.Event()
+
+        async def another_turn() -> str:
+            workspace.background.turn_begins(running)
+            turn = await said(workspace.store, running.live.record, "two")
+            running.change(head=turn.id)
+            stored.set()
+            await tell.wait()
+            workspace.background.turn_ended(running, turn.id)
+            return turn.id
+
+        task = asyncio.create_task(another_turn())
+        await stored.wait()
+        # One that an earlier run left: once it has its summary, all that lacks one has been looked through.
+        earlier = await said(workspace.store, running.live.record, "left")
+        await say(session, "three")
+        await until(partial(summary_of, session, earlier.id))
+        tell.set()
+        turn_id = await task
+        await until(partial(summary_of, session, turn_id))
+        await done(session)
+        assert len(gemini.structured()) == 4
+        await close_session(running)
+
+
+async def summary_of(session: Session, turn_id: str) -> list[Summary]:
+    return (await session.workspace.store.summaries.covering([turn_id]))[turn_id]
 
 
 async def test_parallel_tool_calls_collided_because_state_was_keyed_by_tool_name(

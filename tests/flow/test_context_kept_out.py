@@ -12,11 +12,13 @@ from ragforge.domain.memories import MemoryScope
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.block import CLOSING, OPENING
+from ragforge.memory.inject import Around, is_carried
 from ragforge.memory.recall import search
 from ragforge.providers.local import FIRST_LINE
 from ragforge.session.model import choose_model
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
+from tests.contract.builders import a_memory, a_session, a_turn
 from tests.contract.builders_versions import a_version
 from tests.flow.recalling import (
     LONG_AGO,
@@ -172,3 +174,14 @@ async def test_search_results_in_place_of_an_answer_are_not_recalled(
     await close_session(other)
     assert "nightly import" in block.text
     assert FIRST_LINE not in block.text
+
+
+def test_a_memory_is_said_already_where_all_turns_that_it_rests_on_are() -> None:
+    session = a_session("p")
+    first = a_turn(session)
+    second = a_turn(session, parent=first)
+    memory = a_memory(session, "We use tabs.", first, second)
+    assert not is_carried(memory, Around("p", session.id, turns={first.id, "another"}))
+    assert is_carried(memory, Around("p", session.id, turns={first.id, second.id, "another"}))
+    assert not is_carried(a_memory(session), Around("p", session.id, turns={first.id}))
+    assert is_carried(memory, Around("p", session.id, shown={memory.id[:8]}))

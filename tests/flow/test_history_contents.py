@@ -4,15 +4,16 @@ import asyncio
 import hashlib
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.domain.turns import ConversationSession, Project
@@ -23,7 +24,7 @@ from ragforge.history.coverage import Coverage
 from ragforge.history.manifest import Manifest
 from ragforge.history.scan import begin_scan, node_at, scan
 from ragforge.history.state import Head, HistoryState, open_history_state
-from ragforge.store.base import Store
+from ragforge.store.base import Link, Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.local import LocalState, open_local_state
 from ragforge.store.open import open_store
@@ -322,6 +323,29 @@ async def test_another_store_that_is_not_asked_stops_the_clean_up(machine: Machi
     await machine.blobs.set_used_by(other_url, used=False)
     await machine.collect()
     assert await machine.left(b"theirs") == [], "that store is gone for good, somebody said"
+
+
+@dataclass
+class Leaving:
+    """The store, as if it were that of a server that goes away while it tells what it holds."""
+
+    store: Store
+    link: Link = field(default_factory=lambda: Link(0, "it did not answer"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    async def drain(self, *, timeout_s: float) -> Link:
+        return Link()
+
+
+async def test_a_store_that_goes_away_meanwhile_stops_the_clean_up(machine: Machine) -> None:
+    await machine.blobs.put(b"garbage, or of a branch that was not told")
+    await machine.grow_old()
+    store = cast("Store", Leaving(machine.store))
+    with pytest.raises(StoreUnavailable, match="not known what it needs"):
+        await collect([store], machine.blobs, machine.state, machine.local, keep_days=1)
+    assert await machine.left(b"garbage, or of a branch that was not told")
 
 
 async def test_contents_of_before_stores_were_noted_are_left_alone(machine: Machine) -> None:

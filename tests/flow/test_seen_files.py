@@ -2,16 +2,19 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, ConversationSession, TurnStatus
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
+from ragforge.session.versions.moves import checkout, redo, rewind, undo
 from tests.flow.running import Person, ended, environ, opened, say_retry
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call
@@ -64,3 +67,20 @@ async def test_it_is_done_unless_the_file_was_changed_meanwhile(
     assert calls[1].status is (CallStatus.FAILED if touched else CallStatus.OK)
     assert len(person.asked) == (0 if touched else 1)
     assert file.read_text() == ("old and more\n" if touched else "new\n")
+
+
+async def test_nothing_moves_while_a_turn_waits_for_consent(tmp_path: Path, gemini: GeminiStandIn):
+    file = tmp_path / "project" / "a.txt"
+    file.parent.mkdir()
+    file.write_text("old\n")
+    record = await left_waiting(tmp_path, gemini)
+    gemini.script(Text("Done."))
+    async with resumed(tmp_path, gemini, record) as session:
+        for move in (undo, redo, partial(rewind, number=1), partial(checkout, name="HEAD")):
+            with pytest.raises(UsageError, match="waits for consent: answer it first"):
+                await move(session)
+        assert session.live.record.head == record.head
+        assert ended(await say_retry(session)).status is TurnStatus.FINISHED
+        assert file.read_text() == "new\n"
+        await undo(session)
+        assert file.read_text() == "old\n"

@@ -33,7 +33,7 @@ from ragforge.memory.summarise import (
 )
 from ragforge.providers.openai_compatible.structured import is_strict
 from tests.flow.gemini_asking import FLASH, open_provider
-from tests.standins.gemini import Blocked, Failure, GeminiStandIn, Recorded, Text
+from tests.standins.gemini import Failure, Finish, GeminiStandIn, Recorded, Text, Tokens
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -320,11 +320,11 @@ async def test_a_failed_call_raises(gemini: GeminiStandIn) -> None:
 
 
 async def test_a_refusal_says_what_it_cost(gemini: GeminiStandIn) -> None:
-    gemini.script_structured(Blocked("SAFETY"))
+    gemini.script_structured(Finish("SAFETY", usage=Tokens(prompt=900)))
     async with open_provider(gemini) as provider:
         with pytest.raises(NoSummary, match="refused") as refused:
             await understand(provider, [a_material("a")])
-    assert refused.value.usage.total_tokens >= 0
+    assert refused.value.usage.total_tokens == 900
 
 
 def test_the_schema_is_one_that_services_hold_a_model_to() -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, ToolStarted, TurnEnded
+from ragforge.domain.ids import now
 from ragforge.domain.messages import TextPart
-from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.domain.turns import CallStatus, TurnEnd, TurnStatus
 from ragforge.session import queue
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from ragforge.session.state import Session
@@ -180,10 +181,10 @@ async def test_a_table_of_prices_broken_meanwhile_takes_no_answer_along(
 async def test_secrets_in_the_queue_do_not_reach_the_disk(
     tmp_path: Path, session: Session, gemini: GeminiStandIn
 ) -> None:
-    await queue.enqueue(session, (TextPart(f"use {gemini.key}"),))
-    for file in (tmp_path / "data").iterdir():
-        if file.is_file():
-            assert gemini.key.encode() not in file.read_bytes()
+    await queue.enqueue(session, (TextPart(f"use {gemini.key}, not the other one"),))
+    written = b"".join(file.read_bytes() for file in (tmp_path / "data").iterdir() if file.is_file())
+    assert b"not the other one" in written
+    assert gemini.key.encode() not in written
 
 
 async def test_a_session_that_is_only_shown_is_not_retried(
@@ -328,3 +329,44 @@ async def test_esc_at_the_boundary_strikes_the_queued_message(
     assert isinstance(last, TurnEnded)
     assert last.came_to_nothing
     assert last.turn.user == (TextPart("queued"),)
+
+
+async def test_esc_while_a_turn_is_stored_as_continued_strikes_the_queued_message_too(
+    session: Session, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (session.cwd / "a").write_text("x")
+    gemini.script(Calls(Call("read", {"path": "a"})), Text("never asked for"))
+    turns, seen = session.workspace.store.turns, []
+    end, stopping = turns.end, list[asyncio.Task[None]]()
+
+    async def end_as_esc_is_pressed(what: TurnEnd) -> None:
+        if not stopping:
+            stopping.append(asyncio.create_task(interrupt(session)))
+            await asyncio.sleep(0)  # it is pressed now
+        await end(what)
+
+    monkeypatch.setattr(turns, "end", end_as_esc_is_pressed)
+    async with aclosing(submit(session, (TextPart("one"),), Person().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, ToolStarted):
+                await queue.enqueue(session, (TextPart("queued"),))
+    await stopping[0]
+    ends = of_type(seen, TurnEnded)
+    assert [end.turn.status for end in ends] == [TurnStatus.CONTINUED, TurnStatus.INTERRUPTED]
+    assert len(gemini.asked("streamGenerateContent")) == 1
+
+
+async def test_the_time_of_a_call_begins_with_its_consent(session: Session, gemini: GeminiStandIn) -> None:
+    gemini.script(Calls(Call("write", {"path": "x.txt", "content": "x"})), Text("Done."))
+    answered = []
+
+    def answers(_: ApprovalRequest) -> ApprovalAnswer:
+        asked_at = now()
+        while now() <= asked_at:  # milliseconds are counted
+            pass
+        answered.append(now())
+        return ApprovalAnswer(Answer.ONCE)
+
+    [made] = of_type(await say(session, "go", Person(answers)), ToolEnded)
+    assert made.call.started_at >= answered[0]

@@ -59,6 +59,29 @@ async def test_what_was_undone_last_comes_again_first_be_it_files_alone_or_a_tur
     assert moved.chat
 
 
+async def test_a_redo_of_more_than_was_undone_changes_nothing_and_says_how_much_it_could(
+    session: Session, gemini: GeminiStandIn
+):
+    for number in range(3):
+        await turn(session, gemini, f"turn {number}", write(f"{number}.txt", f"{number}\n"))
+    done, head = tree(root_of(session)), session.live.record.head
+    await undo(session, 2)
+    await undo(session, part=Part.FILES)
+    before, chat = tree(root_of(session)), session.live.record.head
+    with pytest.raises(UsageError, match=r"Only 3 can be redone, and not 9\. Nothing was changed"):
+        await redo(session, 9)
+    assert (tree(root_of(session)), session.live.record.head) == (before, chat)
+    await redo(session, 3)
+    assert (tree(root_of(session)), session.live.record.head) == (done, head)
+    await undo(session, 2)
+    with pytest.raises(UsageError, match="Only 2 can be redone, and not 3"):
+        await redo(session, 3, part=Part.FILES)
+    await redo(session, 2, part=Part.FILES)
+    assert tree(root_of(session)) == done
+    with pytest.raises(UsageError, match="Only 2 can be redone"):
+        await redo(session, 3, part=Part.CHAT)
+
+
 async def test_files_undone_alone_do_not_come_again_after_another_turn(
     session: Session, gemini: GeminiStandIn
 ):

@@ -220,6 +220,9 @@ async def test_rewind_goes_to_before_a_turn(session: Session, gemini: GeminiStan
     first = await head_turn(session)
     await turn(session, gemini, "two", write("a.txt", "2\n"))
     await turn(session, gemini, "three", write("b.txt", "3\n"))
+    for number in (-1, 0, 4):
+        with pytest.raises(UsageError, match=f"has 3 turns; there is no turn {number}"):
+            await rewind(session, number)
     moved = await rewind(session, 2)
     assert tree(root_of(session)) == middle
     assert (moved.draft, await head_turn(session)) == ("two", first)
@@ -338,6 +341,26 @@ async def test_branches_follow_new_versions(session: Session, gemini: GeminiStan
     assert (await head_of(session)).branch == ""
     with pytest.raises(UsageError, match="no branch 'left'"):
         await delete_branch(session, "left")
+
+
+async def test_a_branch_needs_a_version_and_after_the_first_undo_there_is_none_here(
+    session: Session, gemini: GeminiStandIn
+):
+    with pytest.raises(UsageError, match="no version of these files yet: nothing was done"):
+        await start_branch(session, "early")
+    one = await turn(session, gemini, "one", write("a.txt", "1\n"))
+    [version] = await versions_of(session, one)
+    await undo(session)
+    with pytest.raises(UsageError, match="at the beginning, before the first version") as refused:
+        await start_branch(session, "early")
+    assert "`/redo` brings again" in str(refused.value)
+    assert not (await start_branch(session, "named", version.id)).current
+    put(session, "b.txt", "mine\n")  # what was edited here is a version of its own
+    started = await start_branch(session, "mine")
+    assert started.current
+    assert started.version
+    assert [change.path for change in started.version.changes] == ["b.txt"]
+    assert [row.branch.name for row in await list_branches(session)] == ["mine", "named"]
 
 
 async def test_a_fork_undoes_its_own_turns_only(session: Session, gemini: GeminiStandIn):

@@ -4,14 +4,18 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import TurnStatus
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.session.versions.moved import Part
 from ragforge.session.versions.moves import undo
+from tests.contract.builders import a_turn
 from tests.flow.recorded import (
     edit,
     kinds,
@@ -147,3 +151,22 @@ async def test_the_version_of_a_turn_that_could_not_be_kept_is_made_with_the_nex
     second, first = await line(session)
     assert kinds(first) == {"a.txt": ("added", "tool")}
     assert second.changes == ()
+
+
+async def test_a_turn_of_which_nothing_was_recorded_is_undone_in_the_chat_alone(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(write("a.txt", "x"), Text("ok"))
+    first = ended(await say(session, "go"))
+    store = session.workspace.store
+    brought = replace(a_turn(session.live.record, parent=first), ended_at=now())  # as by an archive
+    await store.archive.load([brought])
+    await store.sessions.set_head(session.id, brought.id)
+    session.change(head=brought.id)
+    with pytest.raises(UsageError, match="was not recorded, so that it cannot be undone"):
+        await undo(session)
+    assert session.live.record.head == brought.id
+    await undo(session, part=Part.CHAT)
+    assert session.live.record.head == first.id
+    await undo(session)
+    assert not (session.cwd / "a.txt").exists()

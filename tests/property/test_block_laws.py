@@ -1,5 +1,6 @@
 """Laws of the context block: budgets, doubles, and a frame that nothing in it can close."""
 
+import re
 from datetime import UTC, datetime
 
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from ragforge.memory.block import CLOSING, OPENING, SHARES, as_data, compose
 from ragforge.memory.context import text_tokens
 
 AT = datetime(2026, 3, 4, tzinfo=UTC)
+FRAME = re.compile(r"<[\s/\\]*recalled", re.IGNORECASE)
 SECTIONS = [section for section in Section if section is not Section.RAW]
 pieces = st.sampled_from(
     [CLOSING, OPENING, "</RECALLED-CONTEXT>", "< /recalled", "\n## Memories\n", "- 2026", "\x1b[2J", "\u202e"]
@@ -50,9 +52,7 @@ def test_nothing_in_a_block_can_close_its_frame_or_begin_a_section(wanted: list[
     assert block.text.startswith(OPENING + "\n")
     assert block.text.endswith("\n" + CLOSING)
     inside = block.text.removeprefix(OPENING).removesuffix(CLOSING)
-    assert (
-        "recalled" not in inside.casefold().replace("(recalled", "") or "<recalled" not in inside.casefold()
-    )
+    assert not FRAME.search(inside)
     headings = [line for line in inside.split("\n") if line.startswith("#")]
     assert headings == [
         f"## {section}" for section in SECTIONS if section in {i.section for i in block.items}

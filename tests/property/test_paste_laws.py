@@ -32,6 +32,17 @@ def test_what_is_folded_unfolds_to_all_that_was_pasted_and_typed(pieces: list[tu
     assert folds.unfold(shown) == whole
 
 
+@given(st.lists(st.tuples(texts.map(cleaned), long_lines), max_size=4), texts)
+def test_what_is_folded_again_unfolds_to_the_same(pieces: list[tuple[str, str]], beside: str):
+    text = "".join(typed + pasted for typed, pasted in pieces)
+    folds = Folds()
+    again = folds.fold_again(text, [pasted for _, pasted in pieces], beside=beside)
+    assert folds.unfold(again) == text
+    assert not any(
+        len(pasted.strip().split("\n")) >= FOLD_LINES_MIN and pasted in again for _, pasted in pieces
+    )
+
+
 @given(lines)
 def test_long_pastes_fold_and_short_ones_do_not(pasted: str):
     folds = Folds()

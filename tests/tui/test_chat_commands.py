@@ -156,7 +156,9 @@ async def test_a_session_is_renamed_and_deleted_after_asking(lab: Lab) -> None:
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
         assert "1 turn and 0 tool calls" in str(chat.top._detail)
         await chat.answers("y")
-        await chat.until(lambda: isinstance(chat.top, SessionsScreen))
+        await chat.until(
+            lambda: isinstance(chat.top, SessionsScreen) and not chat.top.query_one(SessionList).rows
+        )
         await chat.pilot.press("escape")
         assert await chat.screen.ready().sessions() == []
 

@@ -75,11 +75,14 @@ async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: 
     pasted = "2026-11-22 10:00:00 INFO started\n" * 6_000
     lab.gemini.script((Text("A long log."),))
     async with lab.chat() as chat:
-        await chat.say(pasted)
+        await chat.type("why? ")
+        await chat.screen.prompt.paste_in(pasted)
+        await chat.enter()
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
         assert "up to 66k tokens, about $0." in chat.top._question
         await chat.answers("n")
-        assert chat.draft.strip() == pasted.strip()
+        await chat.until(lambda: chat.draft.strip() == f"why? {pasted}".strip(), "it returns")
+        assert chat.screen.prompt.text == "why? [pasted 6001 lines]"
         assert lab.gemini.asked() == []
 
         await chat.enter()
@@ -89,13 +92,29 @@ async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: 
         assert chat.draft == ""
 
 
+async def test_words_typed_as_a_question_comes_up_go_on_in_the_prompt(lab: Lab) -> None:
+    pasted = "2026-11-22 10:00:00 INFO started\n" * 6_000
+    async with lab.chat() as chat:
+        await chat.say(pasted)
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        await chat.type("also the rest")
+        await chat.answers("n")
+        await chat.until(lambda: "also the rest" in chat.draft, "what was typed meanwhile")
+        await chat.until(lambda: chat.draft.startswith("2026-11-22"), "what was asked about")
+        assert lab.gemini.asked() == []
+
+
 async def test_words_return_once_when_a_failed_turn_is_retried(lab: Lab) -> None:
     lab.monkeypatch.setenv("RAGFORGE_RETRY_ATTEMPTS_MAX", "1")
-    lab.gemini.script(ServerError(), Text("Now."))
+    lab.gemini.script(ServerError(), ServerError(), Text("Now."))
     async with lab.chat() as chat:
         await chat.say("do it")
         await chat.turn_ended()
         await chat.until(lambda: chat.draft == "do it")
+        chat.screen.retry()
+        await lab.gemini.wait_for_requests(2, action="streamGenerateContent")
+        await chat.turn_ended()
+        assert chat.draft == "do it"
         chat.screen.retry()
         await chat.sees("Now.")
 

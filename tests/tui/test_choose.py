@@ -1,6 +1,7 @@
 """A question with a few answers, where there is little room."""
 
 import pytest
+from textual.widget import Widget
 
 from ragforge.session.commands.base import Option
 from ragforge.tui.screens.choose import ChooseScreen
@@ -30,3 +31,35 @@ async def test_every_answer_is_seen_however_many_files_are_asked_about(
             "all answers are on the screen",
         )
         assert screen.query_one("#choice-detail").region.height > 0
+
+
+QUESTION = "A file was changed since, by you or by another session. What shall become of what is there?"
+DIFF = "--- a\n+++ b\n" + "".join(f"+line {number}\n" for number in range(40))
+
+
+@pytest.mark.parametrize("diff", ["", DIFF], ids=["files", "diff"])
+async def test_where_not_even_the_answers_fit_all_of_it_scrolls(lab: Lab, diff: str) -> None:
+    size = (30, 14)
+    async with lab.chat(size=size) as chat:
+        screen = ChooseScreen(QUESTION, "src/a.py", OPTIONS, diff=diff)
+        await chat.app.push_screen(screen)
+        dialog = screen.query_one(".dialog")
+        await chat.until(lambda: dialog.max_scroll_y > 0, "the dialog scrolls")
+        seen: set[Widget] = set()
+
+        def look() -> None:
+            inside = dialog.content_region
+            seen.update(part for part in dialog.children if inside.contains_region(part.region))
+
+        look()
+        assert screen.query_one(".dialog-title") in seen
+        while dialog.scroll_offset.y < dialog.max_scroll_y:
+            before = dialog.scroll_offset.y
+            await chat.pilot.press("down")
+            await chat.until(lambda before=before: dialog.scroll_offset.y > before, "it scrolled")
+            look()
+        assert seen >= set(screen.query(".dialog-choice"))
+        await chat.pilot.press("home")
+        await chat.until(lambda: not dialog.scroll_offset.y, "back at its beginning")
+        await chat.pilot.resize_terminal(80, 30)
+        await chat.until(lambda: not dialog.max_scroll_y, "with more room the answers stand still")

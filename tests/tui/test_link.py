@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 from textual.widgets import Input
 
+from ragforge.domain.errors import StoreUnavailable
 from ragforge.store.base import Link
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.widgets.plain import PlainText
@@ -24,6 +25,11 @@ class Linked:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
+
+
+def words_of(chat: Chat) -> str:
+    """What the screen in front tells."""
+    return "\n".join(widget.text for widget in chat.top.query(PlainText))
 
 
 def linked(chat: Chat) -> Linked:
@@ -76,6 +82,22 @@ async def test_search_says_while_it_is_limited(lab: Lab) -> None:
         store.link = Link()
         chat.top.query_one(Input).value = "z"
         await chat.until(lambda: not line.display)
+        await chat.pilot.press("escape")
+
+
+async def test_the_store_screen_tells_what_waits_while_the_server_is_away_and_why_once(lab: Lab) -> None:
+    why = "Neo4j at bolt://db does not answer. Start it."
+
+    async def status() -> None:
+        raise StoreUnavailable(why)
+
+    async with lab.chat() as chat:
+        store = linked(chat)
+        store.link = Link(3, why)
+        store.status = status
+        await chat.say("/store")
+        await chat.until(lambda: "rows for the server: 3" in words_of(chat), "what waits")
+        assert words_of(chat).count(why) == 1
         await chat.pilot.press("escape")
 
 

@@ -7,12 +7,15 @@ from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryT
 from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.session.background import Progress
 from ragforge.session.commands.remember import split_type
+from ragforge.tui import memory_watch
 from ragforge.tui.memory_watch import progress_words
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.recalled_line import RecalledHead, RecalledItem, RecalledView
 from ragforge.tui.widgets.status_line import Status, status_words
 from tests.standins.gemini import GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab
+
+NEVER_S = 1_000_000.0
 
 
 async def kept(chat: Chat, *, forgotten: bool = False) -> list[Memory]:
@@ -140,6 +143,35 @@ async def test_what_memory_costs_is_told_apart_from_the_chat(lab: Lab, gemini: G
     async with lab.chat(continue_newest=True) as chat:
         await chat.until(lambda: "memory $7.2" in chat.status)
         assert (chat.screen.ready().session.live.cost_usd or 0) < 1
+
+
+async def test_a_cost_that_came_between_two_looks_is_told(lab: Lab) -> None:
+    lab.monkeypatch.setattr(memory_watch, "LOOK_EVERY_S", NEVER_S)
+    async with lab.chat() as chat:
+        workspace, session = chat.screen.ready().workspace, chat.screen.ready().session
+
+        def told() -> float:
+            return chat.screen.status.status.background_usd or 0.0
+
+        async def one_turn(words: str) -> None:
+            await chat.say(words)
+            await chat.sees(f"You said: {words}")
+            await chat.turn_ended()
+            background = workspace.background
+            await chat.until(lambda: not background.progress.turns, "its summary is made")
+            await chat.until(lambda: not background.progress.vectors, "and its vectors")
+
+        watch = memory_watch._Watch()
+        await one_turn("hello")
+        memory_watch._look(chat.screen, watch)
+        await chat.until(lambda: told() > 0, "the summary has cost something")
+        project_id, model = workspace.project.id, "gemini:gemini-3.5-flash-lite"
+        usage = Usage(1000, 0, 100)
+        looked_up = Spent(new_id(), project_id, session.id, now(), model, Purpose.RECALL, usage, 7.25)
+        await workspace.store.usage.add(looked_up)
+        await one_turn("hello again")
+        memory_watch._look(chat.screen, watch)
+        await chat.until(lambda: told() > 7.25, "what was spent meanwhile")
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,21 @@ async def test_a_pasted_long_text_folds_and_is_sent_whole():
         assert app.prompt.sent.entries() == [f"see {LONG}{LONG}"]
 
 
+async def test_a_message_that_returns_is_folded_as_it_was():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press(*"see ")
+        paste(app, f"{LONG}\n")
+        await until(pilot, lambda: app.prompt.text == "see [pasted 215 lines]")
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent)
+        paste(app, LONG.upper())
+        await until(pilot, lambda: app.prompt.text == "[pasted 214 lines]")
+        app.prompt.put_back(f"see {LONG}")
+        assert app.prompt.text == "see [pasted 214 lines #2]\n\n[pasted 214 lines]"
+        assert app.prompt.draft == f"see {LONG}\n\n{LONG.upper()}"
+
+
 async def test_bracketed_paste_and_then_enter_sends_at_once():
     app = PromptApp()
     async with app.run_test() as pilot:

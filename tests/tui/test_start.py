@@ -87,6 +87,25 @@ async def test_closing_the_setup_ends_what_it_was_asking(lab: Lab, monkeypatch: 
         await chat.turn_ended()
 
 
+async def test_escape_closes_the_models_before_their_list_is_filled(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asyncio.Event()
+
+    async def never(_: object) -> str:
+        asked.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async with lab.chat() as chat:
+        monkeypatch.setattr(setup, "gemini_key_source", never)
+        await chat.say("/model")
+        await chat.until(lambda: isinstance(chat.top, ModelScreen) and asked.is_set())
+        assert options(chat) == []
+        await chat.pilot.press("escape")
+        await chat.until(lambda: not isinstance(chat.top, ModelScreen), "it is closed")
+
+
 async def test_without_a_model_search_answers_and_says_so(lab: Lab) -> None:
     lab.set_environ(key=False)
     async with lab.chat() as chat:

@@ -35,9 +35,11 @@ async def test_undo_and_redo_change_what_is_seen_and_fill_the_prompt(lab: Lab) -
         await chat.until(lambda: chat.draft == "second")
         assert (lab.project / "a.txt").read_text() == "1\n"
 
-        await chat.say("/redo")
+        await chat.type("/redo")  # the message waits behind it
+        await chat.enter()
         await chat.sees("Did second.")
         assert (lab.project / "a.txt").read_text() == "2\n"
+        await chat.until(lambda: not chat.draft, "what came again leaves the prompt")
 
         (lab.project / "a.txt").write_text("mine\n")
         await chat.say("/undo 2 --on-conflict keep")

@@ -115,6 +115,22 @@ def test_lines_are_merged(case: str) -> None:
     assert (merged.content, merged.conflicts) == git_merge(base, ours, theirs)
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "newline"),
+    [
+        (b"X\r\n", b"Y\r\n", b"\r\n"),
+        (b"X", b"Y\r\nZ\r\n", b"\r\n"),
+        (b"X\n", b"Y\r\n", b"\n"),
+        (b"X", b"Y", b"\n"),
+    ],
+)
+def test_where_a_file_was_removed_and_written_anew_the_sides_tell_the_line_ending(
+    ours: bytes, theirs: bytes, newline: bytes
+) -> None:
+    ended = [side if side.endswith(b"\n") else side + newline for side in (ours, theirs)]
+    assert merge3(b"", ours, theirs).content == conflict(*ended, newline)
+
+
 def test_labels_stand_behind_the_markers_on_one_line() -> None:
     merged = merge3(b"a\n", b"b\n", b"c\n", labels=("the files on disk", "turn 3:\n« undo »"))
     assert merged.content == ("<<<<<<< the files on disk\nb\n=======\nc\n>>>>>>> turn 3: « undo »\n".encode())

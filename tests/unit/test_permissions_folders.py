@@ -10,11 +10,12 @@ from tests.unit.judging import judge
 
 
 def test_a_session_opened_through_a_link_is_in_its_project(root: Path) -> None:
-    link = root.parent / "a link"
+    link, below = root.parent / "a link", root.parent / "a link to src"
     link.symlink_to(root)
-    for command, decision in {"cat b.py": Allow(), "cd src && cat a.py": Allow()}.items():
+    below.symlink_to(root / "src")
+    for cwd, command in ((link, "cat b.py"), (link, "cd src && cat a.py"), (below, "cd .. && cat b.py")):
         args = {"command": command}
-        assert decide(shell.TOOL, args, Preview(), mode=Mode.ASK, rules=[], root=root, cwd=link) == decision
+        assert decide(shell.TOOL, args, Preview(), mode=Mode.ASK, rules=[], root=root, cwd=cwd) == Allow()
 
 
 def test_a_folder_left_through_the_link_it_was_entered_by_asks(root: Path) -> None:

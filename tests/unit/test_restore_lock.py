@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,8 @@ async def test_a_folder_that_stays_busy_says_who_holds_it_and_since_when(tmp_pat
             async with folder_lock(tmp_path, tmp_path, timeout_s=0.05):
                 pytest.fail("two hold it")
         since = json.loads(lock_path(tmp_path, tmp_path).read_bytes())["since"]
-        assert raised.value.holder == f"another process ({process.pid}) since {since}"
+        when = f"{datetime.fromisoformat(since).astimezone():%Y-%m-%d %H:%M}"
+        assert raised.value.holder == f"another process ({process.pid}) since {when}"
         assert raised.value.holder in str(raised.value)
         assert "Nothing was changed" in str(raised.value)
         # A lock dies with its process.

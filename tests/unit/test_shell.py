@@ -99,6 +99,7 @@ async def test_a_name_never_means_a_program_in_the_project(ctx: ToolContext) -> 
         ctx.env["PATH"] = path
         text, _ = await shell(ctx, "ls")
         assert "stolen" not in text
+        assert "ls" in text.split()
 
 
 async def test_pagers_and_editors_never_block(ctx: ToolContext) -> None:

@@ -60,6 +60,8 @@ def test_turns_that_came_to_nothing_go_along_and_do_not_count():
     assert ids(turns_to_undo(path, "s", 1, empty={"d"})) == ["d", "c"]
     assert ids(turns_to_undo(path, "s", 2, empty={"b"})) == ["d", "c"]
     assert ids(turns_to_undo(path, "s", 3, empty={"b"})) == ["d", "c", "b", "a"]
+    with pytest.raises(UsageError, match="Only 3 turns of this session can be undone, and not 4"):
+        turns_to_undo(path, "s", 4, empty={"b"})
     with pytest.raises(UsageError, match="nothing to undo"):
         turns_to_undo(path, "s", 1, empty={"a", "b", "c", "d"})
 

@@ -1,11 +1,13 @@
-"""Numbers and times in words, and names on one line."""
+"""Numbers, times and commands in words, and names on one line."""
 
+from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragforge.domain.commands import in_shell, typed
 from ragforge.domain.printable import escaped, printable
 from ragforge.domain.words import age_words, counted
 
@@ -49,3 +51,13 @@ def test_a_name_is_one_line_in_which_nothing_hides(name: str) -> None:
     assert len(shown.splitlines()) <= 1
     assert printable(shown) == shown
     assert escaped(shown) == shown
+
+
+def test_a_command_is_named_as_the_reader_would_type_it() -> None:
+    assert (typed("undo 2"), typed("redo ID", shell="redo --turn ID")) == ("/undo 2", "/redo ID")
+
+    def on_the_command_line() -> tuple[str, str]:
+        in_shell()
+        return typed("undo 2"), typed("redo ID", shell="redo --turn ID")
+
+    assert copy_context().run(on_the_command_line) == ("ragforge undo 2", "ragforge redo --turn ID")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.json import JsonObject
@@ -124,7 +125,8 @@ async def take(session: Session, number: int, *, choices: Choices | None = None)
     found = [each for each in here.alternatives if each.number == number]
     if not found:
         known = ", ".join(str(each.number) for each in here.alternatives)
-        which = f"There are {known}." if known else "Here there are none; /alternatives N PROMPT makes some."
+        none = f"Here there are none; `{typed('alternatives N PROMPT')}` makes some."
+        which = f"There are {known}." if known else none
         raise UsageError(f"There is no alternative {number}. {which}")
     return await checkout(session, found[-1].version.id, choices=choices, action=MoveAction.TAKE)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import RagforgeError
 from ragforge.history.copies import Room, left_rooms
 from ragforge.tools.threads import in_thread
@@ -73,7 +74,7 @@ async def _cleared(workspace: "Workspace", room: Room, about: "About") -> list[s
     if not turns:
         return []
     count = "1 alternative was" if len(turns) == 1 else f"{len(turns)} alternatives were"
-    return [f"{count} cut off by a crash. What was done is kept; `/alternatives` lists it."]
+    return [f"{count} cut off by a crash. What was done is kept; `{typed('alternatives')}` lists it."]
 
 
 async def _kept(workspace: "Workspace", about: "About", copy: Path, name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import ImagePart, Parts, TextPart
@@ -43,8 +44,8 @@ async def request_of(session: Session, prompt: str) -> Request:
     newest = await session.workspace.store.turns.get(head) if head else None
     if newest is None:
         raise UsageError(
-            "Say what is to be worked out: /alternatives 3 PROMPT. Nothing was asked yet that could be "
-            "worked out anew."
+            f"Say what is to be worked out: `{typed('alternatives 3 PROMPT')}`. Nothing was asked yet that "
+            "could be worked out anew."
         )
     return Request(newest.user, newest)
 
@@ -75,7 +76,7 @@ async def start_of(session: Session, ground: Ground, request: Request) -> Start:
     if not own:
         raise UsageError(
             f"What {named(turn)} did to the files was not recorded, so that it cannot be worked out anew "
-            "from before it. /alternatives 3 PROMPT goes on from here."
+            f"from before it. `{typed('alternatives 3 PROMPT')}` goes on from here."
         )
     if own[0].parents:
         base = own[0].parents[0]

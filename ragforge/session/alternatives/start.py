@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.approvals import Mode
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.history.copies import make_room
 from ragforge.providers.registry import parse_model
@@ -53,7 +54,8 @@ def ways_for(session: Session, wanted: Wanted) -> list[Way]:
     models = [str(parse_model(name, endpoints=endpoints)) for name in wanted.models]
     own = live.record.model or NO_MODEL
     if NO_MODEL in models or (not models and own == NO_MODEL):
-        raise UsageError("Alternatives need a model. /model chooses one.")
+        choose = typed("model", shell="-m PROVIDER:NAME ...")
+        raise UsageError(f"Alternatives need a model. `{choose}` chooses one.")
     return ways_of(wanted.count, model=own, models=models)
 
 

@@ -101,6 +101,8 @@ class Purse(Struct):
     """What background work has cost today, in UTC, whoever did it."""
 
     cost_usd: float = 0.0
+    payments: int = 0
+    """How often something was paid from it."""
     _counted_at: float = float("-inf")
     _day: datetime | None = None
 
@@ -117,6 +119,7 @@ class Purse(Struct):
         """Keep what was spent, also when the work is being stopped. Raises StoreError."""
         self.cost_usd += spent.cost_usd or 0.0
         await undisturbed(workspace.store.usage.add(spent), cancel_after=True)
+        self.payments += 1  # once it is kept: who sees this finds it there
 
 
 class Thinker(Struct):

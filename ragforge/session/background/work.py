@@ -56,8 +56,8 @@ class Work:
         """Turns of this run that wait, oldest first."""
         self._in_hand: set[str] = set()
         """Those of them that are being summarised."""
-        self._running: set[asyncio.Task[object]] = set()
-        """Tasks in which a turn runs."""
+        self._running: dict[asyncio.Task[object], Session] = {}
+        """Tasks in which a turn runs, and of which session it is the head."""
         self._left_until: dict[str, float] = {}
         """Turns that another process summarises, and until when they are left to it."""
         self._backlog: list[str] = []
@@ -82,7 +82,8 @@ class Work:
         """How it stands now."""
         notes = [self._thinker.note, self._vectors.note, *(lane.note for lane in self.lanes)]
         note = " ".join(dict.fromkeys(note for note in notes if note))
-        return Progress(len(self._own) + len(self._in_hand) + len(self._backlog), self._vectors.waiting, note)
+        turns = len(self._own) + len(self._in_hand) + len(self._backlog)
+        return Progress(turns, self._vectors.waiting, note, self._thinker.purse.payments)
 
     def opened(self, session: Session) -> None:
         """This session is in front now."""
@@ -97,7 +98,7 @@ class Work:
         """A turn runs in this task from now on."""
         self.opened(session)
         if task is not None:
-            self._running.add(task)
+            self._running[task] = session
             task.add_done_callback(self._turn_left)
             self._thinker.idle.clear()
         self._thinker.take_back()
@@ -114,7 +115,7 @@ class Work:
         await self._thinker.close()
 
     def _turn_left(self, task: "asyncio.Task[object]") -> None:
-        self._running.discard(task)
+        self._running.pop(task, None)
         if not self._running:
             self._thinker.idle.set()
             self._wake(self.backlog, self.levels)
@@ -125,6 +126,16 @@ class Work:
             lane.wake()
 
     # Turns of this run.
+
+    @property
+    def _of_this_run(self) -> set[str]:
+        """Those that wait, are in hand or run: nobody else takes them up.
+
+        The end of one that runs is stored a while before it is told here: what became of the files is found
+        out in between. Taken for an earlier run's, it would be paid for twice.
+        """
+        heads = (session.live.record.head for session in self._running.values())
+        return {*self._own, *self._in_hand, *(head for head in heads if head)}
 
     async def _own_step(self) -> float | None:
         try:
@@ -199,7 +210,7 @@ class Work:
         """Turns that lack a summary and nobody is at, oldest first. Raises StoreError."""
         moment = time.monotonic()
         self._left_until = {turn: until for turn, until in self._left_until.items() if until > moment}
-        passed_over = {*self._own, *self._in_hand, *self._left_until}
+        passed_over = {*self._of_this_run, *self._left_until}
         limit = LISTED_MAX + len(passed_over)
         lacking = await session.workspace.store.summaries.lacking(project_id=project_id, limit=limit)
         owed = {turn.id: turn for turn in [*lacking, *await self._better.ran_on(session)]}
@@ -237,8 +248,7 @@ class Work:
         for project_id, session in list(self._homes.items()):
             if not session.workspace.settings.memory.enabled or is_offline(session):
                 continue
-            busy = {*self._own, *self._in_hand}
-            turn = await self._better.next(project_id, session, without=busy)
+            turn = await self._better.next(project_id, session, without=self._of_this_run)
             if turn is None:
                 continue
             if await self._thinker.ready(session) is None:
@@ -352,7 +362,7 @@ class Work:
     async def _vectors_step(self) -> float | None:
         began = time.monotonic()
         again_s = await self._vectors.step(
-            self._homes, without={*self._own, *self._in_hand}, gently=not self._thinker.idle.is_set()
+            self._homes, without=self._of_this_run, gently=not self._thinker.idle.is_set()
         )
         await self._breathe(time.monotonic() - began)
         return again_s

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Branch, Version
@@ -40,8 +41,8 @@ async def start_branch(session: Session, name: str, at: str = HEAD) -> BranchRow
         [*tip] = await versions.get([taken.version_id])
         where = f" and points to {shown(tip[0])}" if tip else ""
         raise UsageError(
-            f"There is a branch {name!r} already{where}. /checkout {name} goes there; `/branch -d {name}` "
-            "takes the name away, and no version with it."
+            f"There is a branch {name!r} already{where}. `{typed(f'checkout {name}')}` goes there; "
+            f"`{typed(f'branch -d {name}')}` takes the name away, and no version with it."
         )
     async with on_ground(session) as ground:
         head = await ground.state.head(ground.root)
@@ -62,7 +63,7 @@ async def _set(session: Session, name: str, version: Version, *, current: bool) 
 async def delete_branch(session: Session, name: str) -> None:
     """Take the name away; its versions stay. Raises UsageError where there is none."""
     if not await session.workspace.store.versions.delete_branch(session.workspace.project.id, name):
-        raise UsageError(f"There is no branch {name!r}. /branches lists them.")
+        raise UsageError(f"There is no branch {name!r}. `{typed('branch')}` lists them.")
     if (await head_of(session)).branch != name:
         return
     async with on_ground(session) as ground:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.messages import text_of
@@ -36,6 +37,11 @@ def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: C
             "Nothing was changed."
         )
     return own[: counted[count - 1] + 1]
+
+
+def redo_of_one() -> str:
+    """What is typed to bring again one turn of several."""
+    return typed("redo ID", shell="redo --turn ID")
 
 
 def runs_of(turns: Sequence[Turn], versions: Sequence[Version]) -> list[list[Turn]]:

@@ -11,20 +11,22 @@ _UNDONE = (MoveAction.UNDO, MoveAction.REWIND)
 NOTE = "These are the files of what was undone without the conversation, which stayed where it is."
 
 
-async def undone_alone(session: Session) -> CheckoutLog | None:
-    """The newest undo of files alone that was not brought again, where nothing else moved since."""
+async def undone_alone(session: Session) -> list[CheckoutLog]:
+    """The undos of files alone that were not brought again, newest first, where nothing else moved since."""
     here, redone = session.live.record.head or "", 0
+    found: list[CheckoutLog] = []
     moves = await session.workspace.store.versions.moves(
         session.workspace.project.id, session_id=session.id, limit=MOVES_READ_MAX
     )
     for move in moves:
         is_redo = move.action is MoveAction.REDO
         if not here == move.from_turn == move.to_turn or not (is_redo or move.action in _UNDONE):
-            return None
+            break
         if not is_redo and not redone:
-            return move
-        redone += 1 if is_redo else -1
-    return None
+            found.append(move)
+        else:
+            redone += 1 if is_redo else -1
+    return found
 
 
 async def bring_again(session: Session, ground: Ground, undone: CheckoutLog, total: Sum) -> None:

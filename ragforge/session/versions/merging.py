@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.printable import escaped
@@ -127,7 +128,8 @@ async def _merged(
         move = await _move(session, ground, found, theirs)
         total.add(await carry_out(ground, move, settled.wanted, total.choices))
     if move.merged:
-        total.notes.append(f"`/checkout {short_id(found.ours)}` goes back to before the merge.")
+        back = typed(f"checkout {short_id(found.ours)}")
+        total.notes.append(f"`{back}` goes back to before the merge.")
     for path in (*settled.merged, *settled.marked):
         total.restored.pop(path, None)
     total.merged |= dict.fromkeys(settled.merged)

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import id_fits
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.versions import MoveAction, Version
@@ -17,14 +16,7 @@ from ragforge.session.context import session_window
 from ragforge.session.history import came_to_nothing
 from ragforge.session.open import keep_end
 from ragforge.session.state import Session
-from ragforge.session.versions.choosing import (
-    Redoable,
-    first_words,
-    named,
-    runs_of,
-    turn_to_redo,
-    turns_to_undo,
-)
+from ragforge.session.versions.choosing import first_words, named, redo_of_one, runs_of, turns_to_undo
 from ragforge.session.versions.files_alone import bring_again, undone_alone
 from ragforge.session.versions.ground import ground_of, not_covered, on_ground
 from ragforge.session.versions.moved import Moved, Part, Sum
@@ -40,7 +32,8 @@ from ragforge.session.versions.moving import (
     move_chat,
 )
 from ragforge.session.versions.names import find_branch, find_version, shown
-from ragforge.session.versions.uncovered import not_back
+from ragforge.session.versions.redoing import check_count, turns_to_redo
+from ragforge.session.versions.uncovered import not_back, unsure
 from ragforge.session.versions.undone import left_alone
 from ragforge.tools.files import why
 
@@ -92,28 +85,25 @@ async def redo(
     """Bring again what was undone last, or the turn whose id begins or ends so. Raises as `undo`.
 
     The log of moves tells what was undone; where it cannot and there are several, the error names them. Files
-    that were undone alone come again first, an undo at a time.
+    that were undone alone come again first, an undo at a time. Where there is less than `count`, nothing is
+    changed.
     """
     async with may_move(session):
-        total, done, alone = Sum(choices or Choices()), list[Turn](), 0
+        total = Sum(choices or Choices())
         async with _files(session, part) as ground:
-            while len(done) + alone < count:
-                if ground and not turn and (undone := await undone_alone(session)):
+            alone = (await undone_alone(session))[:count] if ground and not turn else []
+            chain = await turns_to_redo(session, count - len(alone), part_of_id=turn)
+            check_count(len(alone) + len(chain.told), count)
+            if chain.others:
+                others = "; ".join(named(other) for other in chain.others)
+                total.notes.append(f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them.")
+            if ground:
+                for undone in alone:
                     await bring_again(session, ground, undone, total)
-                    alone += 1
-                    continue
-                found = await _redoable(session, turn if not done else "")
-                if found is None:
-                    break
-                if found.others and not done and not turn:
-                    others = "; ".join(named(other) for other in found.others)
-                    total.notes.append(f"Other ways on from here: {others}. /redo ID takes one of them.")
-                await _forward(session, ground, found.turn, total, part)
-                if not await came_to_nothing(session, found.turn):
-                    done.append(found.turn)
-        if not done and not alone:
-            raise UsageError("There is nothing to redo: no turn that goes on from here was undone.")
-        return total.moved(MoveAction.REDO, done, draft="", chat=bool(done) and part is not Part.FILES)
+            for each in chain.turns:
+                await _forward(session, ground, each, total, part)
+        is_chat = bool(chain.told) and part is not Part.FILES
+        return total.moved(MoveAction.REDO, chain.told, draft="", chat=is_chat)
 
 
 async def checkout(
@@ -185,7 +175,7 @@ async def _back(
         versions = await store.versions.of_turns([turn.id for turn in turns])
         if ground:
             _check_recorded(turns, versions)
-            total.notes += [*_unsure(versions), *not_back(versions)]
+            total.notes += [*unsure(versions), *not_back(versions)]
         for run in runs_of(turns, versions) if ground else [list(turns)]:
             head = await ground.state.head(ground.root) if ground else Head()
             own = [version for turn in run for version in reversed(versions) if version.turn_id == turn.id]
@@ -237,52 +227,6 @@ async def _forward(session: Session, ground: Ground | None, turn: Turn, total: S
     else:
         await move_chat(store, move)
     await _follow(session, move.to_turn)
-
-
-async def _redoable(session: Session, part_of_id: str) -> Redoable | None:
-    """The turn to bring again. Raises UsageError where several fit and nothing tells which is meant."""
-    store, head = session.workspace.store, session.live.record.head
-    moves = await store.versions.moves(
-        session.workspace.project.id, session_id=session.id, limit=MOVES_READ_MAX
-    )
-    left = [move for move in moves if move.from_turn and move.from_turn != move.to_turn]
-    paths = {each: await _above(session, each) for each in dict.fromkeys(move.from_turn for move in left)}
-    found = turn_to_redo(head, left, [paths[move.from_turn] for move in left])
-    if found is None and (children := await _children(session)):
-        if len(children) > 1 and not part_of_id:
-            several = "; ".join(named(turn) for turn in children)
-            raise UsageError(f"Several turns go on from here: {several}. Say which: redo ID.")
-        found = Redoable(children[0], tuple(children[1:]))
-    if found is None or not part_of_id:
-        return found
-    every = (found.turn, *found.others)
-    fits = [each for each in every if id_fits(each.id, part_of_id)]
-    if len(fits) != 1:
-        raise UsageError(
-            f"{'No' if not fits else 'More than one'} turn that was undone here fits {part_of_id!r}: "
-            + "; ".join(named(each) for each in every)
-        )
-    return Redoable(fits[0])
-
-
-async def _above(session: Session, turn_id: str) -> list[Turn]:
-    """The turns of the path to this one that come after the chat's head, as far as it lies on that path."""
-    turns, head = session.workspace.store.turns, session.live.record.head
-    last, base = await turns.get(turn_id), await turns.get(head) if head else None
-    count = last.index - (base.index if base else -1) if last else 0
-    return await turns.path(turn_id, limit=count) if count > 0 else []
-
-
-async def _children(session: Session) -> list[Turn]:
-    """The session's turns that go on from the chat's head by the versions, where the log knows of none."""
-    store, head = session.workspace.store, session.live.record.head
-    turns: dict[str, Turn] = {}
-    for version in await store.versions.of_turns([head]) if head else []:
-        for child in await store.versions.children(version.id):
-            turn = await store.turns.get(child.turn_id) if child.turn_id else None
-            if turn and turn.parent == head and turn.session_id == session.id:
-                turns[turn.id] = turn
-    return list(turns.values())
 
 
 async def _turn_of(session: Session, target: Version) -> tuple[str, list[str]]:
@@ -374,16 +318,6 @@ def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:
             f"What {named(unknown[0])} did to the files was not recorded, so that it cannot be undone. "
             "To take back the conversation alone, add --chat."
         )
-
-
-def _unsure(versions: Sequence[Version]) -> list[str]:
-    shared = sorted({change.path for version in versions for change in version.changes if change.shared})
-    if not shared:
-        return []
-    return [
-        "Not undone, because another session was at work at the same time and it may be its change: "
-        f"{', '.join(shared)}. /checkout brings any of them."
-    ]
 
 
 def _first_parent(version: Version) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.versions import Branch, Version
@@ -69,7 +70,7 @@ def _steps(text: str) -> tuple[str, int]:
 async def _named(versions: Versions, project_id: str, name: str, *, head: str) -> Version:
     if name in (HEAD, "@"):
         if not head:
-            raise UsageError("There is no version of these files yet: nothing was done here.")
+            raise UsageError(await _why_none_here(versions, project_id))
         return await _whole(versions, head)
     if branch := await find_branch(versions, project_id, name):
         return await _whole(versions, branch.version_id)
@@ -85,7 +86,17 @@ async def _named(versions: Versions, project_id: str, name: str, *, head: str) -
         raise UsageError(f"Several versions fit {name!r}: {fits}. Give more of the id.")
     raise UsageError(
         f"There is no version or branch {name!r}. "
-        "`ragforge log` lists the versions, `ragforge branch` the branches; so do /log and /branches."
+        f"`{typed('log')}` lists the versions, `{typed('branch')}` the branches."
+    )
+
+
+async def _why_none_here(versions: Versions, project_id: str) -> str:
+    if not await versions.rows(project_id, limit=1):
+        return "There is no version of these files yet: nothing was done here."
+    return (
+        "The files are at the beginning, before the first version, so there is no version here to name. "
+        f"The next turn makes one, `{typed('redo')}` brings again the one that was undone, and any other can "
+        f"be named: `{typed('log')}` lists them."
     )
 
 

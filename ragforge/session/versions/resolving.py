@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.usage import Purpose, Spent, Usage, sum_costs
@@ -41,7 +42,8 @@ async def resolve(
     """
     name = model_of(session)
     if name.provider == NO_MODEL:
-        raise UsageError("A strategy needs a model, and none is chosen. /model chooses one.")
+        choose = typed("model", shell="-m PROVIDER:NAME ...")
+        raise UsageError(f"A strategy needs a model, and none is chosen. `{choose}` chooses one.")
     workspace = session.workspace
     questions, left = await questions_of(conflicts, workspace.blobs, workspace.redactor)
     notes = [f"Not given to the model: {path} ({why})." for path, why in left.items()]

@@ -1,7 +1,8 @@
-"""What turns did to paths that are not covered, for a person: it is named, since it cannot be had back."""
+"""What an undo leaves as it is, for a person: what is not covered, and what may be another's."""
 
 from collections.abc import Iterable, Sequence
 
+from ragforge.domain.commands import typed
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import Uncovered, Version
 from ragforge.history.walking import REMOVED
@@ -21,6 +22,17 @@ def not_back(versions: Sequence[Version]) -> list[str]:
     others = [each for each in every.values() if not each.why.endswith(REMOVED)]
     told = [f"Did not come back, because it is not covered: {_named(gone)}."] if gone else []
     return told + ([f"Left as it is, because it is not covered: {_named(others)}."] if others else [])
+
+
+def unsure(versions: Sequence[Version]) -> list[str]:
+    """What was changed while another session was at work too, so that it may be its change."""
+    shared = sorted({change.path for version in versions for change in version.changes if change.shared})
+    if not shared:
+        return []
+    return [
+        "Not undone, because another session was at work at the same time and it may be its change: "
+        f"{', '.join(escaped(path) for path in shared)}. `{typed('checkout VERSION')}` brings any of them."
+    ]
 
 
 def _named(uncovered: Iterable[Uncovered]) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from ragforge.domain.commands import typed
 from ragforge.domain.ids import short_id
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import escaped
@@ -97,7 +98,7 @@ def branched_words(row: BranchRow) -> str:
     where = f"The branch {row.branch.name} points to {shown(row.version)}."
     if row.current:
         return f"{where} New versions move it."
-    return f"{where} `/checkout {row.branch.name}` goes there."
+    return f"{where} `{typed(f'checkout {row.branch.name}')}` goes there."
 
 
 def compared_words(compared: Compared, added: int, removed: int) -> str:

@@ -6,12 +6,14 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from ragforge.domain.errors import SessionBusy, StoreUnavailable
 from ragforge.domain.ids import now, short_id
+from ragforge.domain.words import moment_words
 
 HOLDER_BYTES_MAX = 1000
 
@@ -88,7 +90,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 
 class Holder(Struct, frozen=True):
-    """Who has locked a file, as the file says."""
+    """Who has locked a file, as the file says; since when, in words."""
 
     pid: int
     host: str
@@ -106,8 +108,9 @@ def holder_of(descriptor: int) -> Holder | None:
     """Who has the file, which another process has locked; None where that does not stand there."""
     try:
         found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
-        return Holder(int(found["pid"]), str(found["host"]), str(found["since"]))
-    except (ValueError, KeyError, TypeError):
+        since = moment_words(datetime.fromisoformat(found["since"]))
+        return Holder(int(found["pid"]), str(found["host"]), since)
+    except (ValueError, KeyError, TypeError, OverflowError):
         # Locked an instant ago and not signed yet, or the file was tampered with.
         return None
 

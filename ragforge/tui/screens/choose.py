@@ -25,11 +25,18 @@ DIFF_LINES_MAX = 2_000
 SHORT = 24
 """Rows from which on there is room for what is only pleasant."""
 DETAIL_ROWS_MIN, DETAIL_SHARE_MAX = 1, 0.6
-_SCROLLS = {"shift+up": -STEP, "shift+down": STEP, "pageup": -STEP, "pagedown": STEP}
+_FAR = 100_000
+_SCROLLS = {
+    **{"up": -1, "down": 1, "home": -_FAR, "end": _FAR},
+    **{"shift+up": -STEP, "shift+down": STEP, "pageup": -STEP, "pagedown": STEP},
+}
 
 
 class ChooseScreen(Dialog[str | None]):
-    """The command line of the chosen answer; None for Esc. What is long scrolls above the answers."""
+    """The command line of the chosen answer; None for Esc. What is long scrolls above the answers.
+
+    Where not even the answers fit, all of it scrolls.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
@@ -58,6 +65,7 @@ class ChooseScreen(Dialog[str | None]):
     def on_resize(self) -> None:
         """Let what the question is about give way to the answers, all of which have to be seen."""
         self.set_class(self.size.height < SHORT, "-short")
+        self.remove_class("-tight")  # or the bar's own column would be missing when the rows are counted
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
@@ -68,7 +76,13 @@ class ChooseScreen(Dialog[str | None]):
             if child is not detail
         )
         left = self.size.height - dialog.gutter.height - others
-        detail.styles.max_height = max(DETAIL_ROWS_MIN, min(left, int(self.size.height * DETAIL_SHARE_MAX)))
+        if left < DETAIL_ROWS_MIN:
+            self.add_class("-tight")
+            detail.styles.max_height = None
+        else:
+            detail.styles.max_height = max(
+                DETAIL_ROWS_MIN, min(left, int(self.size.height * DETAIL_SHARE_MAX))
+            )
 
     def on_key(self, event: events.Key) -> None:
         """Answer, or scroll."""
@@ -77,7 +91,8 @@ class ChooseScreen(Dialog[str | None]):
         if event.key == "escape":
             self.dismiss(None)
         elif by := _SCROLLS.get(event.key):
-            self.query_one("#choice-detail", VerticalScroll).scroll_relative(y=by, animate=False)
+            scrolled = ".dialog" if self.has_class("-tight") else "#choice-detail"
+            self.query_one(scrolled).scroll_relative(y=by, animate=False)
         elif option := self._options.get(event.key):
             self.dismiss(option.then)
 

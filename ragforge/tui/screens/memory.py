@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
@@ -20,7 +19,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted
 from ragforge.session.memory_book import LISTED_MAX, TurnPlace
 from ragforge.tui.keys import Where, declared
-from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.widgets.memory_list import MemoryList
 from ragforge.tui.widgets.plain import PlainText
 
@@ -45,15 +44,12 @@ class _Undo(Struct, frozen=True):
     told: str
 
 
-class MemoryScreen(Dialog[TurnPlace | None]):
+class MemoryScreen(ListDialog[TurnPlace | None]):
     """The turn to go to, or None."""
 
-    # Before the line's own: these keys mean other things in a text. Enter and Esc it leaves to us.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        replace(key, priority=True)
-        for key in declared(Where.LIST, Where.MEMORY)
-        if key.action not in _NOT_HERE
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = in_order(
+        [key for key in declared(Where.LIST, Where.MEMORY) if key.action not in _NOT_HERE]
+    )
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
         super().__init__()
@@ -146,9 +142,11 @@ class MemoryScreen(Dialog[TurnPlace | None]):
     # Narrowing and moving
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        if self._editing is None:
-            self._list.narrow(event.value, self._type)
+    def read_line(self) -> None:
+        """Keep those that fit what was typed."""
+        words = self.query_one(Input).value
+        if self._editing is None and words != self._list.words:
+            self._list.narrow(words, self._type)
             self._title()
             self._explain()
 

@@ -42,6 +42,7 @@ class ModelScreen(Dialog[str | None]):
         self._first = first
         self._asks_for = ""
         self._url = ""
+        self._lists_models = False
         self._asking: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
@@ -63,6 +64,7 @@ class ModelScreen(Dialog[str | None]):
     @work(exclusive=True, group="menu")
     async def _menu(self) -> None:
         self._ask_for("")
+        self._lists_models = False
         options = self.query_one(OptionList)
         options.clear_options()
         source = await self._conversation.gemini_key_source()
@@ -163,6 +165,7 @@ class ModelScreen(Dialog[str | None]):
             return
         options = self.query_one(OptionList)
         options.clear_options()
+        self._lists_models = True
         options.add_options([Option(model, f"model {model}") for model in models])
         options.highlighted = 0 if models else None
         options.focus()
@@ -196,11 +199,7 @@ class ModelScreen(Dialog[str | None]):
         """Back to the list, or close. What was being asked of a server is dropped."""
         if self._asking:
             self._asking.cancel()
-        at_menu = not self._asks_for and any(
-            self.query_one(OptionList).get_option_at_index(at).id == NONE
-            for at in range(self.query_one(OptionList).option_count)
-        )
-        if at_menu:
-            self.dismiss(None)
-        else:
+        if self._asks_for or self._lists_models:
             self._menu()
+        else:
+            self.dismiss(None)

@@ -20,7 +20,7 @@ from ragforge.domain.words import age_words
 from ragforge.memory.explain import reason
 from ragforge.memory.recall import Found
 from ragforge.tui.keys import Where, declared
-from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import cut
 
@@ -38,12 +38,12 @@ class Chosen(Struct, frozen=True):
     turn: int | None
 
 
-class SearchScreen(Dialog[Chosen | None]):
+class SearchScreen(ListDialog[Chosen | None]):
     """The hit to go to, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key for key in declared(Where.LIST) if getattr(key, "action", "") not in ("rename", "delete")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = in_order(
+        [key for key in declared(Where.LIST) if key.action not in ("rename", "delete")]
+    )
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
         super().__init__()
@@ -51,6 +51,10 @@ class SearchScreen(Dialog[Chosen | None]):
         self._words = words
         self._found: tuple[Found, ...] = ()
         self._index = 0
+        self._searched: str | None = None
+        self._is_searching = False
+        self._takes = False
+        """Enter was pressed before the hits were there: the first is taken when they are."""
 
     def compose(self) -> ComposeResult:
         """A line to type in, and the hits."""
@@ -69,7 +73,7 @@ class SearchScreen(Dialog[Chosen | None]):
     def on_mount(self) -> None:
         """Search for what was given."""
         self.query_one(Input).focus()
-        self._search(self._words)
+        self.read_line()
 
     def _show_limit(self, limited: str = "") -> None:
         """That the server is away, or that words alone were compared: asked anew with each search."""
@@ -80,20 +84,29 @@ class SearchScreen(Dialog[Chosen | None]):
             line.set_text(words)
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        self._search(event.value)
+    def read_line(self) -> None:
+        """Search for what was typed, in place of what is being searched for."""
+        words = self.query_one(Input).value
+        if words != self._searched:
+            self._searched, self._is_searching, self._takes = words, True, False
+            self._search(words)
 
     @work(exclusive=True)
     async def _search(self, text: str) -> None:
         try:
             answer = await self._conversation.search(text)
         except RagforgeError as error:
+            self._is_searching = self._takes = False
             self.notify(str(error), severity="error", markup=False)
             return
+        self._is_searching = False
         self._found = answer.found
         self._show_limit(answer.limited)
         self._index = 0
         self._draw(nothing=f"Nothing found for “{text}”." if text.strip() else "")
+        if self._takes:
+            self._takes = False
+            self.action_take()
 
     def _draw(self, *, nothing: str = "") -> None:
         lines = [line for at, each in enumerate(self._found) for line in self._lines(each, at == self._index)]
@@ -123,6 +136,9 @@ class SearchScreen(Dialog[Chosen | None]):
 
     def action_take(self) -> None:
         """Go to the chosen hit."""
+        if self._is_searching:
+            self._takes = True
+            return
         if not self._found:
             return
         hit = self._found[self._index].hit

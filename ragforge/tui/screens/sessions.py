@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -11,12 +10,13 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
+from ragforge.agent.undisturbed import undisturbed
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.confirm import ConfirmScreen
-from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.session_list import SessionList
@@ -29,16 +29,16 @@ ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
 
 
-class SessionsScreen(Dialog[str | None]):
+class SessionsScreen(ListDialog[str | None]):
     """The id of the session to resume, or None."""
 
-    # Before the line's own: Ctrl+E and Ctrl+X mean other things in a text. Enter and Esc it leaves to us.
-    BINDINGS: ClassVar[list[BindingType]] = [replace(key, priority=True) for key in declared(Where.LIST)]
+    BINDINGS: ClassVar[list[BindingType]] = in_order(declared(Where.LIST))
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
         super().__init__()
         self._conversation = conversation
         self._words = words
+        self._narrowed_by: str | None = None
         self._renaming: str | None = None
 
     def compose(self) -> ComposeResult:
@@ -66,8 +66,8 @@ class SessionsScreen(Dialog[str | None]):
         self.on_resize()
         sessions = self.query_one(SessionList)
         sessions.show(rows, here=str(self._conversation.workspace.place.cwd), now=now())
-        sessions.narrow(self.query_one(Input).value)
-        sessions.step(1)
+        self._narrowed_by = None
+        self.read_line()
         if not rows:
             self.query_one(".dialog-hint", PlainText).set_text("No session in this project yet. Esc closes.")
 
@@ -84,10 +84,13 @@ class SessionsScreen(Dialog[str | None]):
         self.query_one(".dialog-hint", PlainText).set_text(words)
 
     @on(Input.Changed)
-    def _narrow(self, event: Input.Changed) -> None:
-        if self._renaming is None:
+    def read_line(self) -> None:
+        """Keep those that fit what was typed."""
+        words = self.query_one(Input).value
+        if self._renaming is None and words != self._narrowed_by:
+            self._narrowed_by = words
             sessions = self.query_one(SessionList)
-            sessions.narrow(event.value)
+            sessions.narrow(words)
             sessions.step(1)
 
     async def action_take(self) -> None:
@@ -170,7 +173,8 @@ class SessionsScreen(Dialog[str | None]):
                 detail += f" Kept: {counted(would.kept_turns, 'turn')} that another session shares."
             title = row.session.title or "this session"
             if await app_of(self).push_screen_wait(ConfirmScreen(f"Delete “{title}”?", detail=detail)):
-                await self._conversation.delete(row.session.id)
+                # Who said yes may close the list at once.
+                await undisturbed(self._conversation.delete(row.session.id), cancel_after=True)
                 await self._reload()
         except RagforgeError as error:
             self._failed(error)

@@ -1,5 +1,6 @@
 """A text area that grows, and in which long pastes stand folded: the cursor steps over each as one thing."""
 
+from collections import deque
 from typing import Any, cast
 
 from rich.style import Style
@@ -14,6 +15,8 @@ from ragforge.tui.widgets.paste import Folds, snapped
 
 LINES_MAX = 10
 BORDER_LINES = 2
+PASTES_KEPT = 10
+"""Of what was sent: so many of its pastes are folded when it returns."""
 
 
 class FoldArea(TextArea, inherit_bindings=False):
@@ -37,6 +40,7 @@ class FoldArea(TextArea, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:
         # First: the text area asks for places of the cursor while it is being made.
         self.folds = Folds()
+        self._pastes_sent: deque[str] = deque(maxlen=PASTES_KEPT)
         super().__init__(
             id=id,
             placeholder=placeholder,
@@ -64,6 +68,14 @@ class FoldArea(TextArea, inherit_bindings=False):
     def whole(self) -> str:
         """The text, every paste whole."""
         return self.folds.unfold(self.text)
+
+    def keep_pastes(self) -> None:
+        """What is folded now is sent: it is folded again where it returns (`as_folded`)."""
+        self._pastes_sent.extend(self.folds.whole.values())
+
+    def as_folded(self, text: str) -> str:
+        """A text that returns, its pastes folded as they were."""
+        return self.folds.fold_again(text, self._pastes_sent, beside=self.text)
 
     def set_text(self, text: str) -> None:
         """Another text, the cursor at its end; undo brings the old one back."""

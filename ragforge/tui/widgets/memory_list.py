@@ -24,7 +24,7 @@ class MemoryList(RowList[Memory]):
     def __init__(self) -> None:
         super().__init__()
         self._all: Sequence[Memory] = ()
-        self._words = ""
+        self.words = ""
         self._type: MemoryType | None = None
         self._now: datetime | None = None
 
@@ -35,7 +35,7 @@ class MemoryList(RowList[Memory]):
 
     def narrow(self, words: str, type: MemoryType | None) -> None:
         """Keep those of the type that hold every word, in content, type, scope, topic or id."""
-        self._words, self._type = words, type
+        self.words, self._type = words, type
         self.set_rows(self._narrowed(), first=True)
 
     @property
@@ -44,7 +44,7 @@ class MemoryList(RowList[Memory]):
         return len(self._all)
 
     def _narrowed(self) -> list[Memory]:
-        words = self._words.casefold().split()
+        words = self.words.casefold().split()
         return [
             memory
             for memory in self._all

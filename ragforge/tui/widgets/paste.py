@@ -1,6 +1,7 @@
 """Pastes: telling them from typing, folding long ones into a word of the text, cleaning what they bring."""
 
 import re
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
@@ -86,6 +87,15 @@ class Folds(Struct):
             word = f"[pasted {size} #{number}]"
         self.whole[word] = paste
         return word
+
+    def fold_again(self, text: str, pastes: Iterable[str], *, beside: str) -> str:
+        """The text with each of these pastes that stands in it folded, as it was before it was sent."""
+        for paste in sorted(pastes, key=len, reverse=True):
+            # At its ends a message may have lost its blank space on the way.
+            found = next((part for part in (paste, paste.strip()) if part and part in text), "")
+            if found:
+                text = text.replace(found, self.fold(found, beside=text + beside))
+        return text
 
     def unfold(self, text: str) -> str:
         """The text with every folded paste whole."""

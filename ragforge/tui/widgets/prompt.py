@@ -124,7 +124,8 @@ class Prompt(RecallArea, inherit_bindings=False):
         """Text that returns (queued, failed, interrupted): it comes before what is being written."""
         self._leave_aside()
         self.leave_walk()
-        self._put("\n\n".join(part for part in (*map(cleaned, texts), self.text) if part.strip()))
+        returned = [self.as_folded(cleaned(text)) for text in texts]
+        self._put("\n\n".join(part for part in (*returned, self.text) if part.strip()))
 
     @property
     def is_lent(self) -> bool:
@@ -187,6 +188,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             return
         text = self.whole
+        self.keep_pastes()
         self._completion.close()
         if not text.strip():
             self.post_message(self.EnterOnEmpty())

@@ -1,0 +1,18 @@
+"""How a message names a command: as the person who reads it would type it."""
+
+from contextvars import ContextVar
+
+_IN_SHELL = ContextVar("in_shell", default=False)
+
+
+def in_shell() -> None:
+    """From now on messages are read on the command line, and not in the interface."""
+    _IN_SHELL.set(True)
+
+
+def typed(command: str, *, shell: str = "") -> str:
+    """What is typed for it: `/undo 2` in the interface, `ragforge undo 2` on the command line.
+
+    shell: the same where it is written otherwise on the command line.
+    """
+    return f"ragforge {shell or command}" if _IN_SHELL.get() else f"/{command}"
