@@ -8,7 +8,7 @@ from ragforge.domain.search import Query
 from ragforge.domain.turns import NOT_ENDED, CallStatus, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.store.base import Store
-from tests.contract.builders import a_call, a_request, a_step, a_turn, new_session, said
+from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn, new_session, said
 from tests.contract.conftest import Opener
 
 
@@ -136,5 +136,11 @@ async def test_running_turn_of_another_session_is_left_alone(store: Store) -> No
 
 
 async def test_session_that_is_not_stored_cannot_be_claimed(store: Store) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    session = a_session(project.id)
     with pytest.raises(Conflict):
-        await store.sessions.claim("nowhere")
+        await store.sessions.claim(session.id)
+    # Nobody holds it for that.
+    await store.sessions.add(session)
+    await store.sessions.claim(session.id)

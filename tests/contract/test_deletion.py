@@ -4,7 +4,18 @@ from ragforge.domain.errors import SessionBusy
 from ragforge.domain.search import Query
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
-from tests.contract.builders import a_call, a_request, a_step, a_turn, conversation, new_session, said
+from tests.contract.builders import (
+    DIMENSIONS,
+    a_call,
+    a_request,
+    a_step,
+    a_turn,
+    conversation,
+    new_session,
+    owner_of,
+    said,
+)
+from tests.contract.builders_vectors import MODEL
 from tests.contract.conftest import Opener
 
 
@@ -109,6 +120,18 @@ async def test_session_that_another_writes_is_not_deleted(store: Store, opener: 
     await claim.release()
     await store.sessions.delete(session.id)
     assert await store.sessions.get(session.id) is None
+
+
+async def test_what_turns_lack_is_known_in_the_session_that_they_go_to(store: Store) -> None:
+    session = await new_session(store)
+    (turn,) = await conversation(store, session, 1)
+    fork = await new_session(store, head=turn.id, forked_from=session.id)
+    await store.sessions.delete(session.id)
+    lacking = await store.summaries.lacking(project_id=fork.project_id)
+    assert [(each.id, each.session_id) for each in lacking] == [(turn.id, fork.id)]
+    await store.vectors.use(MODEL, DIMENSIONS)
+    assert await store.vectors.lacking(MODEL, project_id=fork.project_id) == [owner_of(turn)]
+    assert await store.summaries.lacking(project_id=session.project_id) == []
 
 
 async def test_session_can_be_deleted_by_its_own_writer(store: Store) -> None:

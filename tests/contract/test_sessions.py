@@ -151,3 +151,12 @@ async def test_id_that_nothing_has_is_told_so(store: Store) -> None:
         assert await store.turns.steps([wrong]) == []
     assert await store.turns.path(turn.id) != []
     assert await store.check() == []
+
+
+async def test_a_clock_that_was_set_back_makes_no_session_less_recent(store: Store) -> None:
+    session = await new_session(store)
+    newest = await said(store, session, started_at=NOON + timedelta(days=1))
+    await said(store, session, parent=newest, started_at=NOON)
+    found = await store.sessions.get(session.id)
+    assert found is not None
+    assert found.last_activity_at >= newest.started_at

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import Conflict, UsageError
 from ragforge.domain.events import AgentEvent, Notice, TurnEnded
 from ragforge.domain.messages import TextPart
+from ragforge.domain.turns import TurnStatus
 from ragforge.session.commands.base import Fork, run_command
 from ragforge.session.conversation import Conversation
 from ragforge.session.link import left_words, limited_words, notice_loss, stranded_words
@@ -17,8 +18,8 @@ from ragforge.session.servers import link_facts
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.store.base import Link
-from tests.flow.running import Person, environ, of_type, opened, say
-from tests.standins.gemini import GeminiStandIn, Text
+from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
+from tests.standins.gemini import Call, Calls, Failure, GeminiStandIn, Text
 
 
 @dataclass
@@ -137,3 +138,20 @@ def test_search_is_limited_while_the_server_is_away() -> None:
     link = Link(2, "it did not answer")
     assert "it did not answer" in limited_words(link)
     assert limited_words(replace(link, away="")) == ""
+
+
+async def test_a_turn_that_another_machine_may_still_be_at_is_done_anew_from_its_words(
+    session: Session, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Calls(Call("list", {"path": "."}))
+    gemini.script(read, Failure(400, "INVALID_ARGUMENT", "no"), Text("Done."))
+    first = ended(await say(session, "do it"))
+
+    async def reopen(turn_id: str) -> None:
+        raise Conflict(f"The turn {turn_id} runs elsewhere.")  # as the graph says it
+
+    monkeypatch.setattr(session.workspace.store.turns, "reopen", reopen)
+    second = ended(await say_retry(session))
+    assert (second.status, second.assistant) == (TurnStatus.FINISHED, "Done.")
+    assert second.user == first.user
+    assert second.id != first.id

@@ -168,13 +168,15 @@ async def test_interrupted_nothing_was_merged_and_nothing_runs_on(
 
 async def test_a_check_that_hangs_is_ended(tmp_path: Path) -> None:
     mark = tmp_path / "began"
-    checked = await check(
-        f"echo working; echo $$ > {mark}; sleep 1000", cwd=tmp_path, env=environ(tmp_path), limit_s=1.0
-    )
-    assert not checked.passed
-    assert checked.words == "check took more than 1.0 s"
+    command = f"echo working; echo $$ > {mark}; sleep 1000"
+    for limit_s in (1.0, 10.0, 50.0):
+        checked = await check(command, cwd=tmp_path, env=environ(tmp_path), limit_s=limit_s)
+        assert not checked.passed
+        assert checked.words == f"check took more than {limit_s} s"
+        assert checked.took_s >= limit_s
+        if mark.exists() and mark.read_text().strip():
+            break  # else the machine was too busy to begin
     assert checked.output == "working\n"
-    assert checked.took_s >= 1.0
     assert not Path(f"/proc/{mark.read_text().strip()}").exists()
 
 

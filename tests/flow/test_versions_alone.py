@@ -144,3 +144,17 @@ async def test_a_branch_stays_with_what_was_undone_when_another_way_is_gone(
     await turn(session, gemini, "on the branch", write("e.txt", "left\n"))
     [row] = await list_branches(session)
     assert (row.version and row.version.title, row.current) == ("on the branch", True)
+
+
+async def test_what_an_undo_kept_comes_again_once_the_person_has_put_it_back(
+    session: Session, gemini: GeminiStandIn
+):
+    await turn(session, gemini, "begin", write("a.txt", "0\n"))
+    await turn(session, gemini, "one", write("a.txt", "1\n"))
+    file = root_of(session) / "a.txt"
+    file.write_text("by hand\n")
+    assert (await undo(session)).kept == ("a.txt",)
+    assert file.read_text() == "by hand\n"
+    file.write_text("0\n")
+    assert (await redo(session)).restored == ("a.txt",)
+    assert file.read_text() == "1\n"

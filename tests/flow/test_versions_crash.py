@@ -158,6 +158,27 @@ async def test_a_crash_between_the_version_and_the_head_makes_no_second_version(
         assert await session.workspace.store.versions.all_ids() == [made.id]
 
 
+async def test_a_crash_between_what_the_person_did_and_the_head_makes_no_second_version(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    data = tmp_path / "data"
+    async with started_again(tmp_path, gemini) as session:
+        gemini.script(Calls(Call("write", {"path": "made.txt", "content": "x"})), Text("ok"))
+        made = await version_of(session, await say(session, "make it"))
+        (tmp_path / "project" / "own.txt").write_text("own")
+        for name in ("history.db", "history.db-wal"):
+            shutil.copy(data / name, tmp_path / name)
+        newest, _ = await line_now(session)
+        assert newest.by == PERSON
+    for path in data.glob("history.db*"):
+        path.unlink()
+    for name in ("history.db", "history.db-wal"):
+        shutil.copy(tmp_path / name, data / name)
+    async with started_again(tmp_path, gemini) as session:
+        assert await line_now(session) == [newest, made]
+        assert {*await session.workspace.store.versions.all_ids()} == {newest.id, made.id}
+
+
 async def test_a_turn_of_which_nothing_is_known_gets_an_empty_version(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:

@@ -8,9 +8,18 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
+from ragforge.memory import gather
 from tests.standins.gemini import GeminiStandIn
 from tests.tui.chat_app import Lab
 from tests.tui.waiting import until_still
+
+PATIENT_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _what_is_recalled_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take longer than a person is kept waiting, and answers without what is late."""
+    monkeypatch.setattr(gather, "GATHER_S_MAX", PATIENT_S)
 
 
 @pytest.fixture

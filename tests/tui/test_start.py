@@ -171,7 +171,7 @@ async def test_enter_on_an_empty_prompt_resumes_the_newest(lab: Lab) -> None:
         await chat.until(lambda: chat.start_list.is_open)
         await chat.enter()
         await chat.sees("about pears")
-        assert "about pears" in chat.status
+        await chat.until(lambda: "about pears" in chat.status, "its title")
 
 
 async def test_down_and_enter_resume_the_chosen_and_leave_no_draft(lab: Lab) -> None:

@@ -1,5 +1,7 @@
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from ragforge.domain.versions import PERSON, Change, Node, NodeKind, Provenance, Version
 from ragforge.history.tree import (
     Wanted,
@@ -9,6 +11,7 @@ from ragforge.history.tree import (
     forward,
     own_changes,
     state_of,
+    summed,
     way_between,
     with_usual_modes,
 )
@@ -168,3 +171,12 @@ def test_a_folder_let_go_has_the_usual_mode_where_something_stays_in_it() -> Non
     given_back = with_usual_modes(wanted, ["a/b/stays", "c/stays", "d/stays", "e/stays"])
     assert given_back == [Wanted("a", closed, usual), Wanted("a/b", closed, usual), *wanted[2:]]
     assert with_usual_modes(wanted, ["a", "abc", "stays"]) == wanted
+
+
+def test_a_path_that_changed_several_times_is_as_uncertain_as_the_least_certain_change() -> None:
+    shared, own = change("a", A, B, SHELL, shared=True), change("a", B, C, SHELL)
+    for changes in ((shared, own), (replace(own, before=A, after=B), replace(shared, before=B, after=C))):
+        assert summed(changes) == [change("a", A, C, SHELL, shared=True)]
+    assert summed((change("a", A, B), change("a", B, C, OUTSIDE))) == [change("a", A, C, OUTSIDE)]
+    assert summed((change("a", A, B, OUTSIDE), change("a", B, C))) == [change("a", A, C, OUTSIDE)]
+    assert summed((change("a", A, B), change("a", B, A), change("b", None, A))) == [change("b", None, A)]
