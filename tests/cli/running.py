@@ -12,7 +12,7 @@ from tests.cli.forking import DEVNULL, PIPE, ROOT, Child, fork
 from tests.flow.running import environ
 
 INSTALLED = str(Path(sys.executable).with_name("ragforge"))
-TIMEOUT_S = 60.0
+TIMEOUT_S = 180.0
 TRACES = ("Traceback", 'File "', "Exception ignored")
 
 

@@ -153,7 +153,7 @@ async def test_connect_asks_again_after_a_wrong_address(alone: Program):
 
     async def until(words: str) -> None:
         nonlocal seen
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while words not in seen:
                 seen += (await asyncio.to_thread(os.read, main, 65536)).decode()
         seen = seen.partition(words)[2]

@@ -181,7 +181,7 @@ async def test_a_session_that_is_open_elsewhere_is_not_moved(quick: Program, ope
     openai.script(Reply(text=["It "], finish=None, done=False, end=End.HANG))
     asked = len(openai.chats)
     running = await quick.start("-p", "two", "-c")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while len(openai.chats) == asked:
             await asyncio.sleep(0.01)
     busy = await quick.run("undo")

@@ -45,7 +45,7 @@ def runs(command: str) -> Calls:
 
 
 async def all_lines(group: Group) -> list[str]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         return [line async for line in group.lines()]
 
 

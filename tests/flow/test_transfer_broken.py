@@ -42,7 +42,7 @@ def killed_after(place: Place) -> Killed:
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             for _ in range(count):
                 assert (await process.stdout.readline()).startswith(b"copying")
                 process.stdin.write(b"\n")

@@ -216,7 +216,7 @@ async def test_two_sessions_in_one_folder_record_each_their_own(
     try:
         running = asyncio.create_task(say(session, "FIRST"))
         gemini.script(Text("done"), Text("done"))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while not (session.cwd / "shell.txt").exists():
                 await asyncio.sleep(0.01)
         second = await version_of(other, await say(other, "SECOND"))

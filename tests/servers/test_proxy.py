@@ -30,7 +30,7 @@ class Client:
 
     async def ask(self, text: bytes) -> bytes:
         self.writer.write(text)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             return await self.reader.readexactly(len(text))
 
 

@@ -103,7 +103,7 @@ __all__ = [
 ]
 
 KEY = "stand-in-key"
-WAIT_TIMEOUT_S = 60.0
+WAIT_TIMEOUT_S = 180.0
 
 
 class GeminiStandIn:

@@ -149,7 +149,7 @@ class OpenAIStandIn:
     def _asked(self) -> list[Seen]:
         return [seen for seen in self.requests if seen.path.endswith("/chat/completions")]
 
-    async def wait_for(self, fact: Callable[["OpenAIStandIn"], bool], timeout_s: float = 60.0) -> None:
+    async def wait_for(self, fact: Callable[["OpenAIStandIn"], bool], timeout_s: float = 180.0) -> None:
         """Return as soon as the fact holds of this server."""
         async with asyncio.timeout(timeout_s), self._changed:
             await self._changed.wait_for(lambda: fact(self))

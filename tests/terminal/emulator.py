@@ -8,7 +8,7 @@ from typing import Any
 
 import pyte
 
-TIMEOUT_S = 40.0
+TIMEOUT_S = 120.0
 # A terminal that says that it can hold a picture back until it is whole is told where each begins and ends
 # (https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036).
 _CAN_IT, _IT_CAN = b"\x1b[?2026$p", b"\x1b[?2026;2$y"

@@ -34,7 +34,7 @@ class Terminal:
     def write(self, data: bytes) -> None:
         self.process.write(data)
 
-    def wait(self, condition: str | Callable[[str], object], *, timeout_s: float = 30.0) -> str:
+    def wait(self, condition: str | Callable[[str], object], *, timeout_s: float = 120.0) -> str:
         """The screen, once it holds the words or fits the condition."""
         return self._emulator.wait_for(condition, timeout_s=timeout_s)
 

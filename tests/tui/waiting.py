@@ -11,7 +11,7 @@ from textual.worker import Worker
 
 
 async def until(
-    pilot: Pilot[Any], condition: Callable[[], object], *, timeout_s: float = 60.0, what: str = ""
+    pilot: Pilot[Any], condition: Callable[[], object], *, timeout_s: float = 180.0, what: str = ""
 ) -> None:
     """Returns once `condition()` is true, having let the app work; fails the test when it stays false.
 
@@ -33,7 +33,7 @@ def is_whole(app: App[Any]) -> bool:
     return not app.screen_stack or app.screen.is_mounted
 
 
-async def until_still(pilot: Pilot[Any], *, timeout_s: float = 60.0) -> None:
+async def until_still(pilot: Pilot[Any], *, timeout_s: float = 180.0) -> None:
     """Returns once the screen stays as it is: nothing moves any more, and no worker is left that draws."""
     seen: list[str] = []
     deadline_s = monotonic() + timeout_s
