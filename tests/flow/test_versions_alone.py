@@ -6,6 +6,7 @@ import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MoveAction
+from ragforge.session.open import fork_session
 from ragforge.session.state import Session
 from ragforge.session.versions.branches import list_branches, start_branch
 from ragforge.session.versions.merging import merge
@@ -158,3 +159,15 @@ async def test_what_an_undo_kept_comes_again_once_the_person_has_put_it_back(
     file.write_text("0\n")
     assert (await redo(session)).restored == ("a.txt",)
     assert file.read_text() == "1\n"
+
+
+async def test_a_redo_never_takes_a_turn_of_a_fork(session: Session, gemini: GeminiStandIn):
+    await turn(session, gemini, "one", write("a.txt", "1\n"))
+    fork = await fork_session(session.workspace, session.live.record)
+    try:
+        await turn(fork, gemini, "theirs", write("b.txt", "2\n"))
+        with pytest.raises(UsageError, match="nothing to redo"):
+            await redo(session)
+    finally:
+        assert fork.live.claim
+        await fork.live.claim.release()
