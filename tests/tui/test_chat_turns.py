@@ -114,9 +114,28 @@ async def test_words_return_once_when_a_failed_turn_is_retried(lab: Lab) -> None
         chat.screen.retry()
         await lab.gemini.wait_for_requests(2, action="streamGenerateContent")
         await chat.turn_ended()
-        assert chat.draft == "do it"
+        await chat.until(lambda: chat.draft == "do it")
+        # A slash is a command beside the message that returned, and no part of it.
+        await chat.type("/retry")
+        await chat.pilot.press("enter")
+        await chat.sees("Now.")
+        await chat.turn_ended()
+        assert chat.draft == ""
+        assert "/retry" not in str([asked.body for asked in lab.gemini.asked()])
+
+
+async def test_what_was_added_to_words_that_returned_stays_when_the_turn_is_retried(lab: Lab) -> None:
+    lab.monkeypatch.setenv("RAGFORGE_RETRY_ATTEMPTS_MAX", "1")
+    lab.gemini.script(ServerError(), Text("Now."))
+    async with lab.chat() as chat:
+        await chat.say("do it")
+        await chat.turn_ended()
+        await chat.until(lambda: chat.draft == "do it")
+        await chat.type(" all")
+        await chat.until(lambda: chat.draft == "do it all")
         chat.screen.retry()
         await chat.sees("Now.")
+        assert chat.draft == "do it all"
 
 
 async def test_escape_closes_the_list_before_it_interrupts(lab: Lab) -> None:

@@ -288,9 +288,9 @@ class ChatScreen(ChatKeys):
         await self.attempt(show())
 
     def retry(self) -> None:
-        """Go on with the newest turn."""
+        """Go on with the newest turn. Where its words had returned, Enter would send them once more."""
         self.start_list.close()
-        self.start_turn(self.ready().retry(self.approve), "")
+        self.start_turn(self.ready().retry(self.approve), self.prompt.take_returned())
 
     @work(group="command")
     async def resume(self, session_id: str) -> None:

@@ -121,8 +121,11 @@ class ChatFrame(Screen[None]):
 
     def put_back(self, text: str) -> None:
         """Words that came to nothing return to the prompt, once."""
-        if text.strip() and not self.prompt.draft.startswith(text.strip()):
+        draft = self.prompt.draft
+        if text.strip() and not draft.startswith(text.strip()):
             self.prompt.put_back(text)
+            if not draft.strip():
+                self.prompt.mark_returned()
 
     async def attempt(self, doing: Awaitable[object]) -> bool:
         """Whether it succeeded; what went wrong becomes a line for the person."""

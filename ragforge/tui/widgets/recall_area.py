@@ -74,6 +74,18 @@ class RecallArea(PasteArea, inherit_bindings=False):
             self.sent.add(text)
         return is_free
 
+    def mark_returned(self) -> None:
+        """What is shown is a message that returned, and nothing else."""
+        self._returned = self.text
+
+    def take_returned(self) -> str:
+        """Take away a message that returned and that nobody changed; "" where none is shown."""
+        if self.is_lent or not self.shows_returned:
+            return ""
+        text = self.folds.unfold(self.text)
+        self.set_text("")
+        return text
+
     def walk(self, by: int) -> None:
         """Show an older entry, or a newer one and at last the draft."""
         text = self._walk.step(by, leaving=self.text, entries=self.sent.entries())
