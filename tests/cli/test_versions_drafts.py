@@ -13,12 +13,17 @@ async def draft_of(program: Program, session: str) -> str:
         await local.close()
 
 
+async def made(program: Program, openai: OpenAIStandIn) -> str:
+    """The session of a turn that wrote a file, asked for with "make it"."""
+    openai.script(Reply(calls=[Call("shell", '{"command": "echo 1 > a.txt"}')]), Reply(text=["Done."]))
+    ran = await program.run("--yolo", "-p", "make it", "--output-format", "json")
+    return ran.json["session"]
+
+
 async def test_a_message_that_was_undone_waits_in_the_prompt_until_it_is_redone(
     quick: Program, openai: OpenAIStandIn
 ) -> None:
-    openai.script(Reply(calls=[Call("shell", '{"command": "echo 1 > a.txt"}')]), Reply(text=["Done."]))
-    ran = await quick.run("--yolo", "-p", "make it", "--output-format", "json")
-    session = ran.json["session"]
+    session = await made(quick, openai)
     await quick.run("undo")
     assert await draft_of(quick, session) == "make it"
     await quick.run("redo")
@@ -28,9 +33,7 @@ async def test_a_message_that_was_undone_waits_in_the_prompt_until_it_is_redone(
 async def test_what_is_being_written_stays_in_the_prompt_whatever_is_undone_and_redone(
     quick: Program, openai: OpenAIStandIn
 ) -> None:
-    openai.script(Reply(calls=[Call("shell", '{"command": "echo 1 > a.txt"}')]), Reply(text=["Done."]))
-    ran = await quick.run("--yolo", "-p", "make it", "--output-format", "json")
-    session = ran.json["session"]
+    session = await made(quick, openai)
     local = await open_local_state(quick.data)
     await local.set_draft(session, "half a thought")
     await local.close()
