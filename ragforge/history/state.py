@@ -19,7 +19,8 @@ from ragforge.domain.errors import Conflict, StoreDamaged, StoreError, StoreNewe
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Change
 from ragforge.history.presence import Presence, is_present
-from ragforge.history.state_schema import HISTORY
+from ragforge.store.files import versions_file
+from ragforge.store.history_schema import HISTORY
 from ragforge.store.json_text import to_json
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import prepare
@@ -60,7 +61,7 @@ async def open_history_state(data_dir: Path) -> "HistoryState":
 
     Raises StoreUnavailable, StoreDamaged or StoreNewer, as does everything that is done with it.
     """
-    path = data_dir / "history.db"
+    path = versions_file(data_dir).path
     await asyncio.to_thread(_prepare, path)
     return HistoryState(path)
 

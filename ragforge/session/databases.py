@@ -21,6 +21,7 @@ from ragforge.session.named_store import known_password, open_named, telling_who
 from ragforge.session.servers import Server
 from ragforge.store.base import Link, RecordKind, Store, StoreStatus
 from ragforge.store.blobs import SqliteBlobs
+from ragforge.store.files import contents_file
 from ragforge.store.open import migrate_store
 
 if TYPE_CHECKING:  # most have no server
@@ -118,7 +119,7 @@ def _server_store(store: Store) -> "Neo4jStore | None":
 @asynccontextmanager
 async def contents(machine: Machine) -> AsyncGenerator[SqliteBlobs, None]:
     """The contents of files and tool results that this machine keeps."""
-    blobs = SqliteBlobs(machine.folder / "blobs.db", store_url=machine.url)
+    blobs = SqliteBlobs(contents_file(machine.folder).path, store_url=machine.url)
     try:
         yield blobs
     finally:

@@ -85,9 +85,11 @@ def _remove_if_dead(folder: Path) -> None:
 
 def _last_model(folder: Path) -> str:
     """The model chosen last in ordinary runs: the person expects it here too."""
-    if not (folder / "local.db").exists():
+    from ragforge.store.files import machine_file  # only this kind of run needs these so early
+    from ragforge.store.local import open_local_state
+
+    if not machine_file(folder).path.exists():
         return ""
-    from ragforge.store.local import open_local_state  # only this kind of run needs it so early
 
     async def read() -> str:
         local = await open_local_state(folder)

@@ -38,6 +38,7 @@ from ragforge.session.versions.recorder import END_S_MAX, Recorders, recorder_of
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Claim
 from ragforge.store.blobs import SqliteBlobs
+from ragforge.store.files import contents_file
 from ragforge.tools.jobs import Jobs
 from ragforge.tools.registry import find_tools
 
@@ -69,7 +70,7 @@ async def open_workspace(
         project=library.identified.project,
         alike=library.identified.alike,
         store=library.store,
-        blobs=SqliteBlobs(library.folder / "blobs.db", store_url=library.store.url),
+        blobs=SqliteBlobs(contents_file(library.folder).path, store_url=library.store.url),
         local=library.local,
         data_dir=library.folder,
         history=await _history(library),

@@ -21,6 +21,7 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
+from ragforge.store.files import machine_file
 from ragforge.store.local_schema import LOCAL
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import prepare
@@ -36,7 +37,7 @@ async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "Loc
 
     Raises StoreUnavailable, StoreDamaged or StoreNewer.
     """
-    path = data_dir / "local.db"
+    path = machine_file(data_dir).path
     await asyncio.to_thread(_prepare, path)
     return LocalState(path, history_max=history_max)
 

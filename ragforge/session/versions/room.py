@@ -8,6 +8,7 @@ from pathlib import Path
 from ragforge.domain.errors import RagforgeError
 from ragforge.session.state import Workspace
 from ragforge.session.versions.keeping import GIB, clean_up
+from ragforge.store.files import contents_file
 from ragforge.tools.files import size as size_words
 
 
@@ -38,10 +39,10 @@ async def room_warning(workspace: Workspace) -> str:
 
 def _bytes_on_disk(folder: Path) -> int:
     """What the database of contents takes, and the files beside it; 0 where there is none."""
-    total = 0
+    contents, total = contents_file(folder), 0
     with suppress(OSError):  # there is none yet, or a clean-up in another process removes some just now
-        total += (folder / "blobs.db").stat().st_size
-        for entry in os.scandir(folder / "blobs"):
+        total += contents.path.stat().st_size
+        for entry in os.scandir(contents.beside or folder):
             if entry.is_dir(follow_symlinks=False):
                 total += sum(file.stat().st_size for file in os.scandir(entry))
     return total

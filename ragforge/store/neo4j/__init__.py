@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
 from ragforge.store.base import Link, StoreStatus
+from ragforge.store.files import outbox_file, outbox_folder
 from ragforge.store.neo4j import migrations
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.archive import Neo4jArchive
@@ -184,7 +185,7 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
     StoreOlder or StoreNewer.
     """
     address = Address.from_url(url, password)
-    known = KnownServers(machine_dir / "outbox" / "servers.json")
+    known = KnownServers(outbox_folder(machine_dir) / "servers.json")
     expected = await asyncio.to_thread(known.find, address.shown)
     here = await _here(machine_dir, expected, address) if expected else None
     bookmarks = await here.outbox.read(lambda rows: rows.fact("bookmarks")) if here else ""
@@ -235,7 +236,7 @@ def _stranded(here: Here, address: Address, known: KnownServers) -> tuple[Strand
 
 async def _here(machine_dir: Path, database_id: str, address: Address) -> Here:
     lock_dir = machine_dir / "locks"
-    path = machine_dir / "outbox" / f"{database_id}.db"
+    path = outbox_file(machine_dir, database_id).path
     outbox = await asyncio.to_thread(open_outbox, path, lock_dir=lock_dir)
 
     def prepare(rows: Rows) -> str:
