@@ -8,8 +8,7 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
-ENDING_S_MAX = 0.1
-"""A thread that was told to end has ended by then."""
+from ragforge.domain import timeouts
 
 
 def main() -> None:
@@ -55,7 +54,7 @@ def _end(code: int) -> NoReturn:
     """Exit without taking apart what was loaded: that costs a tenth of a short run, and frees nothing."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(ENDING_S_MAX)
+            thread.join(timeouts.PROCESS_END_S_MAX)
             if thread.is_alive():
                 sys.exit(code)  # which waits for whoever is still at work
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]

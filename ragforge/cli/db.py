@@ -13,6 +13,7 @@ from ragforge.cli.db_waiting import waiting
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.printing import json_line, printable
+from ragforge.domain import timeouts
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.databases import Machine
@@ -48,12 +49,12 @@ def status(
     """Tell which store is used, what it holds and how it is: schema, indexes, latency, what waits."""
 
     async def work() -> int:
-        from ragforge.session.databases import DRAIN_S_MAX, opened
+        from ragforge.session.databases import opened
         from ragforge.session.servers import facts_of
 
         machine = _machine(context, store)
         async with opened(machine, machine.url, tell=tell) as database:
-            link = await database.drain(timeout_s=DRAIN_S_MAX)
+            link = await database.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
             found = await database.status()
         if as_json:
             told: dict[str, Any] = {

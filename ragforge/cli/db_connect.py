@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from ragforge.cli.db_moving import copy_between
 from ragforge.cli.edge import tell
-from ragforge.cli.login import TRIES_MAX, ask_password
+from ragforge.cli.login import ask_password
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import printable
+from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, StoreLoginRefused, UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -66,7 +67,7 @@ class _Asking(Struct, frozen=True):
         from ragforge.session.servers import logged_in
 
         server = self._named(url, user)
-        for _ in range(TRIES_MAX):
+        for _ in range(timeouts.PASSWORD_TRIES_MAX):
             try:
                 return server, self._looked_at(server)
             except StoreForeign:
@@ -114,7 +115,7 @@ class _Asking(Struct, frozen=True):
             )
         if not url and not default and (words := applications_server(self.machine.environ)):
             tell(words)
-        for _ in range(TRIES_MAX):
+        for _ in range(timeouts.PASSWORD_TRIES_MAX):
             try:
                 server = server_of(url or _ask("Server", default=default or "bolt://localhost:7687"))
             except UsageError as error:

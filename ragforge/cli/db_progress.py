@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragforge.cli.edge import tell
+from ragforge.domain import timeouts
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.store.transfer import Progress, Stage, Tell
-
-LINE_EVERY_S = 2.0
-"""Where there is no terminal, a line is written this often at most."""
 
 
 @contextmanager
@@ -30,7 +28,7 @@ class _Lines:
     """A line now and then; short work is silent."""
 
     def __init__(self) -> None:
-        self._next_at = time.monotonic() + LINE_EVERY_S
+        self._next_at = time.monotonic() + timeouts.PROGRESS_LINE_EVERY_S
         self._stage: Stage | None = None
         self._began_at = self._began_with = 0.0
 
@@ -40,14 +38,14 @@ class _Lines:
         if now.stage is not self._stage:
             self._stage, self._began_at, self._began_with = now.stage, moment, now.done
         if moment >= self._next_at:
-            self._next_at = moment + LINE_EVERY_S
+            self._next_at = moment + timeouts.PROGRESS_LINE_EVERY_S
             done = f"{_amount(now.done, now)} of {_amount(now.total, now)}"
             tell(f"{now.stage}: {done}{self._left(now, moment)}")
 
     def _left(self, now: "Progress", moment: float) -> str:
         """How long the rest of the stage takes at the pace until now, in words."""
         done, took_s = now.done - self._began_with, moment - self._began_at
-        if done <= 0 or took_s < LINE_EVERY_S:
+        if done <= 0 or took_s < timeouts.PROGRESS_LINE_EVERY_S:
             return ""
         return f", about {duration((now.total - now.done) * took_s / done)} left"
 

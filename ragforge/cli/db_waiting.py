@@ -10,6 +10,7 @@ import typer
 from ragforge.cli.edge import tell
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import printable
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.domain.words import counted
 
@@ -69,7 +70,7 @@ async def _found(machine: "Machine") -> "tuple[Stranded, ...]":
 
 
 async def _work(machine: "Machine", *, carry: bool, discard: bool) -> None:
-    from ragforge.session.databases import DRAIN_S_MAX, discard_stranded, opened, stranded_in, take_stranded
+    from ragforge.session.databases import discard_stranded, opened, stranded_in, take_stranded
 
     async with opened(machine, machine.url, tell=tell) as database:
         found = stranded_in(database)
@@ -82,7 +83,7 @@ async def _work(machine: "Machine", *, carry: bool, discard: bool) -> None:
             typer.echo(printable(f"{counted(rows, 'row')} removed."))
         else:
             _print(found)
-        await database.drain(timeout_s=DRAIN_S_MAX)
+        await database.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
         _print_link(database, told=bool(found))
     if found and not (carry or discard):
         tell(

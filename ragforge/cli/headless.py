@@ -17,6 +17,7 @@ from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.opening import open_for_run, open_session
 from ragforge.cli.options import Options, OutputFormat
 from ragforge.cli.printing import answer_text, json_line
+from ragforge.domain import timeouts
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, ToolApproval
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
@@ -41,12 +42,9 @@ from ragforge.session.open import close_session, close_workspace
 from ragforge.session.state import Session, Workspace
 from ragforge.session.turn import interrupt, submit
 from ragforge.session.versions.log import files_json
-from ragforge.session.versions.recorder import END_S_MAX
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PIPED_BYTES_MAX = 10_000_000
-BACKGROUND_S_MAX = 5.0
-"""How long a run waits for what is made of its own turn; the rest is done when the project is next opened."""
 
 
 class _Answered(Struct):
@@ -153,7 +151,9 @@ async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
         workspace = await open_for_run(options)
         opened.push_async_callback(_close, workspace)
         if options.output_format is not OutputFormat.TEXT:
-            workspace.recorders.end_wait_s = END_S_MAX  # a script hears of the version of every turn
+            workspace.recorders.end_wait_s = (
+                timeouts.VERSION_END_S_MAX
+            )  # a script hears of the version of every turn
         session = await open_session(workspace, options, tell=tell)
         opened.push_async_callback(close_session, session)
         answered.session_id = session.id
@@ -170,7 +170,7 @@ async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
             answered.memory_cost_usd = await memory_cost(workspace.store, session.id)
         # Nobody waits for the answer longer than the model took.
         _print_result(options, answered)
-        await workspace.background.finish(timeout_s=BACKGROUND_S_MAX)
+        await workspace.background.finish(timeout_s=timeouts.HEADLESS_BACKGROUND_S_MAX)
 
 
 async def _close(workspace: Workspace) -> None:

@@ -6,9 +6,6 @@ from getpass import getpass
 from ragforge.cli.edge import tell
 from ragforge.domain.errors import StoreLoginRefused
 
-TRIES_MAX = 10
-"""Wrong answers after which nobody is asking any more."""
-
 
 def can_ask() -> bool:
     """Whether somebody reads what is asked, and can answer; the output may go elsewhere."""

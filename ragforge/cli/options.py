@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreLoginRefused, UsageError
 
 T = TypeVar("T")
@@ -88,7 +89,7 @@ def run_async(work: Callable[[], Coroutine[Any, Any, T]], *, asks: bool = True) 
 
     from ragforge.cli import login
 
-    for _ in range(login.TRIES_MAX if asks else 0):
+    for _ in range(timeouts.PASSWORD_TRIES_MAX if asks else 0):
         try:
             return asyncio.run(work())
         except StoreLoginRefused as refused:

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
+from ragforge.domain import timeouts
+
 T = TypeVar("T")
 
 SERVICE = "ragforge"
-LIMIT_S = 5.0
 
 # The library's own words for "no keyring"; then it need not be loaded at all.
 _OFF = frozenset({"keyring.backends.null.Keyring", "keyring.backends.fail.Keyring"})
@@ -85,7 +86,7 @@ def _limited(ask: Callable[[], T], environ: Mapping[str, str]) -> _Answer[T]:
     # A daemon, so that a keyring which never answers does not keep the program from ending.
     thread = threading.Thread(target=run, name="keyring", daemon=True)
     thread.start()
-    thread.join(LIMIT_S)
+    thread.join(timeouts.KEYRING_S_MAX)
     if thread.is_alive():
         _hung.set()
         late: _Answer[T] = _Answer()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-GIT_LIMIT_S = 2.0
+from ragforge.domain import timeouts
+
 _HEAD_BYTES_MAX = 4096
 _GIT_NEEDS = frozenset(("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR"))
 _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "--no-optional-locks", "--no-replace-objects")
@@ -122,7 +123,7 @@ def _git_answers(root: Path) -> tuple[str, str]:
     # Of several beginnings (histories that were joined) the oldest is listed last.
     commits = _start(root, "rev-list", "--max-parents=0", "HEAD", "--")
     shallow = _start(root, "rev-parse", "--is-shallow-repository")
-    deadline = time.monotonic() + GIT_LIMIT_S
+    deadline = time.monotonic() + timeouts.GIT_S_MAX
     address, roots, is_shallow = [_answer(process, deadline) for process in (remote, commits, shallow)]
     oldest = roots.split()[-1] if roots and is_shallow == "false" else ""
     return address, oldest

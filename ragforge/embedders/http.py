@@ -9,18 +9,13 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelError, ModelRefusedKey, ModelUnreachable, RagforgeError
 from ragforge.embedders.refusals import Refusal, Service, read_refusal
 
 if TYPE_CHECKING:  # slow to import
     import httpx2
 
-ATTEMPTS_MAX = 3
-"""Texts that got no vector stay on the list of what is to be done, so that giving up soon loses nothing."""
-DELAY_S_FIRST = 1.0
-DELAY_S_MAX = 60.0
-CONNECT_TIMEOUT_S = 10.0
-ANSWER_TIMEOUT_S = 60.0
 BODY_BYTES_MAX = 64 * 1024 * 1024
 
 FindKey = Callable[[], tuple[str, str] | None]
@@ -45,8 +40,9 @@ class Connection:
         self._needs_key = needs_key
         self._opening: asyncio.Task[_Opened] | None = None
 
-    async def post(self, path: str, body: bytes, *, attempts_max: int = ATTEMPTS_MAX) -> bytes:
+    async def post(self, path: str, body: bytes, *, attempts_max: int | None = None) -> bytes:
         """The body of a good answer. Raises ModelError."""
+        attempts_max = timeouts.EMBEDDER_ATTEMPTS_MAX if attempts_max is None else attempts_max
         number = 1
         while True:
             try:
@@ -55,7 +51,7 @@ class Connection:
                 if isinstance(refusal.error, ModelRefusedKey):
                     await self.close()  # a better one is looked for the next time
                 delay_s = _delay_s(refusal, number)
-                if not refusal.may_pass or number >= attempts_max or delay_s > DELAY_S_MAX:
+                if not refusal.may_pass or number >= attempts_max or delay_s > timeouts.EMBEDDER_DELAY_S_MAX:
                     raise _given_up(refusal.error, number) from refusal
             await asyncio.sleep(delay_s)
             number += 1
@@ -81,13 +77,15 @@ class Connection:
         url, service = f"{self._service.base_url}/{path}", opened.service
         try:
             async with (
-                asyncio.timeout(ANSWER_TIMEOUT_S),
+                asyncio.timeout(timeouts.EMBEDDER_ANSWER_S_MAX),
                 opened.client.stream("POST", url, content=body) as got,
             ):
                 answer = await _read(got)
         except TimeoutError as error:
             raise Refusal(
-                ModelUnreachable(f"{service.name} gave no vectors within {ANSWER_TIMEOUT_S:g} s."),
+                ModelUnreachable(
+                    f"{service.name} gave no vectors within {timeouts.EMBEDDER_ANSWER_S_MAX:g} s."
+                ),
                 may_pass=True,
             ) from error
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
@@ -126,7 +124,7 @@ class Connection:
         if self._needs_key:
             service = service.with_key(*_checked(found, service))
             headers[self._key_header] = f"{self._key_prefix}{service.key}"
-        timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
+        timeout = httpx2.Timeout(None, connect=timeouts.EMBEDDER_CONNECT_S_MAX)
         # A proxy, or a .netrc, is meant for the network, not for a server on this machine.
         trusts = not service.is_local
         try:
@@ -171,7 +169,9 @@ def _delay_s(refusal: Refusal, number: int) -> float:
     if refusal.delay_s is not None:
         return refusal.delay_s
     # Clients that failed together should not come back together.
-    return min(DELAY_S_MAX, DELAY_S_FIRST * 2 ** (number - 1)) * random.uniform(0.5, 1.0)
+    return min(
+        timeouts.EMBEDDER_DELAY_S_MAX, timeouts.EMBEDDER_DELAY_S_FIRST * 2 ** (number - 1)
+    ) * random.uniform(0.5, 1.0)
 
 
 def _given_up(error: ModelError, number: int) -> ModelError:

@@ -8,10 +8,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import AnswerUnusable, ContextTooLong
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import DIMENSIONS_MAX, Vector
-from ragforge.embedders.http import ATTEMPTS_MAX, Connection
+from ragforge.embedders.http import Connection
 
 BYTES_PER_TOKEN = 2
 """English and code have 3 to 4, Chinese 3; what still is too long is halved when the service says so."""
@@ -66,7 +67,7 @@ class RemoteEmbedder:
         vectors: list[Vector] = []
         for start in range(0, len(texts), self._wire.texts_max):
             batch = texts[start : start + self._wire.texts_max]
-            vectors += await self._ask(batch, is_query=False, attempts_max=ATTEMPTS_MAX)
+            vectors += await self._ask(batch, is_query=False, attempts_max=timeouts.EMBEDDER_ATTEMPTS_MAX)
         return vectors
 
     async def embed_query(self, text: str) -> Vector:

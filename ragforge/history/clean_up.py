@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 
 from ragforge.config.store_address import bare_url
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.messages import ImagePart
@@ -26,7 +27,6 @@ from ragforge.store.local import LocalState
 
 UNUSED_MIN = timedelta(days=1)
 """A content that somebody asked for since is not removed: what needs it may only be about to be written."""
-DRAIN_S_MAX = 5.0
 VERSIONS_AT_ONCE = 200
 
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
@@ -138,7 +138,7 @@ async def _find_needs(
     roots = await state.roots()
     heads = {(await state.head(root)).version for root in roots}
     for store in stores:
-        _check_all_is_there(store, await store.drain(timeout_s=DRAIN_S_MAX))
+        _check_all_is_there(store, await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX))
         await _add_store(needs, store, heads, keep_days=keep_days)
         # Branches are told from what is here where the server has gone meanwhile: they may not be all.
         _check_all_is_there(store, store.link)

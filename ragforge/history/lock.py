@@ -11,12 +11,11 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.words import moment_words
 
-POLL_S_MIN = 0.001
-POLL_S_MAX = 0.05
 HOLDER_BYTES_MAX = 4096
 
 
@@ -68,7 +67,7 @@ def _opened(path: Path) -> int:
 
 async def _taken(descriptor: int, path: Path, root: Path, timeout_s: float) -> None:
     # Asked for again and again rather than waited for: a thread that waits could not be ended.
-    until, pause_s = time.monotonic() + timeout_s, POLL_S_MIN
+    until, pause_s = time.monotonic() + timeout_s, timeouts.VERSIONS_LOCK_POLL_S_MIN
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,7 +86,7 @@ async def _taken(descriptor: int, path: Path, root: Path, timeout_s: float) -> N
             _sign(descriptor, json.dumps(holder).encode())
             return
         await asyncio.sleep(min(pause_s, max(0.0, until - time.monotonic())))
-        pause_s = min(2 * pause_s, POLL_S_MAX)
+        pause_s = min(2 * pause_s, timeouts.VERSIONS_LOCK_POLL_S_MAX)
 
 
 def _sign(descriptor: int, holder: bytes) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.context import ContextBlock, Recalled, Section
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.search import HitKind, Query
@@ -24,8 +25,6 @@ from ragforge.memory.recall import Answer, Found, Recall, Source
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-GATHER_S_MAX = 1.0
-"""What has not been found by then is not waited for: the person waits for the answer."""
 FOUND_MAX = 40
 SHOWN_MAX = 12
 """So many turns, and so many summaries, are considered for the block."""
@@ -117,10 +116,10 @@ async def _all(recalled: Recall, wanted: Wanted) -> _Gathered:
 async def _tried(work: Callable[[], Awaitable[T]], limited: list[str], otherwise: T) -> T:
     """What the work comes to; without it, what stands in, and the reason is noted."""
     try:
-        async with asyncio.timeout(GATHER_S_MAX):
+        async with asyncio.timeout(timeouts.GATHER_S_MAX):
             return await work()
     except TimeoutError:
-        limited.append(f"Not everything was searched: it took longer than {GATHER_S_MAX:.0f} s.")
+        limited.append(f"Not everything was searched: it took longer than {timeouts.GATHER_S_MAX:.0f} s.")
     except RagforgeError as error:
         limited.append(f"Not everything could be searched: {error}")
     except Exception as error:

@@ -3,14 +3,11 @@
 import asyncio
 from contextlib import suppress
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.base import Embedder
 
-QUERY_DEADLINE_S = 0.15
-"""So long a remote embedder is waited for; then words and metadata answer."""
-LOADING_DEADLINE_S = 1.0
-"""So long its HTTP library and its key are waited for, the first time."""
 QUESTIONS_MAX = 64
 
 
@@ -39,14 +36,14 @@ class Questions:
         if embedder.remote:
             # The deadline is the network's; a library and a key are loaded once.
             with suppress(TimeoutError, ModelError, UsageError):  # which the question itself will tell
-                async with asyncio.timeout(LOADING_DEADLINE_S):
+                async with asyncio.timeout(timeouts.EMBEDDER_LOADING_S_MAX):
                     await embedder.prepare()
         task = self.begin(embedder, text)
-        late = QUERY_DEADLINE_S if embedder.remote else None
+        late = timeouts.QUERY_EMBEDDING_S_MAX if embedder.remote else None
         await asyncio.wait([task], timeout=late)
         if not task.done():
             return None, (
-                f"{embedder.name} did not answer within {QUERY_DEADLINE_S * 1000:.0f} ms: "
+                f"{embedder.name} did not answer within {timeouts.QUERY_EMBEDDING_S_MAX * 1000:.0f} ms: "
                 "found by words alone, not by meaning."
             )
         try:

@@ -14,10 +14,10 @@ from ragforge.memory.found import Answer, Found, Key, Source, Why, key_of
 from ragforge.memory.fusion import Shares, convex, reciprocal, totals
 from ragforge.memory.graph import spread
 from ragforge.memory.metadata import weigh
-from ragforge.memory.questions import QUERY_DEADLINE_S, Questions
+from ragforge.memory.questions import Questions
 from ragforge.store.base import Store
 
-__all__ = ["QUERY_DEADLINE_S", "Answer", "Found", "Recall", "Source", "Why", "search"]
+__all__ = ["Answer", "Found", "Recall", "Source", "Why", "search"]
 
 DEPTH_MIN = 100
 """So many are looked at by words and by meaning, however few are wanted: a shorter answer is the beginning of

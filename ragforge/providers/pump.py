@@ -7,13 +7,12 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
+
 Item = TypeVar("Item")
 
 QUEUE_ITEMS_MAX = 64
 """How far the source may be ahead of its reader."""
-
-END_TIMEOUT_S = 2.0
-"""How long leaving waits for a source that does not heed its cancellation."""
 
 
 class StreamSilent(Exception):
@@ -57,7 +56,7 @@ async def pump(source: AsyncIterator[Item], *, idle_timeout_s: float) -> AsyncGe
                 return
     finally:
         task.cancel()
-        await asyncio.wait({task}, timeout=END_TIMEOUT_S)
+        await asyncio.wait({task}, timeout=timeouts.STREAM_END_S_MAX)
 
 
 async def _read(source: AsyncIterator[Item], queue: asyncio.Queue[_Next[Item] | _End]) -> None:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # most have no server
     from ragforge.store.neo4j.stranded import Stranded
 
 FILE_SCHEME = "sqlite://"
-DRAIN_S_MAX = 5.0
-"""So long it is waited for rows on their way to a server before it is asked what it holds."""
 
 
 class Machine(Struct, frozen=True):

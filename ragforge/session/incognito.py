@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ragforge.config.paths import data_dir
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.session.logs import stop_log
 
@@ -19,8 +20,6 @@ log = logging.getLogger(__name__)
 
 PREFIX = "ragforge-incognito-"
 LOCK = "lock"
-LOCKLESS_S_MAX = 60.0
-"""A folder without a lock is this old before it counts as left behind: its maker may just be at it."""
 
 
 @contextmanager
@@ -71,7 +70,7 @@ def _remove_if_dead(folder: Path) -> None:
         try:
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
-            if time.time() - stat.st_mtime > LOCKLESS_S_MAX:
+            if time.time() - stat.st_mtime > timeouts.INCOGNITO_LOCKLESS_S_MAX:
                 shutil.rmtree(folder, ignore_errors=True)
             return
         try:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ragforge.config.project import find_project
 from ragforge.config.secrets import all_secrets, child_env
 from ragforge.config.settings import Settings, load_settings
+from ragforge.domain import timeouts
 from ragforge.domain.approvals import Mode
 from ragforge.domain.errors import StoreError
 from ragforge.domain.ids import new_id, now
@@ -34,7 +35,7 @@ from ragforge.session.project import keep_project
 from ragforge.session.remembering import close_recall, open_recall
 from ragforge.session.state import Live, Session, Unkept, Workspace
 from ragforge.session.versions.opening import recover_folder
-from ragforge.session.versions.recorder import END_S_MAX, Recorders, recorder_of
+from ragforge.session.versions.recorder import Recorders, recorder_of
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Claim
 from ragforge.store.blobs import SqliteBlobs
@@ -297,7 +298,7 @@ async def close_session(session: Session) -> None:
         await keep_end(session)
     await leave_model(session)
     with suppress(TimeoutError):
-        await recorder_of(session).settle(timeout_s=END_S_MAX)
+        await recorder_of(session).settle(timeout_s=timeouts.VERSION_END_S_MAX)
     if session.live.claim:
         await session.live.claim.release()
         session.live.claim = None

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
 from ragforge.store.archive_file import BackupWriter, Closing, Header, header
 from ragforge.store.archive_items import Blob, blobs_of
 from ragforge.store.base import Blobs, RecordKind, Store, StoreStatus
 from ragforge.store.transfer_checkpoint import Checkpoint
-from ragforge.store.transfer_move import DRAIN_S_MAX, Move, Moved, check_arrived, waiting_words
+from ragforge.store.transfer_move import Move, Moved, check_arrived, waiting_words
 from ragforge.store.transfer_stream import (
     Chunk,
     Progress,
@@ -81,7 +82,7 @@ async def backup(
     Raises UsageError, StoreUnavailable or StoreDamaged; then there is no new file.
     """
     started = time.perf_counter()
-    link = await store.drain(timeout_s=DRAIN_S_MAX)
+    link = await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
     if link.waiting and not partial:
         # While the server is away there is nothing that could be backed up.
         without = "" if link.away else " `--partial` makes a backup without them."

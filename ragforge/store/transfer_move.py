@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
 from ragforge.store.archive_items import Blob, key_of
 from ragforge.store.archive_lines import exact_print
@@ -17,8 +18,6 @@ from ragforge.store.transfer_checkpoint import Checkpoint
 from ragforge.store.transfer_proof import Again, Proof, SentList, prove
 from ragforge.store.transfer_stream import Chunk, Progress, Stage, Tell, ahead
 
-DRAIN_S_MAX = 5.0
-"""So long it is waited for rows that are still on their way to a server."""
 GOING_MAX = 2
 """Chunks that are on their way at once: one is made ready while another is written."""
 NAMED_MAX = 5
@@ -161,7 +160,7 @@ class Move:
 
 async def check_arrived(store: Store) -> None:
     """Wait for rows that are on their way to the server. Raises StoreUnavailable when some stay behind."""
-    link = await store.drain(timeout_s=DRAIN_S_MAX)
+    link = await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
     if link.waiting:
         raise StoreUnavailable(waiting_words(link.waiting, link.away))
 

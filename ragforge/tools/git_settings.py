@@ -10,7 +10,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-GIT_LIMIT_S = 2.0
+from ragforge.domain import timeouts
+
 SUBMODULES_MAX = 50
 HOOK = "post-index-change"
 """The hook of commands that only show; `git diff` refreshes the index, whatever it is told."""
@@ -86,7 +87,7 @@ def _ask(folder: Path, env: Mapping[str, str], *args: str) -> str | None:
             env={name: env[name] for name in env if name in _NEEDS or name.startswith("GIT_")} | quiet,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=GIT_LIMIT_S,
+            timeout=timeouts.GIT_S_MAX,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import msgspec
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
-from ragforge.tools.scan import SCAN_LIMIT_S, as_bytes, folder_of, preview_scan, report, scan
+from ragforge.tools.scan import as_bytes, folder_of, preview_scan, report, scan
 from ragforge.tools.scan_values import GrepRequest
 
 MATCHES_MAX = 100
@@ -38,7 +39,7 @@ async def run(args: GrepArgs, ctx: ToolContext) -> ToolResult:
             folder=as_bytes(folder_of(args.path, ctx, or_file=True)),
             root=as_bytes(ctx.root),
             cwd=as_bytes(ctx.cwd),
-            limit_s=SCAN_LIMIT_S,
+            limit_s=timeouts.SCAN_S_MAX,
             limit=args.limit,
             pattern=args.pattern,
             include=args.include,

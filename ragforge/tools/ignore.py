@@ -10,12 +10,12 @@ from typing import Protocol, cast
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.tools.files import open_file
 
 IGNORE_FILE_BYTES_MAX = 1024 * 1024
 GIT_FOLDER = ".git"
-GIT_LIMIT_S = 2.0
 
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
 
@@ -103,7 +103,7 @@ def excludes_file(environ: Mapping[str, str]) -> Path | None:
             ask,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=GIT_LIMIT_S,
+            timeout=timeouts.GIT_S_MAX,
             check=False,
             env={**environ, "PATH": path},
         )

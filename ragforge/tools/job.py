@@ -4,11 +4,10 @@ from typing import Annotated
 
 import msgspec
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.shell import describe_job
-
-WAIT_S_MAX = 60.0
 
 DESCRIPTION = """\
 Read what a background command has written and how it stands, or stop it. Without an id: list all of them."""
@@ -20,7 +19,7 @@ class JobArgs(msgspec.Struct, forbid_unknown_fields=True):
     id: Annotated[str, msgspec.Meta(description="The job's id; leave it out to list all jobs.")] = ""
     stop: Annotated[bool, msgspec.Meta(description="End the job and everything it started.")] = False
     wait_s: Annotated[
-        float, msgspec.Meta(ge=0, le=WAIT_S_MAX, description="Wait this long for its end first.")
+        float, msgspec.Meta(ge=0, le=timeouts.JOB_WAIT_S_MAX, description="Wait this long for its end first.")
     ] = 0.0
 
 

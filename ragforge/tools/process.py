@@ -9,14 +9,10 @@ import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 
+from ragforge.domain import timeouts
 from ragforge.tools.process_output import OutputCleaner
 
 CHUNK_BYTES = 65_536
-GRACE_S = 2.0
-"""How long a process may tidy up after SIGTERM before SIGKILL."""
-DRAIN_S = 0.5
-"""How long output is still read once the shell has exited but something else holds the pipe open."""
-POLL_S = 0.02
 KILL_ROUNDS_MAX = 50
 MARKER = "RAGFORGE_PROCESS"
 
@@ -64,17 +60,18 @@ class ShellProcess:
     async def wait(self) -> int:
         """The exit code, once the shell has ended and its output is read.
 
-        Something that outlives the shell and holds the output open is waited for DRAIN_S only.
+        Something that outlives the shell and holds the output open is waited for PROCESS_DRAIN_S_MAX only.
         """
         code = await self._process.wait()
-        await asyncio.wait([self._reading], timeout=DRAIN_S)
+        await asyncio.wait([self._reading], timeout=timeouts.PROCESS_DRAIN_S_MAX)
         return code
 
-    async def end(self, *, grace_s: float = GRACE_S) -> int:
+    async def end(self, *, grace_s: float | None = None) -> int:
         """End everything the command started; the number of processes that still ran.
 
-        SIGTERM first, SIGKILL after grace_s. Cancelling this does not stop it.
+        SIGTERM first, SIGKILL after grace_s (PROCESS_GRACE_S). Cancelling this does not stop it.
         """
+        grace_s = timeouts.PROCESS_GRACE_S if grace_s is None else grace_s
         return await _finish_despite_cancel(self._end(grace_s=grace_s, detached=True))
 
     async def end_leftovers(self) -> int:
@@ -82,7 +79,7 @@ class ShellProcess:
 
         Programs that left the session on purpose, as daemons do, are let be.
         """
-        return await _finish_despite_cancel(self._end(grace_s=GRACE_S, detached=False))
+        return await _finish_despite_cancel(self._end(grace_s=timeouts.PROCESS_GRACE_S, detached=False))
 
     async def _end(self, *, grace_s: float, detached: bool) -> int:
         def running() -> set[int]:
@@ -95,9 +92,9 @@ class ShellProcess:
             if not left:
                 break
             _signal_all(left, signal.SIGKILL)
-            left = await _wait_until_gone(running, timeout_s=POLL_S)
+            left = await _wait_until_gone(running, timeout_s=timeouts.PROCESS_POLL_S)
         await self._process.wait()
-        await asyncio.wait([self._reading], timeout=DRAIN_S)
+        await asyncio.wait([self._reading], timeout=timeouts.PROCESS_DRAIN_S_MAX)
         self._reading.cancel()
         with contextlib.suppress(ProcessLookupError):
             self._guard.kill()
@@ -211,7 +208,7 @@ async def _wait_until_gone(running: Callable[[], set[int]], *, timeout_s: float)
     while left := await asyncio.to_thread(running):
         if loop.time() >= deadline:
             break
-        await asyncio.sleep(POLL_S)
+        await asyncio.sleep(timeouts.PROCESS_POLL_S)
     return left
 
 

@@ -14,15 +14,13 @@ import msgspec
 from msgspec import Struct
 
 import ragforge
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.tools.base import Preview, ToolContext, ToolResult
 from ragforge.tools.files import why
 from ragforge.tools.paths import display, resolve
 from ragforge.tools.scan_values import Answer, AnyRequest, End, Found, Refusal
 
-SCAN_LIMIT_S = 20.0
-KILL_GRACE_S = 2.0
-"""How long after its own limit the child is ended: it stops itself unless a pattern holds it up."""
 ANSWER_BYTES_MAX = 1024 * 1024
 
 # Isolated: a module in the project's folder must not take the place of one of ours. The package comes from
@@ -51,7 +49,7 @@ async def scan(request: AnyRequest, ctx: ToolContext) -> Scanned:
     end: End | None = None
     try:
         async with (
-            asyncio.timeout(request.limit_s + KILL_GRACE_S),
+            asyncio.timeout(request.limit_s + timeouts.SCAN_KILL_GRACE_S),
             aclosing(_answers(request, ctx.env)) as answers,
         ):
             async for answer in answers:
@@ -130,7 +128,7 @@ def as_bytes(path: Path) -> bytes:
     return os.fsencode(path)
 
 
-def report(scanned: Scanned, *, found: str, limit: int, limit_s: float = SCAN_LIMIT_S) -> ToolResult:
+def report(scanned: Scanned, *, found: str, limit: int) -> ToolResult:
     """The lines, then what was left out and why.
 
     found: what was looked for and that it matches, in the plural. limit: how many were to be told.
@@ -138,24 +136,26 @@ def report(scanned: Scanned, *, found: str, limit: int, limit_s: float = SCAN_LI
     end = scanned.end
     if end is None:
         why_not = (
-            f"stopped after {limit_s:.0f} s and not finished; a pattern without nested repetition or a "
-            "smaller folder is faster"
+            f"stopped after {timeouts.SCAN_S_MAX:.0f} s and not finished; a pattern without nested "
+            "repetition or a smaller folder is faster"
             if scanned.timed_out
             else "the search process ended before it was done; try a smaller folder"
         )
         return ToolResult("\n".join([*scanned.lines, f"[{why_not}]"]), failed=not scanned.lines)
-    notes = [f"[{note}]" for note in _notes(end, found, limit, limit_s)]
+    notes = [f"[{note}]" for note in _notes(end, found, limit)]
     lines = scanned.lines or (f"No {found}.",)
     return ToolResult("\n".join([*lines, *notes]))
 
 
-def _notes(end: End, found: str, limit: int, limit_s: float) -> list[str]:
+def _notes(end: End, found: str, limit: int) -> list[str]:
     notes: list[str] = []
     if end.total > limit:
         at_least = "at least " if end.capped else ""
         notes.append(f"{limit} of {at_least}{end.total} {found}; narrow the search to see the others")
     if not end.complete:
-        notes.append(f"stopped after {limit_s:.0f} s: not everything was looked at; name a smaller folder")
+        notes.append(
+            f"stopped after {timeouts.SCAN_S_MAX:.0f} s: not everything was looked at; name a smaller folder"
+        )
     counted = (
         (end.ignored, "left out because git ignores them"),
         (end.binary, "binary files skipped"),

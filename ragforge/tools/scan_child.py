@@ -17,6 +17,7 @@ from typing import assert_never
 
 import msgspec
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
 from ragforge.tools.files import open_file, size
@@ -41,7 +42,6 @@ LINE_SHOWN_CHARS = 400
 GAP = "--"
 COUNTED_MAX = 10_000
 """Matching lines that are counted; a search that finds more is of no use to anyone."""
-CPU_GRACE_S = 5
 
 Search = Callable[[str], re.Match[str] | None]
 
@@ -51,7 +51,7 @@ def main() -> None:
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=AnyRequest)
     # Should the parent die, nobody else ends a pattern that never ends.
     _, most_s = resource.getrlimit(resource.RLIMIT_CPU)
-    cpu_s = int(request.limit_s) + CPU_GRACE_S
+    cpu_s = int(request.limit_s) + timeouts.SCAN_CPU_GRACE_S
     if most_s == resource.RLIM_INFINITY or cpu_s < most_s:
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, most_s))
     encoder = msgspec.json.Encoder()

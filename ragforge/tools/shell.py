@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.jobs import JobInfo, JobStatus
@@ -18,10 +19,6 @@ HEAD_CHARS_MAX = 500_000
 TAIL_CHARS_MAX = 1_500_000
 SHOWN_CHARS_MAX = 200_000
 """How much is sent on while the command runs; the result holds the rest."""
-TIMEOUT_S_MAX = 3_600.0
-CANCEL_GRACE_S = 0.3
-BACKGROUND_FIRST_S = 2.0
-"""How long a background command is watched before the model hears of it."""
 
 DESCRIPTION = """\
 Run a command in bash, in the session's folder. Each call is a shell of its own: `cd` and variables do not \
@@ -35,7 +32,8 @@ class ShellArgs(msgspec.Struct, forbid_unknown_fields=True):
 
     command: Annotated[str, msgspec.Meta(min_length=1, description="The command line.")]
     timeout_s: Annotated[
-        float, msgspec.Meta(ge=0, le=TIMEOUT_S_MAX, description="Time limit in seconds; 0 is the usual one.")
+        float,
+        msgspec.Meta(ge=0, le=timeouts.SHELL_S_MAX, description="Time limit in seconds; 0 is the usual one."),
     ] = 0.0
     background: Annotated[bool, msgspec.Meta(description="Keep it running, for servers.")] = False
     description: Annotated[str, msgspec.Meta(description="What it is for, in a few words.")] = ""
@@ -115,7 +113,7 @@ async def _run_to_end(args: ShellArgs, ctx: ToolContext) -> ToolResult:
         timed_out = True
         await process.end()
     except asyncio.CancelledError:
-        await process.end(grace_s=CANCEL_GRACE_S)
+        await process.end(grace_s=timeouts.SHELL_CANCEL_GRACE_S)
         raise
     else:
         left = await process.end_leftovers()
@@ -131,7 +129,7 @@ async def _run_to_end(args: ShellArgs, ctx: ToolContext) -> ToolResult:
 
 async def _run_background(args: ShellArgs, ctx: ToolContext) -> ToolResult:
     started = await ctx.jobs.start(args.command, cwd=ctx.cwd, env=child_env(ctx.env))
-    info = await ctx.jobs.wait(started.id, timeout_s=BACKGROUND_FIRST_S)
+    info = await ctx.jobs.wait(started.id, timeout_s=timeouts.SHELL_BACKGROUND_FIRST_S)
     return describe_job(info, ctx.jobs.output(info.id))
 
 

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from threading import Event
 from typing import TypeVar
 
-Value = TypeVar("Value")
+from ragforge.domain import timeouts
 
-STOP_WAIT_S = 5.0
-"""How long a cancelled call waits for its thread; longer only where the disk itself hangs."""
+Value = TypeVar("Value")
 
 
 async def in_thread(work: Callable[[Event], Value]) -> Value:
@@ -22,5 +21,5 @@ async def in_thread(work: Callable[[Event], Value]) -> Value:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         stop.set()
-        await asyncio.wait({task}, timeout=STOP_WAIT_S)
+        await asyncio.wait({task}, timeout=timeouts.THREAD_STOP_S_MAX)
         raise

@@ -10,7 +10,8 @@ from time import monotonic
 
 from msgspec import Struct
 
-ANSWER_TIMEOUT_S = 0.2
+from ragforge.domain import timeouts
+
 _ANSWER_BYTES_MAX = 4096
 # The second question, which every terminal answers, ends the wait where the first is not understood.
 _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
@@ -27,7 +28,7 @@ class Background(Struct, frozen=True):
     typed: bytes = b""
 
 
-def ask_background(environ: Mapping[str, str], *, timeout_s: float = ANSWER_TIMEOUT_S) -> Background:
+def ask_background(environ: Mapping[str, str], *, timeout_s: float | None = None) -> Background:
     """The background by `COLORFGBG`, else by asking the terminal (OSC 11).
 
     May be called in a thread while Textual is being imported, never once its app runs.
@@ -42,7 +43,7 @@ def ask_background(environ: Mapping[str, str], *, timeout_s: float = ANSWER_TIME
     except OSError:
         return Background(None)
     try:
-        return _ask(terminal, timeout_s=timeout_s)
+        return _ask(terminal, timeout_s=timeouts.TERMINAL_ANSWER_S_MAX if timeout_s is None else timeout_s)
     except (OSError, termios.error):
         return Background(None)
     finally:

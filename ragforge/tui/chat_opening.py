@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import link_watch, memory_watch, room_watch
 from ragforge.tui.opening import Leaving, NotOpened, Opened
@@ -17,8 +18,6 @@ from ragforge.tui.widgets.plain import PlainText
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.tui.screens.chat import ChatScreen
 
-TOLD_AFTER_S = 1.0
-"""A store on this machine is open long before; a server that does not answer keeps one waiting."""
 STILL_OPENING = "Still opening: the store has not answered yet."
 
 
@@ -59,7 +58,7 @@ async def _opened(chat: ChatScreen) -> Opened | None:
     """What was asked for, from its own store or as the person chose; None to leave. Raises RagforgeError."""
     embedded = False
     while True:
-        slow = chat.set_timer(TOLD_AFTER_S, lambda: _tell_that_it_takes_long(chat))
+        slow = chat.set_timer(timeouts.OPENING_TOLD_AFTER_S, lambda: _tell_that_it_takes_long(chat))
         try:
             opened = await chat.open_session(embedded=embedded)
         finally:

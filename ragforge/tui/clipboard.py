@@ -9,12 +9,12 @@ from typing import Any
 
 from textual.app import App
 
+from ragforge.domain import timeouts
 from ragforge.domain.words import counted
 
 OSC52_BASE64_MAX = 100_000
 """What hterm, and tools that care for every terminal, take as the most; longer ones are dropped silently."""
 OSC52_BYTES_MAX = OSC52_BASE64_MAX // 4 * 3
-_TMUX_S_MAX = 2.0
 
 
 def copy(
@@ -69,7 +69,7 @@ def _tmux_copy(text: str, env: Mapping[str, str]) -> bool:
             input=text.encode(),
             env=dict(env),
             capture_output=True,
-            timeout=_TMUX_S_MAX,
+            timeout=timeouts.TMUX_S_MAX,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

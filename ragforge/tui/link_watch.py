@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
+
 if TYPE_CHECKING:  # the chat imports the module that imports this one
     from ragforge.tui.screens.chat_frame import ChatFrame
-
-LOOK_EVERY_S = 1.0
 
 
 def start(chat: ChatFrame) -> None:
     """Look from now on, until the chat goes."""
-    chat.set_interval(LOOK_EVERY_S, lambda: look(chat))
+    chat.set_interval(timeouts.LINK_LOOK_EVERY_S, lambda: look(chat))
 
 
 def look(chat: ChatFrame) -> None:

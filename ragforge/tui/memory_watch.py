@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.words import counted
 
 if TYPE_CHECKING:  # the chat imports the module that imports this one
     from ragforge.session.background import Progress
     from ragforge.tui.screens.chat_frame import ChatFrame
-
-LOOK_EVERY_S = 1.0
 
 
 class _Watch(Struct):
@@ -30,7 +29,7 @@ class _Watch(Struct):
 def start(chat: ChatFrame) -> None:
     """Look from now on, until the chat goes."""
     watch = _Watch()
-    chat.set_interval(LOOK_EVERY_S, lambda: _look(chat, watch))
+    chat.set_interval(timeouts.MEMORY_LOOK_EVERY_S, lambda: _look(chat, watch))
 
 
 def _look(chat: ChatFrame, watch: _Watch) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
+from tests.patience import SERVER, patience
 from tests.servers import neo4j
-from tests.servers.patience import be_patient
 from tests.servers.shared import Servers
 
 KINDS = ("sqlite", *neo4j.VERSIONS)
@@ -23,8 +23,9 @@ Opener = Callable[[], Awaitable[Store]]
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    be_patient(monkeypatch)
+def _patience() -> Iterator[None]:
+    with patience(SERVER):
+        yield
 
 
 @pytest.fixture(params=KINDS)

@@ -1,24 +1,23 @@
 """A stand-in and a session for whole turns; the folders of machines between which histories go."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from ragforge.memory import gather
 from ragforge.session.state import Session
 from ragforge.store.blobs import SqliteBlobs
 from tests.flow.running import environ, opened
 from tests.flow.transferring import MakePlace, Place
+from tests.patience import RECALL, patience
 from tests.standins.gemini import GeminiStandIn
-
-PATIENT_S = 60.0
 
 
 @pytest.fixture(autouse=True)
-def _what_is_recalled_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def _what_is_recalled_has_time() -> Iterator[None]:
     """A busy machine may take longer than a person is kept waiting, and answers without what is late."""
-    monkeypatch.setattr(gather, "GATHER_S_MAX", PATIENT_S)
+    with patience(RECALL):
+        yield
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.domain import timeouts
 from ragforge.domain.events import TextDelta
-from ragforge.providers import pump
 from ragforge.providers.base import ModelRequest
 from ragforge.providers.gemini import GeminiProvider
 from tests.flow.gemini_asking import ask, asked, asking, open_provider, said, text_of
@@ -23,7 +23,7 @@ LEFT_WITHIN_S = 30.0
 @pytest.fixture(autouse=True)
 def _who_does_not_leave_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else leaving would end after two seconds, whether or not the answer was left."""
-    monkeypatch.setattr(pump, "END_TIMEOUT_S", 10 * LEFT_WITHIN_S)
+    monkeypatch.setattr(timeouts, "STREAM_END_S_MAX", 10 * LEFT_WITHIN_S)
 
 
 async def left(request: Recorded, since: float) -> None:

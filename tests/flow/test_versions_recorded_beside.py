@@ -5,8 +5,10 @@ import random
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
 from ragforge.domain.events import Notice, StepStarted, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
@@ -158,10 +160,11 @@ async def test_turns_without_tools_do_not_wait_for_a_busy_folder(
 
 
 async def test_no_tool_runs_while_another_session_restores_files(
-    tmp_path: Path, gemini: GeminiStandIn
+    tmp_path: Path, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(timeouts, "VERSIONS_LOCK_S_MAX", 1.0)
     async with opened(tmp_path, environ(tmp_path, gemini)) as first:
-        session = Session(replace(first.workspace, recorders=Recorders(lock_s_max=1.0)), first.live)
+        session = Session(replace(first.workspace, recorders=Recorders()), first.live)
         gemini.script(
             write("a.txt", "x"), shell("touch b.txt"), Text("too bad"), write("c.txt", "x"), Text("ok")
         )

@@ -9,15 +9,16 @@ from ragforge.store.base import Store
 from ragforge.store.neo4j.connection import Graph
 from tests.faults.graph import opened, port_of, url_of
 from tests.neo4j.graph_rows import Rows, connected
+from tests.patience import SERVER, patience
 from tests.servers.neo4j import Neo4jServer
-from tests.servers.patience import be_patient
 from tests.servers.proxy import Proxy
 from tests.servers.shared import Servers
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    be_patient(monkeypatch)
+def _patience() -> Iterator[None]:
+    with patience(SERVER):
+        yield
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from ragforge.domain import timeouts
 from ragforge.store.neo4j import Here, Neo4jStore
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.carry import statement
-from ragforge.store.neo4j.connection import WRITE_DEADLINE_S, Graph, Row
+from ragforge.store.neo4j.connection import Graph, Row
 from ragforge.store.neo4j.migrations import prepare
 from ragforge.store.neo4j.outbox import open_outbox
 from ragforge.store.neo4j.waiting import Cargo
@@ -32,7 +33,7 @@ class Watched(Graph):
         self.carried: list[tuple[Cargo, bool]] = []
 
     async def write(
-        self, query: str, /, *, deadline_s: float = WRITE_DEADLINE_S, **parameters: Any
+        self, query: str, /, *, deadline_s: float = timeouts.NEO4J_WRITE_S_MAX, **parameters: Any
     ) -> list[Row]:
         if query in CARRIES:
             self.carried.append((CARRIES[query], any(parameters["rows"].values())))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragforge.tui.screens.confirm import QUIET_S
+from ragforge.domain import timeouts
 from tests.flow.moving import tree
 from tests.flow.running import MODEL
 from tests.standins.gemini import KEY
@@ -46,7 +46,7 @@ def test_three_ways_are_worked_out_beside_the_project_and_one_is_taken(worker: D
     screen.wait_for("gemini-3.8-flash")
     screen.send("/alternatives 3 Write the file")
     screen.wait_for("y  yes")
-    sleep(2 * QUIET_S)  # what is pressed at once was meant for the prompt
+    sleep(2 * timeouts.APPROVAL_QUIET_S)  # what is pressed at once was meant for the prompt
     screen.press(b"y")
     screen.wait_for(lambda text: "1 (readable)" in text and "2 (fast)" in text and "3 (thorough)" in text)
     screen.wait_for("#  way")

@@ -13,11 +13,12 @@ from textual.widgets import Markdown
 
 from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
+from ragforge.domain import timeouts
 from ragforge.tui.app import RagforgeApp
 from ragforge.tui.opening import Leaving, NotOpened, Opened
 from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
-from ragforge.tui.widgets.approval import QUIET_S, ApprovalDock, ApprovalPanel
+from ragforge.tui.widgets.approval import ApprovalDock, ApprovalPanel
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.start_list import StartList
 from ragforge.tui.widgets.status_line import StatusLine, status_words
@@ -96,7 +97,7 @@ class Chat:
         """Answer the question in front, once it is there."""
         await self.until(lambda: isinstance(self.top, ConfirmScreen), "a question")
         question = self.top
-        question._last_key_s -= QUIET_S
+        question._last_key_s -= timeouts.APPROVAL_QUIET_S
         await self.pilot.press(key)
         await self.until(lambda: self.top is not question, "the question went")
 

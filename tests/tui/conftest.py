@@ -1,6 +1,6 @@
 """A machine of its own for tests of the whole app."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +8,17 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from ragforge.memory import gather
+from tests.patience import RECALL, patience
 from tests.standins.gemini import GeminiStandIn
 from tests.tui.chat_app import Lab
 from tests.tui.waiting import until_still
 
-PATIENT_S = 60.0
-
 
 @pytest.fixture(autouse=True)
-def _what_is_recalled_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def _what_is_recalled_has_time() -> Iterator[None]:
     """A busy machine may take longer than a person is kept waiting, and answers without what is late."""
-    monkeypatch.setattr(gather, "GATHER_S_MAX", PATIENT_S)
+    with patience(RECALL):
+        yield
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from ragforge.domain import timeouts
 from ragforge.domain.approvals import (
     Answer,
     ApprovalAnswer,
@@ -16,7 +17,7 @@ from ragforge.domain.approvals import (
     Rule,
     ToolApproval,
 )
-from ragforge.tui.widgets.approval import QUIET_S, ApprovalPanel
+from ragforge.tui.widgets.approval import ApprovalPanel
 from tests.tui.transcript_app import DIFF, ChatApp
 from tests.tui.waiting import until
 
@@ -188,7 +189,7 @@ async def test_it_is_armed_half_a_second_after_the_last_key() -> None:
         last_key_s = app.last_key_s
         task = await asked(app, pilot, COMMAND)
         await armed(app, pilot)
-        assert monotonic() - last_key_s >= QUIET_S
+        assert monotonic() - last_key_s >= timeouts.APPROVAL_QUIET_S
         task.cancel()
 
 

@@ -2,9 +2,9 @@
 
 import asyncio
 
+from ragforge.domain import timeouts
 from ragforge.domain.turns import TurnStatus
 from ragforge.tui.screens.confirm import ConfirmScreen
-from ragforge.tui.widgets import approval
 from tests.standins.gemini import (
     Call,
     Calls,
@@ -211,7 +211,7 @@ async def test_an_edit_asks_shows_its_diff_and_stands_in_the_file(lab: Lab) -> N
 
 async def test_words_typed_as_an_approval_comes_up_stay_words(lab: Lab) -> None:
     # A loaded machine may take longer for three keys than the pause that arms the question.
-    lab.monkeypatch.setattr(approval, "QUIET_S", 60.0)
+    lab.monkeypatch.setattr(timeouts, "APPROVAL_QUIET_S", 60.0)
     gate = asyncio.Event()
     lab.gemini.script((Until(gate), Calls(Call("write", {"path": "x.txt", "content": "x"}))))
     async with lab.chat() as chat:

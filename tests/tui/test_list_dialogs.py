@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from textual import events
 
+from ragforge.domain import timeouts
 from ragforge.session.commands.base import ScreenName
-from ragforge.tui.screens import list_dialog
 from ragforge.tui.screens.memory import MemoryScreen
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.sessions import SessionsScreen
@@ -20,7 +20,7 @@ PATIENT_S = 60.0
 @pytest.fixture(autouse=True)
 def _what_is_typed_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take longer for a few letters than a key waits for them."""
-    monkeypatch.setattr(list_dialog, "TYPED_S_MAX", PATIENT_S)
+    monkeypatch.setattr(timeouts, "TYPED_KEYS_S_MAX", PATIENT_S)
 
 
 def burst(chat: Chat, text: str, *keys: str) -> None:

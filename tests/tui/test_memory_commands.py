@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragforge.domain import timeouts
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
 from ragforge.domain.usage import Purpose, Spent, Usage
@@ -146,7 +147,7 @@ async def test_what_memory_costs_is_told_apart_from_the_chat(lab: Lab, gemini: G
 
 
 async def test_a_cost_that_came_between_two_looks_is_told(lab: Lab) -> None:
-    lab.monkeypatch.setattr(memory_watch, "LOOK_EVERY_S", NEVER_S)
+    lab.monkeypatch.setattr(timeouts, "MEMORY_LOOK_EVERY_S", NEVER_S)
     async with lab.chat() as chat:
         workspace, session = chat.screen.ready().workspace, chat.screen.ready().session
 

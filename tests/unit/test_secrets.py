@@ -195,9 +195,9 @@ class Hanging(Working):
 
 STORY = """
 import json, os
-from ragforge.config import keychain
+from ragforge.domain import timeouts
 if "Hanging" not in os.environ["PYTHON_KEYRING_BACKEND"]:
-    keychain.LIMIT_S = 60.0  # a busy machine may take longer than a person is let wait
+    timeouts.KEYRING_S_MAX = 60.0  # a busy machine may take longer than a person is let wait
 from ragforge.config.secrets import (
     Key,
     all_secrets,

@@ -277,7 +277,7 @@ async def test_a_pattern_that_never_ends_is_stopped_and_the_app_goes_on(ctx: Too
     assert scanned.timed_out
     assert scanned.lines == ("a:1: needle b",)
     assert beats > 5
-    result = report(scanned, found="lines match", limit=10, limit_s=3)
+    result = report(scanned, found="lines match", limit=10)
     assert "not finished" in result.text
     assert not result.failed
     assert children() <= before

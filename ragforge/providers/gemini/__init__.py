@@ -8,6 +8,7 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelError, ModelRefusedKey, ModelUnknown
 from ragforge.domain.events import ModelEvent, UsageSeen
 from ragforge.domain.json import JsonObject
@@ -24,8 +25,6 @@ BASE_URL = "https://generativelanguage.googleapis.com"
 LIMITS_UNKNOWN = ModelLimits(context_tokens_max=1_048_576, output_tokens_max=65_536)
 """Where the service does not tell, which proxies may not."""
 MODEL_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
-COUNT_TIMEOUT_S = 5.0
-"""How long the end of an answer may wait for its tokens to be counted."""
 
 
 class GeminiProvider:
@@ -127,7 +126,7 @@ class GeminiProvider:
         told = answer.usage.usage if answer.usage is not None else Usage()
         written = answer.written()
         try:
-            async with asyncio.timeout(COUNT_TIMEOUT_S):
+            async with asyncio.timeout(timeouts.GEMINI_COUNT_S_MAX):
                 read_tokens = told.input_tokens or await self._client.count(body)
                 written_tokens = await self._client.count(_as_body(written)) if written else 0
         except (ModelError, TimeoutError):

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.json import JsonObject
 from ragforge.providers.gemini.errors import Endpoint, explain
@@ -20,8 +21,6 @@ if TYPE_CHECKING:  # both are slow to import
 
 Result = TypeVar("Result")
 
-CALL_TIMEOUT_S = 30.0
-"""For calls that do not stream."""
 REPLACED = "."
 """The library wants contents of its own types; the body's own replace them and are sent exactly as they
 are, which also is quicker."""
@@ -114,11 +113,11 @@ class GeminiClient:
     async def _call(self, make: "Callable[[Client], Awaitable[Result]]") -> Result:
         client = await self._client()
         try:
-            async with asyncio.timeout(CALL_TIMEOUT_S):
+            async with asyncio.timeout(timeouts.GEMINI_CALL_S_MAX):
                 return await make(client)
         except TimeoutError as error:
             raise ModelUnreachable(
-                f"Gemini at {self._endpoint.url} did not answer within {CALL_TIMEOUT_S:g} s. "
+                f"Gemini at {self._endpoint.url} did not answer within {timeouts.GEMINI_CALL_S_MAX:g} s. "
                 "Check the network and try again."
             ) from error
         except Exception as error:  # as in chunks()

@@ -8,6 +8,7 @@ from typing import cast
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import (
     AnswerUnusable,
     ContextTooLong,
@@ -20,9 +21,6 @@ from ragforge.domain.errors import (
 from ragforge.providers.pump import StreamSilent
 from ragforge.providers.retry import Retryable
 
-CONNECT_TIMEOUT_S = 15.0
-NETWORK_ATTEMPTS_MAX = 3
-"""A network that fails twice more is most often one that is not there; the person should hear soon."""
 SERVER_TEXT_CHARS_MAX = 300
 CAUSES_MAX = 20
 KEY_PAGE = "https://aistudio.google.com/apikey"
@@ -167,9 +165,10 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         )
     if isinstance(error, ConnectTimeout):
         timed_out = ModelUnreachable(
-            f"No connection to {endpoint.url} within {CONNECT_TIMEOUT_S:g} s. Check the network, then /retry."
+            f"No connection to {endpoint.url} within {timeouts.GEMINI_CONNECT_S_MAX:g} s. "
+            "Check the network, then /retry."
         )
-        return Retryable(timed_out, reason="no connection", attempts_max=NETWORK_ATTEMPTS_MAX)
+        return Retryable(timed_out, reason="no connection", attempts_max=timeouts.GEMINI_NETWORK_ATTEMPTS_MAX)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return ModelUnreachable(
             f"No secure connection to {endpoint.url} ({said}). "
@@ -186,7 +185,7 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         reason, what = "no connection", f"Nothing answers at {endpoint.url} (connection refused)."
     check = "the network and the proxy that your environment names" if getproxies() else "the network"
     unreachable = ModelUnreachable(f"{what} Check {check}, then /retry.")
-    return Retryable(unreachable, reason=reason, attempts_max=NETWORK_ATTEMPTS_MAX)
+    return Retryable(unreachable, reason=reason, attempts_max=timeouts.GEMINI_NETWORK_ATTEMPTS_MAX)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

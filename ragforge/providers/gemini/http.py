@@ -11,7 +11,8 @@ from typing import Any, cast
 import httpx2
 from google.genai import types
 
-from ragforge.providers.gemini.errors import CONNECT_TIMEOUT_S, Endpoint
+from ragforge.domain import timeouts
+from ragforge.providers.gemini.errors import Endpoint
 
 API_VERSION = "v1beta"
 """Newer fields are documented there only."""
@@ -87,7 +88,7 @@ class _Body(httpx2.AsyncByteStream):
 
 async def _limit_connecting(request: httpx2.Request) -> None:
     # The library passes timeout=None with each request, which would wait for ever.
-    request.extensions["timeout"] = {"connect": CONNECT_TIMEOUT_S}
+    request.extensions["timeout"] = {"connect": timeouts.GEMINI_CONNECT_S_MAX}
 
 
 async def _keep_body(response: httpx2.Response) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import AnswerUnusable, ModelError, UsageError
 from ragforge.domain.events import ModelEvent
 from ragforge.domain.messages import TextPart, UserMessage
@@ -25,9 +26,6 @@ from ragforge.providers.openai_compatible.limits import ask_window, limits_of
 from ragforge.providers.pump import StreamSilent, pump
 from ragforge.providers.retry import Retryable, RetryPolicy, retried
 from ragforge.providers.sse import EventDecoder, EventTooLong
-
-END_TIMEOUT_S = 1.0
-"""How long a connection may take to end once the answer has."""
 
 
 class OpenAICompatibleProvider:
@@ -182,7 +180,7 @@ class OpenAICompatibleProvider:
             yield decoder.flush()
             # Read to its end a connection serves the next step too; but not every server ends it.
             with suppress(TimeoutError):
-                async with asyncio.timeout(END_TIMEOUT_S):
+                async with asyncio.timeout(timeouts.OPENAI_END_S_MAX):
                     async for _ in chunks:
                         pass
 

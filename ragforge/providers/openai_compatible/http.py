@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.providers.openai_compatible import errors
@@ -16,12 +17,6 @@ from ragforge.providers.retry import Retryable
 if TYPE_CHECKING:
     import httpx2
 
-CONNECT_TIMEOUT_S = 10.0
-CONNECT_ATTEMPTS_MAX = 3
-"""A network that is away for seconds often stays away; a server on this machine is asked once."""
-
-QUESTION_TIMEOUT_S = 30.0
-"""For the small questions: which models, how large a window."""
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 """How much is read of a response that is no stream; OpenRouter's list of models is the largest known."""
@@ -47,14 +42,16 @@ class Http:
         import httpx2  # slow the first time, but `_ready` has done so in a thread
 
         try:
-            timeout = httpx2.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S)
+            timeout = httpx2.Timeout(timeout_s, connect=timeouts.OPENAI_CONNECT_S_MAX)
             async with client.stream(method, url, content=data, timeout=timeout) as response:
                 yield response
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             unreachable = errors.unreachable(self._service, _reason(error))
             if self._service.is_local:
                 raise unreachable from error
-            raise Retryable(unreachable, reason="no connection", attempts_max=CONNECT_ATTEMPTS_MAX) from error
+            raise Retryable(
+                unreachable, reason="no connection", attempts_max=timeouts.OPENAI_CONNECT_ATTEMPTS_MAX
+            ) from error
         except httpx2.RequestError as error:
             broken = errors.broken_off(self._service, _reason(error))
             raise Retryable(broken, reason="connection lost") from error
@@ -67,14 +64,14 @@ class Http:
         method, data = ("GET", None) if body is None else ("POST", encode(body))
         try:
             async with (
-                asyncio.timeout(QUESTION_TIMEOUT_S),
+                asyncio.timeout(timeouts.OPENAI_QUESTION_S_MAX),
                 self.request(method, url, data, timeout_s=None) as response,
             ):
                 text = await read(response)
                 if response.status_code in (401, 403) or (needed and response.status_code >= 300):
                     raise errors.refused(self._service, response.status_code, text, response.headers)
         except TimeoutError as error:
-            raise errors.silent(self._service, QUESTION_TIMEOUT_S) from error
+            raise errors.silent(self._service, timeouts.OPENAI_QUESTION_S_MAX) from error
         except Retryable as failure:
             raise failure.error from failure
         if response.status_code >= 300:
@@ -127,4 +124,4 @@ def _make_client(service: errors.Service) -> "httpx2.AsyncClient":
 
 def _reason(error: Exception) -> str:
     """Its words; a time limit that was reached has none."""
-    return str(error) or f"no answer within {CONNECT_TIMEOUT_S:g} s"
+    return str(error) or f"no answer within {timeouts.OPENAI_CONNECT_S_MAX:g} s"

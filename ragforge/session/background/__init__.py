@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
+
 if TYPE_CHECKING:  # a workspace holds its background work
     from ragforge.session.background.work import Work
     from ragforge.session.state import Session
-
-CLOSE_S_MAX = 2.0
-"""How long leaving waits for what cannot be cancelled, a thread that computes or a commit."""
 
 
 class Progress(Struct, frozen=True):
@@ -100,10 +99,10 @@ class Background:
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks, timeout=CLOSE_S_MAX)
+            await asyncio.wait(tasks, timeout=timeouts.BACKGROUND_CLOSE_S_MAX)
         if work:
             with suppress(TimeoutError):
-                async with asyncio.timeout(CLOSE_S_MAX):
+                async with asyncio.timeout(timeouts.BACKGROUND_CLOSE_S_MAX):
                     await work.close()
 
     def _begin(self) -> "Work | None":

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, ModelError
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.memory.levels import Children, roll_up_session
@@ -18,10 +19,6 @@ from ragforge.session.state import Session
 
 log = logging.getLogger(__name__)
 
-TRIES_MAX = 2
-REDO_TRIES_MAX = 3
-"""So often one that stands on something that changed is tried by itself in a run: a model that refuses must
-not be paid for ever. It is tried again when something else changes too, and in the next run."""
 OUTDATED_AT_ONCE = 20
 SESSIONS_LISTED_MAX = 100_000
 """Only ids; a limit that cut them would hide the newest for ever behind those where nothing is due."""
@@ -105,7 +102,9 @@ class LevelWork:
             ):
                 # It stays as it is until there is a model again.
                 self._failed[old.id] += 1
-                again = again or (not is_offline(session) and self._failed[old.id] < REDO_TRIES_MAX)
+                again = again or (
+                    not is_offline(session) and self._failed[old.id] < timeouts.ROLL_UP_REDO_TRIES_MAX
+                )
                 continue
             try:
                 await store.summaries.save(replace(new, id=old.id, covers=old.covers))
@@ -132,7 +131,7 @@ class LevelWork:
     async def _make(self, session: Session, children: Children) -> Summary:
         """One summary over these, by the model or by what stands in for it. Raises StoreError, TakenBack."""
         thinker = self._thinker
-        for _ in range(TRIES_MAX):
+        for _ in range(timeouts.ROLL_UP_TRIES_MAX):
             # Nothing waits for it: of an outage the end is waited for.
             ready = await thinker.ready(session, patient=True)
             if ready is None:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from ragforge.agent.undisturbed import undisturbed
 from ragforge.config.settings import Settings
+from ragforge.domain import timeouts
 from ragforge.domain.errors import (
     AnswerUnusable,
     ContextTooLong,
@@ -41,8 +42,6 @@ OUTAGE_FAILURES = 3
 """After so many failures in a row the model is taken for away."""
 UNUSABLE_MAX = 3
 """So many answers in a row that cannot be read: the model is not up to it."""
-COUNT_AGAIN_S = 60.0
-"""What other processes spend is asked for so often."""
 
 
 class TakenBack(Exception):
@@ -109,7 +108,7 @@ class Purse(Struct):
     async def is_empty(self, store: Store, cap_usd: float) -> bool:
         """Whether the day's limit is reached. Raises StoreError."""
         midnight = now().replace(hour=0, minute=0, second=0, microsecond=0)
-        if midnight != self._day or time.monotonic() - self._counted_at > COUNT_AGAIN_S:
+        if midnight != self._day or time.monotonic() - self._counted_at > timeouts.SPENT_COUNT_EVERY_S:
             rows = await store.usage.by_model(since=midnight)
             self.cost_usd = sum(row.cost_usd or 0.0 for row in rows if row.purpose is not Purpose.CHAT)
             self._day, self._counted_at = midnight, time.monotonic()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import AnswerUnusable, Conflict, ModelError, StoreError, UsageError
 from ragforge.domain.memories import Memory, memory_id
 from ragforge.domain.messages import text_of
@@ -24,7 +25,6 @@ from ragforge.session.state import Session
 
 log = logging.getLogger(__name__)
 
-TRIES_MAX = 2
 NEAR_MAX = 8
 NEAR_ASKED = 16
 """More than are told of, because what is replaced or forgotten is found too."""
@@ -70,7 +70,7 @@ async def understand_turns(
     Those that are missing in the answer are asked for once more. Raises StoreError, and TakenBack.
     """
     found: dict[str, Understanding] = {}
-    for _ in range(TRIES_MAX):
+    for _ in range(timeouts.SUMMARY_TRIES_MAX):
         missing = [
             each
             for each in materials

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Collection, Mapping, Sequence
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.usage import Purpose, Spent, Usage
@@ -23,8 +24,6 @@ CHUNKS_A_STEP = 5
 """Then it is looked anew at what there is to do, the newest first."""
 GENTLY_AT_ONCE = 10
 """While a turn runs: a commit of many vectors would keep the turn's own waiting."""
-SAME_AGAIN_S = 60.0
-"""What still lacks a vector right after it was given one waits so long."""
 
 
 class VectorWork:
@@ -57,7 +56,7 @@ class VectorWork:
             await self._use(session, embedder)
             owners = await self._list(homes, session, embedder, without)
             if owners == self._last:
-                return SAME_AGAIN_S if owners else None
+                return timeouts.WORK_AGAIN_S if owners else None
             self._last = owners
             owners = owners[: GENTLY_AT_ONCE if gently else CHUNKS_A_STEP * AT_ONCE]
             for start in range(0, len(owners), AT_ONCE):

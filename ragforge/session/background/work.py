@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from ragforge.agent.undisturbed import undisturbed
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import Turn
@@ -38,8 +39,6 @@ TURNS_A_CALL = 6
 CHARS_A_CALL = 24_000
 BREATHS = 4
 """While a turn runs, what earlier runs left is worked at for one part in five of the time."""
-SAME_AGAIN_S = 60.0
-"""What still waits right after it was done waits so long: better late than in a circle."""
 
 
 class Work:
@@ -218,7 +217,7 @@ class Work:
         self._backlog = [turn.id for turn in turns]
         if turns and self._backlog == self._last_listed:
             log.warning("%d turns lack a summary right after they were given one", len(turns))
-            self._left_until |= dict.fromkeys(self._backlog, moment + SAME_AGAIN_S)
+            self._left_until |= dict.fromkeys(self._backlog, moment + timeouts.WORK_AGAIN_S)
             turns = []
         self._last_listed = self._backlog
         return turns

@@ -7,11 +7,11 @@ from time import monotonic
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.printable import cut_line, one_line
 from ragforge.tools.process import start_shell
 from ragforge.tools.shell import child_env, describe_exit
 
-CHECK_S_MAX = 1800.0
 OUTPUT_CHARS_KEPT = 4000
 COMMAND_CHARS_SHOWN = 80
 
@@ -34,12 +34,13 @@ class Checked(Struct, frozen=True):
         return f"{self.words}: `{ran}`, {self.ended}, {self.took_s:.1f} s"
 
 
-async def check(command: str, *, cwd: Path, env: Mapping[str, str], limit_s: float = CHECK_S_MAX) -> Checked:
+async def check(command: str, *, cwd: Path, env: Mapping[str, str], limit_s: float | None = None) -> Checked:
     """Run the command in the folder to its end; cancelled, it leaves nothing running.
 
     limit_s: then it is ended, and has not passed.
     """
     kept, began = "", monotonic()
+    limit_s = timeouts.PROJECT_CHECK_S_MAX if limit_s is None else limit_s
 
     def take(text: str) -> None:
         nonlocal kept

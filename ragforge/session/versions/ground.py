@@ -5,13 +5,14 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.history.lock import folder_lock
 from ragforge.history.restore import recover
 from ragforge.history.state import Head
 from ragforge.session.state import Session, Workspace
 from ragforge.session.versions.moving import Ground, Move, finish
-from ragforge.session.versions.recorder import LOCK_S_MAX, catch_up, recorder_of
+from ragforge.session.versions.recorder import catch_up, recorder_of
 
 
 @asynccontextmanager
@@ -26,7 +27,7 @@ async def on_ground(session: Session) -> AsyncGenerator[Ground]:
     if ground is None:
         raise UsageError(not_covered(workspace))
     await recorder_of(session).settle()
-    async with folder_lock(workspace.data_dir, ground.root, timeout_s=LOCK_S_MAX):
+    async with folder_lock(workspace.data_dir, ground.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
         await end_restore(ground)
         before = await ground.state.head(ground.root)
         await catch_up(session, held=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ragforge.agent.undisturbed import undisturbed
+from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import new_id
 from ragforge.history.contents import keep_contents, scan_and_keep
@@ -28,15 +29,6 @@ if TYPE_CHECKING:  # a workspace holds what records
 
 log = logging.getLogger(__name__)
 
-LOCK_S_MAX = 60.0
-"""A restore of thousands of files may take so long."""
-END_WAIT_S = 0.05
-"""A turn that ran no tools ends so soon at the latest; its version is then made beside what follows."""
-END_S_MAX = 10.0
-"""How long leaving waits for the version of the last turn."""
-SHELVE_S_MAX = 2.0
-"""How long leaving waits for the contents of a project that was just opened; the next session goes on."""
-
 
 class Recorders:
     """The recorders of this run of the program.
@@ -44,16 +36,14 @@ class Recorders:
     end_wait_s: how long the end of a turn that ran no tools waits for its version, to tell of it.
     """
 
-    def __init__(self, *, lock_s_max: float = LOCK_S_MAX) -> None:
-        """lock_s_max: how long anything waits for a folder that another session is at."""
-        self.end_wait_s = END_WAIT_S
-        self._lock_s_max = lock_s_max
+    def __init__(self) -> None:
+        self.end_wait_s = timeouts.VERSION_OF_TALK_WAIT_S
         self._by_root: dict[Path, Recorder] = {}
 
     def of(self, workspace: "Workspace") -> "Recorder":
         """The recorder of the workspace's folder."""
         root = workspace.place.root
-        return self._by_root.setdefault(root, Recorder(root, lock_s_max=self._lock_s_max))
+        return self._by_root.setdefault(root, Recorder(root))
 
     def of_copy(self, coverage: Coverage) -> "Recorder":
         """The recorder of a copy of a project, of which just this is covered."""
@@ -71,13 +61,10 @@ class Recorder:
     running: turns of this process that are under way.
     """
 
-    def __init__(
-        self, root: Path, *, of_copy: Coverage | None = None, lock_s_max: float = LOCK_S_MAX
-    ) -> None:
+    def __init__(self, root: Path, *, of_copy: Coverage | None = None) -> None:
         """of_copy: what is covered where the folder is a copy, in which some turns of a session run."""
         self.root = root
         self._of_copy = of_copy
-        self._lock_s_max = lock_s_max
         self.running: set[str] = set()
         self.told: set[str] = set()
         self._known = Known()
@@ -116,7 +103,7 @@ class Recorder:
             await ledger.open()
             yield ledger
             return
-        async with folder_lock(workspace.data_dir, self.root, timeout_s=self._lock_s_max):
+        async with folder_lock(workspace.data_dir, self.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
             await self._end_restore(workspace)
             await ledger.open()
             yield ledger
@@ -257,10 +244,10 @@ class Recorder:
     async def close(self) -> None:
         """Return when what ended is recorded; what goes on beside is given up."""
         with suppress(TimeoutError):
-            await undisturbed(self.settle(timeout_s=END_S_MAX))
+            await undisturbed(self.settle(timeout_s=timeouts.VERSION_END_S_MAX))
         shelving = [task for task in self._shelving.values() if not task.done()]
         if shelving:
-            await asyncio.wait(shelving, timeout=SHELVE_S_MAX)
+            await asyncio.wait(shelving, timeout=timeouts.VERSION_SHELVE_S_MAX)
         # What is cut off here is made good at the next start.
         left = [*shelving, *self.ending, *([self._ahead] if self._ahead else [])]
         for task in left:

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ragforge.agent.undisturbed import undisturbed
+from ragforge.domain import timeouts
 from ragforge.domain.errors import NotKept, StoreError
 from ragforge.domain.ids import now
 from ragforge.domain.turns import Turn, TurnStatus
@@ -30,8 +31,6 @@ from ragforge.tools.base import AnyTool, Effect
 
 log = logging.getLogger(__name__)
 
-TELL_AFTER_S = 2.0
-"""The person hears what a command waits for when it takes longer than this."""
 OUTSIDE = "outside the project"
 LOOKED_AT = "The project's files are looked at before the first tool changes any. The tool waits for it."
 SHELVED = (
@@ -221,7 +220,7 @@ class Recording:
         """Do it; the person hears what is waited for if it takes long."""
         waiting = asyncio.ensure_future(work)
         try:
-            done, _ = await asyncio.wait({waiting}, timeout=TELL_AFTER_S)
+            done, _ = await asyncio.wait({waiting}, timeout=timeouts.VERSION_TOLD_AFTER_S)
             if not done and words not in self._recorder.told:
                 self._recorder.told.add(words)
                 await self._tell(words)

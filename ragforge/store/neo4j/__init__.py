@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
 from ragforge.store.base import Link, StoreStatus
@@ -35,9 +36,6 @@ from ragforge.store.neo4j.turns import Neo4jTurns
 from ragforge.store.neo4j.usage import Neo4jUsageLog
 from ragforge.store.neo4j.vectors import Neo4jVectors
 from ragforge.store.neo4j.versions import Neo4jVersions
-
-DRAIN_S = 5.0
-"""So long a command waits at its end for what it wrote to arrive."""
 
 
 class Here(Struct, frozen=True):
@@ -151,7 +149,7 @@ class Neo4jStore:
         if self._closed:
             return
         self._closed = True
-        await self._carrier.drain(DRAIN_S)
+        await self._carrier.drain(timeouts.NEO4J_DRAIN_S_MAX)
         await self._nodes.settle_lefts()
         await self._claims.release_all()
         await self._carrier.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 import apsw
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
@@ -15,7 +16,7 @@ from ragforge.domain.vectors import Embedding, OwnerKind
 from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.archive_items import key_of, kind_of
 from ragforge.store.base import Record, RecordKind
-from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
+from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memory_rows import REPLACED, TYPES, association_of, memory_of, spent_of
 from ragforge.store.neo4j.nodes import FIELDS, identifier
@@ -142,7 +143,7 @@ async def dump(graph: Graph) -> AsyncGenerator[Record, None]:
             if kind in _WHOLE_FIRST:
                 continue
             query = f"{source.matched} RETURN {source.key} AS id"
-            async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
+            async with aclosing(graph.stream(query, deadline_s=timeouts.NEO4J_RUN_S_MAX)) as rows:
                 async for row in rows:
                     seen.know(kind, row["id"])
         for kind in RecordKind:
@@ -166,12 +167,12 @@ async def fetch(graph: Graph, kind: RecordKind, ids: Sequence[str]) -> list[Reco
     if kind is RecordKind.ASSOCIATION:
         said_in = "CASE turn WHEN '' THEN '' ELSE '/' + turn END"
         query = f"{LINKS} WHERE kind + '/' + from + '/' + to + {said_in} IN $ids {LINK}"
-        rows = await graph.read(query, deadline_s=RUN_DEADLINE_S, ids=list(ids))
+        rows = await graph.read(query, deadline_s=timeouts.NEO4J_RUN_S_MAX, ids=list(ids))
         return [association_of(row) for row in rows]
     source = SOURCES[kind]
     rows = await graph.read(
         f"{source.matched} AND {source.key} IN $ids {source.returned}",
-        deadline_s=RUN_DEADLINE_S,
+        deadline_s=timeouts.NEO4J_RUN_S_MAX,
         ids=list(ids),
     )
     return [source.read(row) for row in rows]
@@ -187,7 +188,7 @@ async def counts(graph: Graph) -> dict[RecordKind, int]:
     (row,) = await graph.read(
         f"RETURN {', '.join(counted)}, {embeddings} AS {RecordKind.EMBEDDING}, "
         f"{links} AS {RecordKind.ASSOCIATION}",
-        deadline_s=RUN_DEADLINE_S,
+        deadline_s=timeouts.NEO4J_RUN_S_MAX,
     )
     return {kind: row[kind] for kind in RecordKind}
 
@@ -197,20 +198,20 @@ async def _of_kind(graph: Graph, kind: RecordKind) -> AsyncGenerator[Record, Non
         # By `KIND/ID`: memories come first, then summaries, then turns.
         for owner in sorted(OWNERS):
             query = EMBEDDINGS.format(label=OWNERS[owner], kind=owner, condition="")
-            async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
+            async with aclosing(graph.stream(query, deadline_s=timeouts.NEO4J_RUN_S_MAX)) as rows:
                 async for row in rows:
                     yield embedding_of(row)
         return
     if kind is RecordKind.ASSOCIATION:
         query = f"{LINKS} {LINK} ORDER BY kind, from, to, turn"
-        async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
+        async with aclosing(graph.stream(query, deadline_s=timeouts.NEO4J_RUN_S_MAX)) as rows:
             async for row in rows:
                 yield association_of(row)
         return
     source = SOURCES[kind]
     # Put in order before the properties are read, so that the server sorts short rows.
     query = f"{source.matched} WITH n ORDER BY {source.order} {source.returned}"
-    async with aclosing(graph.stream(query, deadline_s=RUN_DEADLINE_S)) as rows:
+    async with aclosing(graph.stream(query, deadline_s=timeouts.NEO4J_RUN_S_MAX)) as rows:
         async for row in rows:
             yield source.read(row)
 
@@ -220,7 +221,7 @@ async def _fetch_embeddings(graph: Graph, ids: Sequence[str]) -> list[Record]:
     for kind in OwnerKind:
         wanted = [each.removeprefix(f"{kind}/") for each in ids if each.startswith(f"{kind}/")]
         query = EMBEDDINGS.format(label=OWNERS[kind], kind=kind, condition="AND n.id IN $ids")
-        rows = await graph.read(query, deadline_s=RUN_DEADLINE_S, ids=wanted) if wanted else []
+        rows = await graph.read(query, deadline_s=timeouts.NEO4J_RUN_S_MAX, ids=wanted) if wanted else []
         found += [embedding_of(row) for row in rows]
     return found
 

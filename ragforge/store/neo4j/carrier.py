@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError
 from ragforge.store.base import Link
 from ragforge.store.neo4j.carry import carry, warm_up
@@ -16,23 +17,13 @@ from ragforge.store.neo4j.waiting import Cargo, Row
 
 log = logging.getLogger(__name__)
 
-STEP_DEADLINE_S = 2.0
-"""After this an outcome counts as unknown, and the rows are sent again."""
 
 ROWS_MAX = 500
 BYTES_MAX = 2_000_000
 VECTOR_BYTES_MAX = 700_000
 """What goes in one query, so that a shared small server takes a fifth of the deadline for it."""
 
-BULK_DEADLINE_S = 10.0
-"""For a batch of vectors, which is no step: nobody waits for it."""
-VECTORS_SETTLE_S = 10.0
 PATIENCE_MAX = 8
-WARM_UP_DEADLINE_S = 15.0
-RETRY_FIRST_S = 0.5
-RETRY_MAX_S = 5.0
-LOGIN_RETRY_S = 30.0
-"""A server locks out for some seconds who gives it a wrong password three times, and all of that name."""
 
 Reach = Callable[[], Awaitable[None]]
 Fenced = Callable[[tuple[str, ...]], Awaitable[None]]
@@ -101,7 +92,7 @@ class Carrier:
                     async with self._moved:
                         await self._moved.wait()
                     if self.away:
-                        await asyncio.sleep(RETRY_FIRST_S)
+                        await asyncio.sleep(timeouts.NEO4J_CARRY_RETRY_S_FIRST)
         return not self.away
 
     async def settle(self, timeout_s: float) -> bool:
@@ -122,7 +113,7 @@ class Carrier:
         """Whether the vectors that wait have arrived too."""
         if self._away or not await self._outbox.count():
             return not self._away
-        return (await self.drain(VECTORS_SETTLE_S)).waiting == 0
+        return (await self.drain(timeouts.NEO4J_VECTORS_SETTLE_S_MAX)).waiting == 0
 
     async def drain(self, timeout_s: float) -> Link:
         """Carry all that waits, vectors too, for at most this long; a server that is away is tried once."""
@@ -151,7 +142,7 @@ class Carrier:
         return oldest is not None and oldest <= change
 
     async def _run(self) -> None:
-        pause_s = RETRY_FIRST_S
+        pause_s = timeouts.NEO4J_CARRY_RETRY_S_FIRST
         while True:
             if self._warm and not self._away:
                 await self._wanted.wait()
@@ -162,20 +153,22 @@ class Carrier:
                     self._warm = False
                 while await self._carry_next():
                     await self._tell()
-                pause_s = RETRY_FIRST_S
+                pause_s = timeouts.NEO4J_CARRY_RETRY_S_FIRST
             except StoreError as error:
                 log.info("The server cannot be reached: %s", error)
                 self._away, self._trouble = str(error), error
                 self._patience = min(PATIENCE_MAX, self._patience * 2)
                 await self._tell()
                 await (
-                    asyncio.sleep(LOGIN_RETRY_S) if isinstance(error, LoginRefused) else self._pause(pause_s)
+                    asyncio.sleep(timeouts.NEO4J_LOGIN_RETRY_S)
+                    if isinstance(error, LoginRefused)
+                    else self._pause(pause_s)
                 )
-                pause_s = min(RETRY_MAX_S, pause_s * 2)
+                pause_s = min(timeouts.NEO4J_CARRY_RETRY_S_MAX, pause_s * 2)
             except Exception:
                 # A fault of ours must not end the carrying of what people were promised.
                 log.exception("Carrying failed unexpectedly")
-                await self._pause(RETRY_MAX_S)
+                await self._pause(timeouts.NEO4J_CARRY_RETRY_S_MAX)
             await self._tell()
 
     async def _pause(self, pause_s: float) -> None:
@@ -194,7 +187,9 @@ class Carrier:
             # First: whoever makes an index meanwhile is heard.
             self._warm = True
             try:
-                await warm_up(self._graph, database=self._outbox.database_id, deadline_s=WARM_UP_DEADLINE_S)
+                await warm_up(
+                    self._graph, database=self._outbox.database_id, deadline_s=timeouts.NEO4J_WARM_UP_S_MAX
+                )
             except BaseException:
                 self._warm = False
                 raise
@@ -217,7 +212,9 @@ class Carrier:
     async def _send(self, rows: list[Row]) -> None:
         batch = await self._outbox.write(Rows.next_batch)
         try:
-            deadline_s = BULK_DEADLINE_S if rows[0].cargo is Cargo.VECTORS else STEP_DEADLINE_S
+            deadline_s = (
+                timeouts.NEO4J_BULK_S_MAX if rows[0].cargo is Cargo.VECTORS else timeouts.NEO4J_STEP_S_MAX
+            )
             # Nobody waits for a repetition, and a server that is only slow must get done some time.
             arrived = await carry(
                 self._graph,
@@ -237,7 +234,7 @@ class Carrier:
             await self._fenced(arrived.fenced)
         if arrived.late:
             # A clock that was set back: not at once again, and again.
-            await asyncio.sleep(RETRY_FIRST_S)
+            await asyncio.sleep(timeouts.NEO4J_CARRY_RETRY_S_FIRST)
 
     async def _send_apart(self, rows: list[Row], error: StatementRefused) -> None:
         """Halve the batch until the one row is found that the server will not take; it must stop no other."""

@@ -11,13 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.store.sqlite.claims import Holder, holder_of, sign
-
-LOCK_POLL_S = 0.02
-HELD_TOLD_S = 3.0
-"""A batch takes a fraction of it: who holds the lock for longer is told of."""
-HELD_POLL_S = 0.25
 
 
 @asynccontextmanager
@@ -33,13 +29,15 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
             f"Cannot lock {path}: {error.strerror}. Make the folder writable; what waits goes on waiting."
         ) from error
     try:
-        told_at_s = monotonic() + HELD_TOLD_S
+        told_at_s = monotonic() + timeouts.NEO4J_CARRY_LOCK_TOLD_AFTER_S
         # A lock of the operating system tells nobody when it is free.
         while not _locked(descriptor):
             is_long = monotonic() > told_at_s
             if is_long:
                 held(_held_words(holder_of(descriptor)))
-            await asyncio.sleep(HELD_POLL_S if is_long else LOCK_POLL_S)
+            await asyncio.sleep(
+                timeouts.NEO4J_CARRY_LOCK_HELD_POLL_S if is_long else timeouts.NEO4J_CARRY_LOCK_POLL_S
+            )
         sign(descriptor)
         held("")
         yield

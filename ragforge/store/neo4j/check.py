@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError, StoreUnavailable
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
@@ -13,9 +14,6 @@ from ragforge.store.neo4j.schema import Definition, Kind, Standing, await_online
 
 FINDINGS_MAX = 20
 """Of each kind; there may be more."""
-LAW_DEADLINE_S = 300.0
-"""One look at every node of a label, or one change to all that are wrong."""
-FILL_WAIT_S = 60.0
 
 
 async def findings(graph: Graph, *, repair: bool) -> list[str]:
@@ -63,7 +61,7 @@ async def _of_schema(
         try:
             if there is not None:
                 await graph.run(there.definition.drop)
-            await graph.run(one.create, deadline_s=LAW_DEADLINE_S)
+            await graph.run(one.create, deadline_s=timeouts.NEO4J_LAW_S_MAX)
         except StatementRefused as error:
             yield f"{fault} It could not be made again: {error}"
             continue
@@ -71,7 +69,7 @@ async def _of_schema(
         yield f"{fault} It was made again."
     if made:
         try:
-            if not await await_online(graph, made, wait_s=FILL_WAIT_S):
+            if not await await_online(graph, made, wait_s=timeouts.NEO4J_INDEX_FILL_S_MAX):
                 yield "What was made again is still being filled; searches find more as it goes on."
         except StoreUnavailable as error:
             yield str(error)
@@ -94,7 +92,7 @@ async def _duplicates(graph: Graph, missing: Definition) -> AsyncGenerator[str, 
     rows = await graph.read(
         f"MATCH (n:{label}) WHERE n.{key} IS NOT NULL WITH n.{key} AS id, count(*) AS nodes WHERE nodes > 1 "
         "RETURN id, nodes LIMIT $limit",
-        deadline_s=LAW_DEADLINE_S,
+        deadline_s=timeouts.NEO4J_LAW_S_MAX,
         limit=FINDINGS_MAX,
     )
     for row in rows:
@@ -103,12 +101,18 @@ async def _duplicates(graph: Graph, missing: Definition) -> AsyncGenerator[str, 
 
 async def _of_law(graph: Graph, law: Law, *, repair: bool, embedder: str, dimensions: int) -> list[str]:
     rows = await graph.read(
-        law.find, deadline_s=LAW_DEADLINE_S, limit=FINDINGS_MAX, embedder=embedder, dimensions=dimensions
+        law.find,
+        deadline_s=timeouts.NEO4J_LAW_S_MAX,
+        limit=FINDINGS_MAX,
+        embedder=embedder,
+        dimensions=dimensions,
     )
     done = ""
     if rows and repair and law.repair:
         try:
-            await graph.run(law.repair, deadline_s=LAW_DEADLINE_S, embedder=embedder, dimensions=dimensions)
+            await graph.run(
+                law.repair, deadline_s=timeouts.NEO4J_LAW_S_MAX, embedder=embedder, dimensions=dimensions
+            )
             done = f" {law.repaired}"
         except StoreError as error:
             done = f" It could not be put right: {error}"

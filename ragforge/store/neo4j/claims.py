@@ -16,23 +16,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, RagforgeError, SessionBusy, StoreError, StoreUnavailable
 from ragforge.domain.ids import new_id, now, short_id
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.errors import ReadsOnly
-from ragforge.store.neo4j.nodes import REACH_S, Nodes
+from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.recovery import interrupt_here, interrupt_left_turns
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.sqlite.claims import FileClaim
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 30.0
-HEARTBEAT_S = 8.0
-"""Three of them may get lost before the lease lapses."""
-CLAIM_DEADLINE_S = 5.0
-CLAIM_REACH_S = 1.0
-"""So long a server that is away is tried for a session that is here, and can go on without it."""
 
 # The write takes the lock: of many who ask at once, one reads what the others find afterwards.
 LOCK = f"""
@@ -161,7 +156,9 @@ class Claims:
         """Decide it on the server, and end what an earlier writer left running."""
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, claim.session_id))
         # What a dead writer left is ended there as it really stood, so all of it must be there first.
-        await self._nodes.arrive(reach_s=CLAIM_REACH_S if row else REACH_S)
+        await self._nodes.arrive(
+            reach_s=timeouts.NEO4J_CLAIM_REACH_S_MAX if row else timeouts.NEO4J_REACH_S_MAX
+        )
 
         async def work(transaction: Transaction) -> _Found | None:
             answer = await transaction.run(LOCK, id=claim.session_id)
@@ -187,7 +184,7 @@ class Claims:
             return _Found(epoch, taken_over)
 
         try:
-            found = await self._nodes.graph.transaction(work, deadline_s=CLAIM_DEADLINE_S)
+            found = await self._nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_CLAIM_S_MAX)
         except ReadsOnly:
             raise
         except StoreUnavailable as error:
@@ -206,7 +203,7 @@ class Claims:
             return
         seen, server_now = before["seen"], before["now"]
         assert isinstance(server_now, datetime)
-        if isinstance(seen, datetime) and server_now - seen < timedelta(seconds=LEASE_S):
+        if isinstance(seen, datetime) and server_now - seen < timedelta(seconds=timeouts.NEO4J_CLAIM_LEASE_S):
             raise SessionBusy(
                 f"Session {short_id(claim.session_id)} is being written by {before['name']}. "
                 "Close it there, or fork it.",
@@ -249,7 +246,7 @@ class Claims:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(HEARTBEAT_S)
+            await asyncio.sleep(timeouts.NEO4J_CLAIM_HEARTBEAT_S)
             await self._renew()
 
     async def _renew(self) -> None:

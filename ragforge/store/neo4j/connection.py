@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeVar, cast
 
 from ragforge import __version__
+from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreUnavailable
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.errors import (
@@ -41,20 +42,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Row: TypeAlias = dict[str, Any]
 
-CONNECT_DEADLINE_S = 8.0
-READ_DEADLINE_S = 10.0
-WRITE_DEADLINE_S = 2.0
-RUN_DEADLINE_S = 60.0
-CLOSE_DEADLINE_S = 1.0
-SERVER_GRACE_S = 1.0
-"""So much later than we stop waiting, the server gives up too: what nobody waits for must not pile up."""
 
 CONNECTIONS_MAX = 20
-IDLE_CHECK_S = 30.0
-"""A connection that was idle for longer is tried before it is used: the network may have dropped it."""
 FETCH_ROWS = 500
-RETRY_FIRST_S = 0.02
-RETRY_MAX_S = 0.5
 
 READING = "read from"
 WRITING = "write to"
@@ -100,13 +90,13 @@ class Graph:
         await asyncio.to_thread(import_module, "neo4j")
         query = "CALL dbms.components() YIELD name, versions, edition"
         try:
-            rows = await self.read(query, deadline_s=CONNECT_DEADLINE_S)
+            rows = await self.read(query, deadline_s=timeouts.NEO4J_CONNECT_S_MAX)
         except StoreUnavailable:
             if not self._bookmarks:
                 raise
             # The database may be an older one by now, and a server waits long for what it never held.
             self._forget_bookmarks()
-            rows = await self.read(query, deadline_s=CONNECT_DEADLINE_S)
+            rows = await self.read(query, deadline_s=timeouts.NEO4J_CONNECT_S_MAX)
         kernel = next((row for row in rows if "Kernel" in row["name"]), rows[0])
         self.version_text, self.edition = str(kernel["versions"][0]), str(kernel["edition"])
         self.version = version_of(self.version_text)
@@ -119,10 +109,9 @@ class Graph:
         """What the next process gives to its Graph, to see what this one wrote on any member of a cluster."""
         return list(self._bookmarks)
 
-    async def read(
-        self, query: str, /, *, deadline_s: float = READ_DEADLINE_S, **parameters: Any
-    ) -> list[Row]:
+    async def read(self, query: str, /, *, deadline_s: float | None = None, **parameters: Any) -> list[Row]:
         """The rows. In a cluster, from a member that reads; what was written here before is seen."""
+        deadline_s = timeouts.NEO4J_READ_S_MAX if deadline_s is None else deadline_s
         return await self._called(
             lambda: self._auto_commit(query, parameters, writes=False, deadline_s=deadline_s),
             doing=READING,
@@ -136,27 +125,28 @@ class Graph:
         """
         return rows_of(await self.read(as_one(query, columns), **parameters), columns)
 
-    async def write(
-        self, query: str, /, *, deadline_s: float = WRITE_DEADLINE_S, **parameters: Any
-    ) -> list[Row]:
+    async def write(self, query: str, /, *, deadline_s: float | None = None, **parameters: Any) -> list[Row]:
         """The rows of one statement in one transaction. It must be idempotent, for it may be sent again.
 
         Raises OutcomeUnknown when no answer came in time, and StatementRefused for what it cannot hold.
         """
+        deadline_s = timeouts.NEO4J_WRITE_S_MAX if deadline_s is None else deadline_s
         return await self._called(
             lambda: self._auto_commit(query, parameters, writes=True, deadline_s=deadline_s),
             doing=WRITING,
             deadline_s=deadline_s,
         )
 
-    async def run(self, query: str, /, *, deadline_s: float = RUN_DEADLINE_S, **parameters: Any) -> list[Row]:
+    async def run(self, query: str, /, *, deadline_s: float | None = None, **parameters: Any) -> list[Row]:
         """The rows of what commits by itself: schema, CALL {} IN TRANSACTIONS. As `write`, but patient."""
+        deadline_s = timeouts.NEO4J_RUN_S_MAX if deadline_s is None else deadline_s
         return await self.write(query, deadline_s=deadline_s, **parameters)
 
     async def stream(
-        self, query: str, /, *, deadline_s: float = READ_DEADLINE_S, **parameters: Any
+        self, query: str, /, *, deadline_s: float | None = None, **parameters: Any
     ) -> AsyncGenerator[Row, None]:
         """The rows as they come, FETCH_ROWS of them in memory at once; the deadline is for each."""
+        deadline_s = timeouts.NEO4J_READ_S_MAX if deadline_s is None else deadline_s
         session: AsyncSession | None = None
 
         async def begun() -> "AsyncResult":
@@ -182,30 +172,31 @@ class Graph:
                 session.cancel()
 
     async def transaction(
-        self, work: Callable[[Transaction], Awaitable[T]], *, deadline_s: float = WRITE_DEADLINE_S
+        self, work: Callable[[Transaction], Awaitable[T]], *, deadline_s: float | None = None
     ) -> T:
         """What the work returns, after its statements were committed together.
 
         It may run several times, so it leaves nothing behind but in the database; what it raises rolls back.
         Raises OutcomeUnknown when no answer came in time.
         """
+        limit_s = timeouts.NEO4J_WRITE_S_MAX if deadline_s is None else deadline_s
 
         async def attempt() -> T:
             async with self._session(writes=True) as session:
-                opened = await session.begin_transaction(timeout=deadline_s + SERVER_GRACE_S)
+                opened = await session.begin_transaction(timeout=limit_s + timeouts.NEO4J_SERVER_GRACE_S)
                 async with opened as transaction:
                     return await work(_Running(transaction, self.address))
 
-        return await self._called(attempt, doing=WRITING, deadline_s=deadline_s)
+        return await self._called(attempt, doing=WRITING, deadline_s=limit_s)
 
     async def close(self) -> None:
-        """Release the connections, within CLOSE_DEADLINE_S whatever the server does."""
+        """Release the connections, within NEO4J_CLOSE_S_MAX whatever the server does."""
         driver, self._driver = self._driver, None
         if driver is None:
             return
         # The goodbye needs nobody who hears it.
         with suppress(OSError, *_driver_errors()):
-            async with asyncio.timeout(CLOSE_DEADLINE_S):
+            async with asyncio.timeout(timeouts.NEO4J_CLOSE_S_MAX):
                 await driver.close()
 
     async def _auto_commit(
@@ -214,7 +205,7 @@ class Graph:
         """One statement in one round trip; a transaction around it would cost a second."""
         from neo4j import Query
 
-        timed = Query(cast("LiteralString", query), timeout=deadline_s + SERVER_GRACE_S)
+        timed = Query(cast("LiteralString", query), timeout=deadline_s + timeouts.NEO4J_SERVER_GRACE_S)
         async with self._session(writes=writes) as session:
             with _fitting(self.address):
                 result = await session.run(timed, dict(parameters))
@@ -227,7 +218,7 @@ class Graph:
         passing: Exception | None = None
         try:
             async with asyncio.timeout(deadline_s):
-                pause_s, broken = RETRY_FIRST_S, 0
+                pause_s, broken = timeouts.NEO4J_RETRY_S_FIRST, 0
                 while True:
                     try:
                         return await attempt()
@@ -238,7 +229,7 @@ class Graph:
                             raise
                         passing = error
                     await asyncio.sleep(pause_s * random.uniform(0.5, 1))
-                    pause_s = min(2 * pause_s, RETRY_MAX_S)
+                    pause_s = min(2 * pause_s, timeouts.NEO4J_RETRY_S_MAX)
         except RagforgeError:
             raise
         except TimeoutError as error:
@@ -350,9 +341,9 @@ def _driver(address: Address) -> "AsyncDriver":
         address.driver_uri,
         auth=(address.user, address.password) if address.user else None,
         max_connection_pool_size=CONNECTIONS_MAX,
-        connection_timeout=CONNECT_DEADLINE_S,
-        connection_acquisition_timeout=CONNECT_DEADLINE_S,
-        liveness_check_timeout=IDLE_CHECK_S,
+        connection_timeout=timeouts.NEO4J_CONNECT_S_MAX,
+        connection_acquisition_timeout=timeouts.NEO4J_CONNECT_S_MAX,
+        liveness_check_timeout=timeouts.NEO4J_IDLE_CHECK_S,
         max_transaction_retry_time=0,
         keep_alive=True,
         telemetry_disabled=True,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.search import HitKind
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.neo4j.connection import Transaction
@@ -15,7 +16,6 @@ from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.search_words import scope_tokens
 from ragforge.store.neo4j.waiting import ASSOCIATION
 
-DELETE_DEADLINE_S = 30.0
 BATCH = 500
 
 OWN = f"""
@@ -160,7 +160,7 @@ async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False
         changed = _Changed() if dry_run else await _carry_out(transaction, session_id, plan)
         return Deleted(len(plan.gone), len(plan.heirs), calls["calls"]), plan, changed
 
-    deleted, plan, changed = await nodes.graph.transaction(work, deadline_s=DELETE_DEADLINE_S)
+    deleted, plan, changed = await nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_DELETE_S_MAX)
     if not dry_run:
 
         def forget(rows: Rows) -> None:

@@ -8,11 +8,11 @@ order would look at the same turns again and again: it notes instead that all ar
 
 from collections.abc import Mapping
 
-from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
+from ragforge.domain import timeouts
+from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.rows import Label
 
 BATCH = 1_000
-STREAM_DEADLINE_S = 60.0
 
 _HEAD = "EXISTS {{ MATCH (s:ConversationSession) WHERE s.headId = {0}.id }}"
 
@@ -77,10 +77,10 @@ async def wrong_lefts(graph: Graph) -> list[str]:
     parents: dict[str, str | None] = {}
     marked: dict[str, bool] = {}
     depths: dict[str, int] = {}
-    async for row in graph.stream(TURNS, deadline_s=STREAM_DEADLINE_S):
+    async for row in graph.stream(TURNS, deadline_s=timeouts.NEO4J_STREAM_S_MAX):
         parents[row["id"]], marked[row["id"]], depths[row["id"]] = row["parent"], row["left"], row["depth"]
     kept: set[str] = set()
-    for row in await graph.read(HEADS, deadline_s=STREAM_DEADLINE_S):
+    for row in await graph.read(HEADS, deadline_s=timeouts.NEO4J_STREAM_S_MAX):
         turn = row["head"]
         while turn in parents and turn not in kept:
             kept.add(turn)
@@ -109,7 +109,9 @@ def _on_circles(parents: Mapping[str, str | None], depths: Mapping[str, int]) ->
 async def mark_afresh(graph: Graph, wrong: list[str]) -> None:
     """Put these right, as what stands around them says by then."""
     for start in range(0, len(wrong), BATCH):
-        await graph.write(SETTLE_THESE, ids={"of": wrong[start : start + BATCH]}, deadline_s=RUN_DEADLINE_S)
+        await graph.write(
+            SETTLE_THESE, ids={"of": wrong[start : start + BATCH]}, deadline_s=timeouts.NEO4J_RUN_S_MAX
+        )
 
 
 async def mark_all(graph: Graph) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct, field
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary, SummaryMethod
@@ -46,9 +47,6 @@ from ragforge.store.neo4j.rows import (
 )
 from ragforge.store.neo4j.version_rows import move_row
 from ragforge.store.neo4j.waiting import ASSOCIATION, Cargo, Row
-
-LOAD_DEADLINE_S = 120.0
-"""A batch of a copy is no step of a turn: nobody waits for it, and a busy server may take its time."""
 
 BATCH = 1000
 """As many as a copy sends at once: its chunks are no larger than a server takes at once."""
@@ -133,7 +131,7 @@ class Loader:
     async def _made_ready(self, records: Sequence[Record]) -> _Batch:
         # First what is coming, then what is there: what arrives in between is in both.
         coming = self._coming
-        (answer,) = await self._graph.read(THERE, deadline_s=LOAD_DEADLINE_S, ids=named(records))
+        (answer,) = await self._graph.read(THERE, deadline_s=timeouts.NEO4J_LOAD_S_MAX, ids=named(records))
         # Words are cut into stems: long enough to be in the way of whoever types meanwhile.
         return await asyncio.to_thread(_made_ready, records, There(answer), coming)
 
@@ -141,10 +139,12 @@ class Loader:
         graph, database = self._graph, self._database
         for cargo in Cargo:
             if rows := [row for row in batch.rows.values() if row.cargo is cargo]:
-                await carry(graph, rows, batch=0, deadline_s=LOAD_DEADLINE_S, database=database, lefts=False)
+                await carry(
+                    graph, rows, batch=0, deadline_s=timeouts.NEO4J_LOAD_S_MAX, database=database, lefts=False
+                )
             if cargo is Cargo.CONVERSATION:
-                await write_nodes(graph, batch.new, database=database, deadline_s=LOAD_DEADLINE_S)
-        await write_vectors(graph, batch.new, database=database, deadline_s=LOAD_DEADLINE_S)
+                await write_nodes(graph, batch.new, database=database, deadline_s=timeouts.NEO4J_LOAD_S_MAX)
+        await write_vectors(graph, batch.new, database=database, deadline_s=timeouts.NEO4J_LOAD_S_MAX)
 
 
 def _made_ready(records: Sequence[Record], there: There, coming: There | None) -> _Batch:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreError, StoreUnavailable
 from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort, MemorySource
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import check_memory, merged, recent
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
-from ragforge.store.neo4j.connection import WRITE_DEADLINE_S, as_one, rows_of
+from ragforge.store.neo4j.connection import as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
 from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memories_here import associations_here, find_here, memories_here
@@ -171,7 +172,9 @@ class Neo4jMemories:
         if self._nodes.carrier.away:
             return
         try:
-            await self._nodes.graph.write(TOUCH, ids=valid_ids(ids), at=utc(at), deadline_s=WRITE_DEADLINE_S)
+            await self._nodes.graph.write(
+                TOUCH, ids=valid_ids(ids), at=utc(at), deadline_s=timeouts.NEO4J_WRITE_S_MAX
+            )
         except StoreError:
             # Nothing depends on it; whoever needs the server learns that it is away.
             return

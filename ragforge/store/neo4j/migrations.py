@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import (
     StoreDamaged,
     StoreError,
@@ -30,15 +31,6 @@ from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, LASTING, await_online, vector_indexes
 from ragforge.store.neo4j.steps import STEPS, Step, statements
 
-LEASE_S = 20
-"""So long after its holder's last word, the lock is free."""
-BEAT_S = 5.0
-LOCK_WAIT_S = 40.0
-LOCK_POLL_S = 0.25
-STATEMENT_DEADLINE_S = 600.0
-"""A constraint over many nodes looks at them all first."""
-INDEXES_WAIT_S = 300.0
-INDEXES_SLICE_S = 2.0
 NAMED_MAX = 5
 """Labels of other people that are named in an error."""
 
@@ -144,7 +136,7 @@ async def _is_unused(graph: Graph) -> bool:
 async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[str], None]) -> int:
     """Take those that are missing; how many."""
     taken = 0
-    await graph.run(LOCKABLE, deadline_s=STATEMENT_DEADLINE_S)
+    await graph.run(LOCKABLE, deadline_s=timeouts.NEO4J_MIGRATION_STATEMENT_S_MAX)
     async with _locked(graph) as holder:
         # What another process did while this one waited.
         await _check_checksums(graph, steps)
@@ -155,7 +147,7 @@ async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[
             tell(f"Step {version} of {len(steps)}: {step.name}.")
             await _change_schema(graph, step)
             for statement in statements(step.data):
-                await graph.run(statement, deadline_s=STATEMENT_DEADLINE_S)
+                await graph.run(statement, deadline_s=timeouts.NEO4J_MIGRATION_STATEMENT_S_MAX)
             await _record(graph, version, step, holder=holder)
             taken += 1
         await _await_indexes(graph, tell)
@@ -172,7 +164,7 @@ async def _change_schema(graph: Graph, step: Step) -> None:
             await transaction.run(current)
 
     try:
-        await graph.transaction(work, deadline_s=STATEMENT_DEADLINE_S)
+        await graph.transaction(work, deadline_s=timeouts.NEO4J_MIGRATION_STATEMENT_S_MAX)
     except StatementRefused as error:
         raise StoreUnavailable(
             f"Cannot build the schema at {graph.address.shown}: {error} Something stands in the way of: "
@@ -198,7 +190,7 @@ async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> Non
         SET d.schema = $version
         RETURN d.id AS id
         """,
-        deadline_s=STATEMENT_DEADLINE_S,
+        deadline_s=timeouts.NEO4J_MIGRATION_STATEMENT_S_MAX,
         holder=holder,
         version=version,
         name=step.name,
@@ -209,15 +201,15 @@ async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> Non
     if not rows:
         raise StoreUnavailable(
             f"Another process took over the migration of {graph.address.shown}, because this one was silent "
-            f"for {LEASE_S} s. Try again when it is done."
+            f"for {timeouts.NEO4J_MIGRATION_LEASE_S} s. Try again when it is done."
         )
 
 
 async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
     """Wait until the indexes are filled; some time later they will be, so that is no error."""
     wanted = (*LASTING, *vector_indexes(DEFAULT_DIMENSIONS, filters=False))
-    until = time.monotonic() + INDEXES_WAIT_S
-    while not await await_online(graph, wanted, wait_s=INDEXES_SLICE_S):
+    until = time.monotonic() + timeouts.NEO4J_INDEXES_S_MAX
+    while not await await_online(graph, wanted, wait_s=timeouts.NEO4J_INDEXES_SLICE_S):
         if time.monotonic() > until:
             tell("The indexes are still being filled; searches find more as they go on.")
             return
@@ -228,14 +220,14 @@ async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
 async def _locked(graph: Graph) -> AsyncGenerator[str, None]:
     """The lock against other processes, held while the body runs; its value names us."""
     holder = f"{socket.gethostname()} {os.getpid()} {new_id()}"
-    until = time.monotonic() + LOCK_WAIT_S
-    while other := await _take_lock(graph, holder, deadline_s=LOCK_WAIT_S):
+    until = time.monotonic() + timeouts.NEO4J_MIGRATION_LOCK_S_MAX
+    while other := await _take_lock(graph, holder, deadline_s=timeouts.NEO4J_MIGRATION_LOCK_S_MAX):
         if time.monotonic() > until:
             raise StoreUnavailable(
                 f"The database at {graph.address.shown} is being prepared by another process, on "
                 f"{other.rpartition(' ')[0]}. Wait until it is done and try again."
             )
-        await asyncio.sleep(LOCK_POLL_S)
+        await asyncio.sleep(timeouts.NEO4J_MIGRATION_LOCK_POLL_S)
     beat = asyncio.create_task(_keep_lock(graph, holder))
     try:
         yield holder
@@ -267,17 +259,17 @@ async def _take_lock(graph: Graph, holder: str, *, deadline_s: float) -> str:
         """,
         deadline_s=deadline_s,
         holder=holder,
-        lease=LEASE_S,
+        lease=timeouts.NEO4J_MIGRATION_LEASE_S,
     )
     return rows[0]["other"]
 
 
 async def _keep_lock(graph: Graph, holder: str) -> None:
     while True:
-        await asyncio.sleep(BEAT_S)
+        await asyncio.sleep(timeouts.NEO4J_MIGRATION_HEARTBEAT_S)
         # A beat may be lost; whether the lock was, is asked again with each step that is recorded.
         with suppress(StoreError):
-            await _take_lock(graph, holder, deadline_s=BEAT_S)
+            await _take_lock(graph, holder, deadline_s=timeouts.NEO4J_MIGRATION_HEARTBEAT_S)
 
 
 async def _recorded(graph: Graph) -> list[dict[str, object]]:

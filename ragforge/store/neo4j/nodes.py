@@ -7,23 +7,15 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carrier import Carrier
-from ragforge.store.neo4j.connection import READ_DEADLINE_S, Graph
+from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.left import mark_all
 from ragforge.store.neo4j.outbox import Outbox, Rows
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.waiting import Row
-
-ANSWER_DEADLINE_S = 5.0
-"""So long a list or a turn is waited for before what is here answers."""
-REACH_S = 10.0
-"""So long a server that was away is tried for what nothing here can stand for."""
-ARRIVE_S = 20.0
-"""So long what was written is sent again and again for what is decided in the graph alone."""
-SETTLE_S = 10.0
-"""A server that stopped ends this at once, by the deadline of a step; a slow one is waited for."""
 
 USAGE = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")
 
@@ -102,7 +94,7 @@ class Nodes:
         self.carrier = carrier
 
     async def ask(
-        self, query: str, /, *, deadline_s: float = ANSWER_DEADLINE_S, **parameters: Any
+        self, query: str, /, *, deadline_s: float | None = None, **parameters: Any
     ) -> list[dict[str, Any]]:
         """The graph's answer, for those who have another where there is none.
 
@@ -111,7 +103,8 @@ class Nodes:
         if self.carrier.away:
             raise StoreUnavailable(self.carrier.link.away)
         try:
-            return await self.graph.read(query, deadline_s=deadline_s, **parameters)
+            limit_s = timeouts.NEO4J_ANSWER_S_MAX if deadline_s is None else deadline_s
+            return await self.graph.read(query, deadline_s=limit_s, **parameters)
         except StoreUnavailable as error:
             self.carrier.lost(str(error))
             raise
@@ -119,25 +112,27 @@ class Nodes:
     async def insist(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """The graph's answer, which nothing here can stand for: a server that was away is tried again."""
         await self.arrive()
-        return await self.ask(query, deadline_s=READ_DEADLINE_S, **parameters)
+        return await self.ask(query, deadline_s=timeouts.NEO4J_READ_S_MAX, **parameters)
 
-    async def arrive(self, *, vectors: bool = False, reach_s: float = REACH_S) -> None:
+    async def arrive(self, *, vectors: bool = False, reach_s: float | None = None) -> None:
         """Let all that was written until now be in the graph, for what is decided or read there alone.
 
         Raises StoreUnavailable while the server is away or too slow for that.
         """
-        end_s = monotonic() + ARRIVE_S
+        end_s = monotonic() + timeouts.NEO4J_ARRIVE_S_MAX
         while True:
             await self.reach(timeout_s=reach_s)
-            if await (self.carrier.settle_vectors() if vectors else self.carrier.settle(SETTLE_S)):
+            if await (
+                self.carrier.settle_vectors() if vectors else self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX)
+            ):
                 return
             # A step that took too long is sent again at once, and a server that only woke up takes it then.
             if not self.carrier.away or monotonic() > end_s:
                 raise StoreUnavailable(self._what_waits())
 
-    async def reach(self, *, timeout_s: float = REACH_S) -> None:
+    async def reach(self, *, timeout_s: float | None = None) -> None:
         """Try a server that was away again. Raises StoreUnavailable where it still is."""
-        if not await self.carrier.reached(timeout_s):
+        if not await self.carrier.reached(timeouts.NEO4J_REACH_S_MAX if timeout_s is None else timeout_s):
             raise StoreUnavailable(self.carrier.link.away)
 
     def _what_waits(self) -> str:
@@ -151,7 +146,7 @@ class Nodes:
 
     async def settle(self) -> None:
         """Let what was written until now arrive first, so that the graph's answer holds it."""
-        await self.carrier.settle(SETTLE_S)
+        await self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX)
 
     async def settle_lefts(self) -> None:
         """Bring in line which turns are left, where a load did not."""

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.vectors import DIMENSIONS_MAX
 from ragforge.store.neo4j.connection import Graph
@@ -33,10 +34,8 @@ FILTERS = ("projectId", "sessionId", "embeddingModel")
 """What a search by meaning is limited to inside the index, on servers that can."""
 FILTERS_SINCE = (2026, 1)
 
-POLL_S = 0.1
 STALE_SLICE = 20_000
 STALE_BATCH = 500
-ATTEMPTS_MAX = 3
 
 
 class Kind(StrEnum):
@@ -227,7 +226,7 @@ async def await_online(graph: Graph, wanted: Sequence[Definition], *, wait_s: fl
             return True
         if time.monotonic() >= until:
             return False
-        await asyncio.sleep(POLL_S)
+        await asyncio.sleep(timeouts.NEO4J_SCHEMA_POLL_S)
 
 
 async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: float = 2.0) -> bool:
@@ -259,7 +258,7 @@ async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: flo
 async def _fit(graph: Graph, wanted: Sequence[Definition]) -> bool:
     """Make those anew that stand otherwise or not at all; whether there were such."""
     made = False
-    for _ in range(ATTEMPTS_MAX):
+    for _ in range(timeouts.NEO4J_SCHEMA_ATTEMPTS_MAX):
         found = await standing(graph)
         wrong = [one for one in wanted if not fits(one, found.get(one.name))]
         if not wrong:

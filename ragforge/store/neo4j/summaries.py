@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
@@ -12,8 +13,6 @@ from ragforge.store.neo4j.index_rows import outdate_vector, summary_props
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, summary_of, summary_row, turn_of
-
-ROLL_UP_DEADLINE_S = 5.0
 
 GET = f"MATCH (n:{Label.SUMMARY}) WHERE n.id IN $ids RETURN {fields('n', Label.SUMMARY)} AS n"
 
@@ -161,12 +160,12 @@ class Neo4jSummaries:
                 _Within(transaction),
                 rows,
                 batch=0,
-                deadline_s=ROLL_UP_DEADLINE_S,
+                deadline_s=timeouts.NEO4J_ROLL_UP_S_MAX,
                 database=self._nodes.outbox.database_id,
             )
             return True
 
-        return await self._nodes.graph.transaction(work, deadline_s=ROLL_UP_DEADLINE_S)
+        return await self._nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_ROLL_UP_S_MAX)
 
     async def get(self, ids: Sequence[str]) -> list[Summary]:
         """Those that there are, in the order of the ids."""

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.connection import READ_DEADLINE_S
 from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
 from ragforge.store.neo4j.left import LEFT
 from ragforge.store.neo4j.left_here import left_here
@@ -172,7 +172,7 @@ class Neo4jTurns:
             f"MATCH (:{Label.TURN} {{id: $head}})<-[:NEXT*0..{reach}]-(t:{Label.TURN}) "
             f"RETURN {fields('t', Label.TURN)} AS t ORDER BY t.turnIndex DESC",
             head=head,
-            deadline_s=READ_DEADLINE_S,
+            deadline_s=timeouts.NEO4J_READ_S_MAX,
         )
         return [turn_of(each["t"]) for each in found]
 

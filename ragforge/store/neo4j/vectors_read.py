@@ -13,9 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector, check_vector
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.connection import RUN_DEADLINE_S, Graph
+from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import (
@@ -248,7 +249,7 @@ async def lacking(
         model=storable(model),
         project=project_id or None,
         limit=max(0, limit),
-        deadline_s=RUN_DEADLINE_S,
+        deadline_s=timeouts.NEO4J_RUN_S_MAX,
     )
     return [Owner(OwnerKind(row["kind"]), row["id"]) for row in rows]
 

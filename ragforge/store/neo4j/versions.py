@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.domain.ids import id_fits
 from ragforge.domain.turns import TurnStatus
@@ -13,7 +14,6 @@ from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.base_versions import VersionRow
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carry_versions import GONE, MACHINE
-from ragforge.store.neo4j.connection import READ_DEADLINE_S
 from ragforge.store.neo4j.index_rows import version_props
 from ragforge.store.neo4j.nodes import FIELDS, Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
@@ -320,7 +320,7 @@ class Neo4jVersions:
         """What the graph answers once all has arrived; while it is away, what is here."""
         await self._nodes.settle()
         try:
-            found = await self._nodes.ask(query, deadline_s=READ_DEADLINE_S, **parameters)
+            found = await self._nodes.ask(query, deadline_s=timeouts.NEO4J_READ_S_MAX, **parameters)
         except StoreUnavailable as error:
             try:
                 return await self._nodes.outbox.read(here)

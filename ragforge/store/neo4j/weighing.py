@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from ragforge.domain import timeouts
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.places import Key, key_of
 from ragforge.store.neo4j.schema import WORDS_INDEX
@@ -23,7 +24,6 @@ SURPLUS = 200
 SMALL_ROWS_MAX = 10_000
 COUNTED_MAX = 2_000
 """A word that more rows hold says little; it is not counted further."""
-KNOWN_S = 60.0
 SCOPES_MAX = 64
 WORDS_MAX = 4_096
 TEXT_CHARS_MAX = 8_000
@@ -93,7 +93,7 @@ class Rarities:
             self._scopes.pop(scope, None)
             while len(self._scopes) >= SCOPES_MAX:
                 del self._scopes[next(iter(self._scopes))]
-            known = self._scopes[scope] = _Scope(now_s + KNOWN_S)
+            known = self._scopes[scope] = _Scope(now_s + timeouts.NEO4J_SIZES_KNOWN_S)
         return known
 
 

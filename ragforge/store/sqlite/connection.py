@@ -13,13 +13,13 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import apsw
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, RagforgeError, StoreDamaged, StoreUnavailable
 
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[object] | Mapping[str, object]
 
-BUSY_TIMEOUT_MS = 10_000
 FULL_BYTES = 65_536
 
 
@@ -58,7 +58,7 @@ class Connection(Protocol):
 
 
 PRAGMAS: tuple[tuple[str, str | int], ...] = (
-    ("busy_timeout", BUSY_TIMEOUT_MS),
+    ("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX),
     ("journal_mode", "wal"),
     ("synchronous", 2),  # full: a commit that was answered survives a loss of power
     ("cache_size", -16384),
@@ -245,8 +245,8 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
             return StoreUnavailable(f"Cannot write {path}: the disk is full. Free some space and try again.")
         case apsw.BusyError() | apsw.LockedError():
             return StoreUnavailable(
-                f"Cannot use {path}: another process has kept it locked for {BUSY_TIMEOUT_MS // 1000} s. "
-                "End that process and try again."
+                f"Cannot use {path}: another process has kept it locked for "
+                f"{timeouts.SQLITE_BUSY_MS_MAX // 1000} s. End that process and try again."
             )
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
             return StoreUnavailable(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable
 from ragforge.store.sqlite.connection import (
-    BUSY_TIMEOUT_MS,
     Connection,
     connect,
     make_private_file,
@@ -38,7 +38,7 @@ def prepare(path: Path, schema: Schema, *, lock_dir: Path) -> None:
 def _is_ready(path: Path, schema: Schema) -> bool:
     connection = raw_connection(path)
     try:
-        connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
+        connection.pragma("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX)
         version = _version(connection, path, schema)
         return version == len(schema.steps) and connection.pragma("journal_mode") == "wal"
     finally:

@@ -8,9 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
+from ragforge.domain import timeouts
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.screens.dialog import Dialog
-from ragforge.tui.widgets.approval import QUIET_S
 from ragforge.tui.widgets.plain import PlainText
 
 YES, NO = ("y", "1"), ("n", "3", "escape")
@@ -19,7 +19,7 @@ YES, NO = ("y", "1"), ("n", "3", "escape")
 class ConfirmScreen(Dialog[bool | None]):
     """True for yes, False for no, None for Esc, which is a no too unless `no_counts`.
 
-    As an approval it takes no key before `QUIET_S` have passed without one: it may come up while
+    As an approval it takes no key before `APPROVAL_QUIET_S` have passed without one: it may come up while
     somebody types. `typed_meanwhile` has what was typed instead of an answer.
     """
 
@@ -53,7 +53,7 @@ class ConfirmScreen(Dialog[bool | None]):
         """Is it an answer, or was it meant for what was there before?"""
         event.stop()
         event.prevent_default()
-        is_answer, self._last_key_s = event.time - self._last_key_s >= QUIET_S, event.time
+        is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
         if is_answer and event.key in YES + NO:
             self.dismiss(None if event.key == "escape" else event.key in YES)
         elif event.is_printable and event.character:
@@ -61,5 +61,5 @@ class ConfirmScreen(Dialog[bool | None]):
 
     def on_click(self, event: events.Click) -> None:
         """Answers are clicked as well as pressed."""
-        if event.widget in self._choices and monotonic() - self._last_key_s >= QUIET_S:
+        if event.widget in self._choices and monotonic() - self._last_key_s >= timeouts.APPROVAL_QUIET_S:
             self.dismiss((True, False, None)[self._choices.index(event.widget)])

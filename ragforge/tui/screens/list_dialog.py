@@ -10,10 +10,8 @@ from textual.message import Message
 from textual.screen import ScreenResultType
 from textual.widgets import Input
 
+from ragforge.domain import timeouts
 from ragforge.tui.screens.dialog import Dialog
-
-TYPED_S_MAX = 1.0
-"""So long a key waits for what was typed before it. A list that takes longer to come holds up no Esc."""
 
 
 def in_order(keys: list[Binding]) -> list[BindingType]:
@@ -49,7 +47,7 @@ class ListDialog(Dialog[ScreenResultType]):
         typed = self.AllTyped()
         if self.query_one(Input).post_message(typed):
             with suppress(TimeoutError):
-                async with asyncio.timeout(TYPED_S_MAX):
+                async with asyncio.timeout(timeouts.TYPED_KEYS_S_MAX):
                     await typed.has_come.wait()
         if self.is_current:  # not closed meanwhile
             await self.run_action(action)

@@ -2,9 +2,9 @@
 
 How keys reach the panel: it never has the focus, which stays with the prompt. The app (`KeyWatch`) shows it
 every key first. While somebody types, it takes none: each key, of any kind and wherever, makes it wait until
-`QUIET_S` have passed without one. Then it is armed, and says so. Armed, it takes the keys of its answers;
-any other key, Enter and Space too, goes where it always goes, and the wait begins anew. A key that was
-pressed before the panel was armed is not taken either, however late its turn comes. PgUp and PgDn scroll
+`APPROVAL_QUIET_S` have passed without one. Then it is armed, and says so. Armed, it takes the keys of its
+answers; any other key, Enter and Space too, goes where it always goes, and the wait begins anew. A key that
+was pressed before the panel was armed is not taken either, however late its turn comes. PgUp and PgDn scroll
 what is asked about where it does not fit. Only the reason of a no is typed into the panel, once that
 answer has been chosen.
 """
@@ -24,6 +24,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
+from ragforge.domain import timeouts
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, GoOnApproval, ToolApproval
 from ragforge.domain.printable import cut_line, one_line
 from ragforge.domain.words import counted
@@ -34,8 +35,6 @@ from ragforge.tui.widgets.diff_view import DiffView
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextRows
 
-QUIET_S = 0.5
-"""How long no key must have been pressed before the panel takes one."""
 _DETAIL_LINES_FIT = 8
 _DETAIL_ROWS_MIN = 3
 _TITLE_CHARS_MAX = 120
@@ -169,9 +168,9 @@ class ApprovalPanel(Widget):
     def _wait_for_quiet(self) -> None:
         if self._wait is not None:
             self._wait.stop()
-        left_s = QUIET_S - (self._clock() - self._watch.last_key_s)
+        left_s = timeouts.APPROVAL_QUIET_S - (self._clock() - self._watch.last_key_s)
         if left_s > 0:
-            self._wait = self.set_timer(min(left_s, QUIET_S), self._wait_for_quiet)
+            self._wait = self.set_timer(min(left_s, timeouts.APPROVAL_QUIET_S), self._wait_for_quiet)
             return
         self._wait = None
         self._armed_at_s = self._clock()

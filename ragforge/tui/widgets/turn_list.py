@@ -18,7 +18,7 @@ FIRST_TURNS = 4
 BATCH_TURNS_MAX = 8
 KEPT_SCREENS = 2
 """Turns further away than this are unmounted: what is mounted is what costs, at each word that arrives."""
-EXTEND_RETRY_S = 0.05
+EXTEND_EVERY_S = 0.05
 
 
 class TurnList(VerticalScroll, can_focus=False):
@@ -120,7 +120,7 @@ class TurnList(VerticalScroll, can_focus=False):
             return
         if app_of(self).animator.is_being_animated(self, "scroll_y"):
             # The animation would take the view back to where it was before the window moved.
-            self.set_timer(EXTEND_RETRY_S, self.extend)
+            self.set_timer(EXTEND_EVERY_S, self.extend)
             return
         if self.scroll_y < self.size.height and self._first > 0:
             self._extend(self._extend_up)

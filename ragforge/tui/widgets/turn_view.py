@@ -5,6 +5,7 @@ from typing import TypeAlias, assert_never
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from ragforge.domain import timeouts
 from ragforge.domain.messages import text_of
 from ragforge.domain.versions import Version, files_touched
 from ragforge.domain.words import counted
@@ -30,9 +31,6 @@ EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine | R
 
 USER_CHARS_SHOWN = 20_000
 """Of what the person said; the rest is stored and was sent, but would slow the screen."""
-
-SILENT_S = 3.0
-"""So long a model may take for its next word before that is said."""
 
 
 class UserWords(PlainText):
@@ -150,7 +148,7 @@ class TurnView(Widget):
     def _sync_silence(self, *, now_s: float | None) -> None:
         heard_s = self.record.heard_s
         silent_s = now_s - heard_s if now_s is not None and heard_s is not None else 0.0
-        if silent_s < SILENT_S:
+        if silent_s < timeouts.MODEL_SILENT_TOLD_AFTER_S:
             if self._silence is not None:
                 self._silence.remove()
                 self._silence = None
