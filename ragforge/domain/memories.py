@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from ragforge.domain.wellformed import well_formed
+
 
 class MemoryType(StrEnum):
     """What a memory is about."""
@@ -161,4 +163,4 @@ def memory_id(content: str, *, scope: MemoryScope, project_id: str, session_id: 
     """The id that a memory of this text has where it holds; hex, 32 characters."""
     place = {MemoryScope.SESSION: session_id, MemoryScope.PROJECT: project_id, MemoryScope.GLOBAL: ""}[scope]
     text = f"{scope}\n{place}\n{normalised(content)}"
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+    return hashlib.sha256(well_formed(text).encode()).hexdigest()[:32]

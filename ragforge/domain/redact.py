@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import ImagePart, ModelMessage, Parts, TextPart
+from ragforge.domain.wellformed import well_formed
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
@@ -48,7 +49,8 @@ class Redactor:
         self._forms = sorted(usable, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
-        """The text without secrets."""
+        """The text without secrets, and well-formed."""
+        text = well_formed(text)
         # A second pass matters only where a mark, put beside what stood there, makes up a secret or a
         # pattern again: a password with a bracket in it can do that.
         for _ in range(_PASSES_MAX):

@@ -1,5 +1,6 @@
 """What the model is given of the conversation: the path to the head as messages, made to fit its window."""
 
+import json
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import assert_never
@@ -8,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import (
     CallResult,
     ImagePart,
@@ -197,7 +199,7 @@ def message_tokens(message: Message) -> int:
             return MESSAGE_TOKENS + _parts_tokens(parts)
         case ModelMessage():
             content = message.native or {"text": message.text, "calls": [c.args for c in message.calls]}
-            return MESSAGE_TOKENS + text_tokens(msgspec.json.encode(content).decode())
+            return MESSAGE_TOKENS + text_tokens(_json(content))
         case ToolMessage(results):
             return sum(
                 MESSAGE_TOKENS + text_tokens(result.text) + IMAGE_TOKENS * len(result.images)
@@ -205,6 +207,13 @@ def message_tokens(message: Message) -> int:
             )
         case _:
             assert_never(message)
+
+
+def _json(value: JsonObject) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except OverflowError:  # a number above 64 bits
+        return json.dumps(value, ensure_ascii=False)
 
 
 def fixed_tokens(system: str, tools: Sequence[ToolSpec]) -> int:

@@ -14,6 +14,7 @@ from ragforge.providers.base import LoadBlob, Provider
 from ragforge.providers.gemini import GeminiProvider
 from ragforge.providers.local import MODEL, LocalProvider, Search
 from ragforge.providers.openai_compatible import OpenAICompatibleProvider
+from ragforge.providers.wellformed import WellFormedProvider
 
 FindKey = Callable[[str], tuple[str, str] | None]
 """A provider's key and where it was found, or None."""
@@ -74,14 +75,14 @@ def parse_model(text: str, *, endpoints: Mapping[str, Endpoint] | None = None) -
     return ModelName(provider, model)
 
 
-def open_provider(name: ModelName, *, parts: ProviderParts) -> Provider:
+def open_provider(name: ModelName, *, parts: ProviderParts) -> WellFormedProvider:
     """The provider for a model, not yet connected. Where `find_key` may be slow, call it in a thread.
 
     Raises UsageError for a provider that is not there, ModelRefusedKey where it needs a key and has none.
     """
     _check_provider(name.provider, provider_names(parts.endpoints), str(name))
     # What the person set up under a name wins, but for ours, which no file may redefine.
-    return _OPENERS.get(name.provider, _open_endpoint)(name, parts)
+    return WellFormedProvider(_OPENERS.get(name.provider, _open_endpoint)(name, parts))
 
 
 def _check_provider(provider: str, known: list[str], name: str) -> None:

@@ -12,11 +12,12 @@ from ragforge.domain.messages import (
     parts_from_json,
     parts_to_json,
 )
+from ragforge.domain.wellformed import well_formed, well_formed_json
 
 
 def storable(text: str) -> str:
-    """The text with what no database can hold (halves of a surrogate pair) as question marks."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    """The text with U+FFFD for what no database can hold (halves of a surrogate pair)."""
+    return well_formed(text)
 
 
 def to_json(value: object) -> str:
@@ -29,14 +30,21 @@ def to_json(value: object) -> str:
     return text
 
 
+def from_json(text: str) -> Any:
+    """The value of JSON that `to_json` wrote, well-formed whatever it was given."""
+    found = json.loads(text)
+    # Only halves of a pair are written as escapes, beside control characters, which have no letter there.
+    return well_formed_json(found) if "\\ud" in text or "NaN" in text or "Infinity" in text else found
+
+
 def user_to_json(parts: Parts) -> str:
     """The person's message as JSON."""
     return to_json(parts_to_json(parts))
 
 
 def user_from_json(text: str) -> Parts:
-    """The inverse of `user_to_json`."""
-    return parts_from_json(json.loads(text))
+    """The inverse of `user_to_json`; what an earlier version kept and nothing can send on is replaced."""
+    return parts_from_json(from_json(text))
 
 
 def message_to_json(message: ModelMessage) -> str:
@@ -54,8 +62,8 @@ def message_to_json(message: ModelMessage) -> str:
 
 
 def message_from_json(text: str, *, provider: str, model: str) -> ModelMessage:
-    """The inverse of `message_to_json`."""
-    found: dict[str, Any] = json.loads(text)
+    """The inverse of `message_to_json`, as `user_from_json`."""
+    found: dict[str, Any] = from_json(text)
     return ModelMessage(
         provider=provider,
         model=model,
@@ -73,4 +81,4 @@ def images_to_json(images: Sequence[ImagePart]) -> str:
 
 def images_from_json(text: str) -> tuple[ImagePart, ...]:
     """The inverse of `images_to_json`."""
-    return tuple(ImagePart(*image) for image in json.loads(text))
+    return tuple(ImagePart(*image) for image in from_json(text))

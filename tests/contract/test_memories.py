@@ -194,5 +194,5 @@ async def test_text_that_no_database_holds_is_kept_as_far_as_it_goes(store: Stor
     memory = a_memory(project, "half \ud800 a pair", topic="\udfff")
     await kept(store, memory)
     found = await one(store, memory)
-    assert (found.content, found.topic) == ("half ? a pair", "?")
+    assert (found.content, found.topic) == ("half \ufffd a pair", "\ufffd")
     assert found.id == memory_id(found.content, scope=found.scope, project_id=found.project_id, session_id="")

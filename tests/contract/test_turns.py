@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.ids import new_id
+from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import CallRequest, ImagePart, ModelMessage, TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.domain.usage import Usage
@@ -35,13 +36,21 @@ async def test_started_turn_comes_back_whole_and_is_the_head(store: Store) -> No
     assert (found.head, found.last_activity_at) == (turn.id, turn.started_at)
 
 
-async def test_words_that_no_encoding_holds_are_kept(store: Store) -> None:
+async def test_what_no_encoding_holds_comes_back_as_a_sign_for_it(store: Store) -> None:
     session = await new_session(store)
     turn = await said(store, session, f"open {HALF}.txt", answer=f"no {HALF}")
     found = await store.turns.get(turn.id)
     assert found is not None
-    assert found.user == turn.user
-    assert found.assistant == "no ?"
+    assert (found.user, found.assistant) == ((TextPart("open \ufffd.txt"),), "no \ufffd")
+    request = CallRequest(new_id(), f"re{HALF}", {HALF: [HALF, float("nan")]}, HALF)
+    message = ModelMessage("gemini", "a", HALF, (request,), {"parts": [{"text": HALF}]}, HALF)
+    step = a_step(turn, 0, message=message)
+    await store.calls.add(a_call(step, 0, result=f"no {HALF}", diff=HALF), step)
+    [read], [call] = await store.turns.steps([turn.id]), await store.calls.of_turns([turn.id])
+    made = CallRequest(request.id, "re\ufffd", {"\ufffd": ["\ufffd", None]}, "\ufffd")
+    native: JsonObject = {"parts": [{"text": "\ufffd"}]}
+    assert read.message == ModelMessage("gemini", "a", "\ufffd", (made,), native, "\ufffd")
+    assert (call.name, call.args, call.result, call.diff) == (made.name, made.args, "no \ufffd", "\ufffd")
 
 
 async def test_a_pasted_megabyte_is_kept_whole(store: Store) -> None:
@@ -158,7 +167,7 @@ async def test_native_message_comes_back_exactly(store: Store) -> None:
         "gemini",
         "a",
         "text",
-        (CallRequest(new_id(), "edit", {"old": HALF, "n": [1, 2.5, None, True]}, "call_1", "not JSON: {"),),
+        (CallRequest(new_id(), "edit", {"old": "é\0", "n": [1, 2.5, None, True]}, "call_1", "not JSON: {"),),
         {"parts": [{"thoughtSignature": "A" * 5000, "nested": {"é": [0.1, 1e300, -1, 2**70]}}]},
         "hm",
     )
@@ -264,7 +273,7 @@ async def test_calls_come_back_whole_by_turn_step_and_position(store: Store) -> 
     session = await new_session(store)
     turn = a_turn(session)
     await store.turns.start(turn)
-    first = a_step(turn, 0, "", a_request("read"), a_request("edit", path="a.py", old="\x00", new=HALF))
+    first = a_step(turn, 0, "", a_request("read"), a_request("edit", path="a.py", old="\x00", new="é"))
     second = a_step(turn, 1, "", a_request("shell", command="ls"))
     edit = a_call(
         first,

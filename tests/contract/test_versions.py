@@ -94,7 +94,12 @@ async def test_text_that_no_database_holds_is_made_storable(store: Store) -> Non
         store, project, title="\ud800 zebra", words="+\udfff", note="\ud83d", label="\udc00"
     )
     (found,) = await store.versions.get([version.id])
-    assert (found.title, found.words, found.note, found.label) == ("? zebra", "+?", "?", "?")
+    assert (found.title, found.words, found.note, found.label) == (
+        "\ufffd zebra",
+        "+\ufffd",
+        "\ufffd",
+        "\ufffd",
+    )
 
 
 async def test_version_that_is_there_stays_as_it_is(store: Store) -> None:

@@ -47,7 +47,7 @@ class Answer:
         self._with_usage = not any(isinstance(i, Finish | NoFinishReason) and i.usage is None for i in items)
         self._response_id = f"response-{next(ids)}"
 
-    async def chunks(self, wire: Wire | None) -> AsyncIterator[Json | str]:
+    async def chunks(self, wire: Wire | None) -> AsyncIterator[Json | str | bytes]:
         for item in self._items:
             match item:
                 case Slow(delay_s):
@@ -140,7 +140,7 @@ class Answer:
 _EARLY = Tokens(prompt=-2)
 
 
-def joined(chunks: list[Json | str]) -> Json:
+def joined(chunks: list[Json | str | bytes]) -> Json:
     """What generateContent answers: the chunks of the stream as one."""
     whole: Json = {}
     parts: list[Json] = []

@@ -188,9 +188,9 @@ class ErrorInStream:
 
 @dataclass(frozen=True)
 class Raw:
-    """A chunk exactly so: an object, or text put behind `data: `."""
+    """A chunk exactly so: an object, text put behind `data: `, or bytes of the stream itself."""
 
-    chunk: Json | str
+    chunk: Json | str | bytes
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,14 @@ class Recorded:
         return "\n".join(found)
 
 
+def _text(chunk: Json | str) -> str:
+    """A chunk as JSON. What UTF-8 cannot hold, half a surrogate pair, is written as an escape."""
+    if isinstance(chunk, str):
+        return chunk
+    text = json.dumps(chunk, ensure_ascii=False)
+    return json.dumps(chunk) if re.search("[\ud800-\udfff]", text) else text
+
+
 class Wire:
     """The way back to the client."""
 
@@ -68,9 +76,8 @@ class Wire:
     async def start_stream(self) -> None:
         await self._head(200, "text/event-stream", "Transfer-Encoding: chunked")
 
-    async def event(self, chunk: Json | str) -> None:
-        text = chunk if isinstance(chunk, str) else json.dumps(chunk, ensure_ascii=False)
-        data = f"data: {text}\r\n\r\n".encode()
+    async def event(self, chunk: Json | str | bytes) -> None:
+        data = chunk if isinstance(chunk, bytes) else f"data: {_text(chunk)}\r\n\r\n".encode()
         size = self._write_bytes_max or len(data)
         for start in range(0, len(data), size):
             piece = data[start : start + size]

@@ -116,7 +116,7 @@ def test_a_secret_that_overlaps_itself_is_one_across_borders() -> None:
     assert "".join([*out, stream.flush()]) == Redactor(["abcabc"]).text("xxabcabcabcaby") == "xx[redacted]aby"
 
 
-@pytest.mark.parametrize("text", ["\ud83d half", "\0", "é" * 1000])
+@pytest.mark.parametrize("text", ["\ufffd half", "\0", "é" * 1000])
 def test_odd_text_and_odd_secrets_are_no_error(text: str) -> None:
     assert Redactor(["\ud83d-half-a-secret", "ключ-секрет"]).text(text) == text
     assert Redactor(["ключ-секрет"]).text(quote("ключ-секрет")) == "[redacted]"

@@ -95,7 +95,7 @@ def test_each_name_opens_its_provider():
         open_provider(parse_model(text), parts=parts(keys))
         for text in ("gemini-3.8-flash", "local", "ollama:qwen3:8b", "office:big")
     ]
-    assert [type(provider) for provider in made] == [
+    assert [type(provider.inner) for provider in made] == [
         GeminiProvider,
         LocalProvider,
         OpenAICompatibleProvider,

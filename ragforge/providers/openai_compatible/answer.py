@@ -21,6 +21,7 @@ from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.usage import Usage
+from ragforge.domain.wellformed import read_json
 
 CHARS_PER_TOKEN = 4
 """For the estimate where a server counts nothing. English and code lie between 3 and 4."""
@@ -150,7 +151,7 @@ class Answer:
             taken.add(request.provider_id)
             requests.append(request)
             # Arguments that are no JSON would make the server refuse every later request.
-            arguments = "{}" if request.malformed else call.arguments or "{}"
+            arguments = call.arguments if _is_strict(call.arguments) else json.dumps(request.args)
             function: JsonObject = {"name": request.name or "unnamed", "arguments": arguments}
             wire.append({**call.fields, "id": request.provider_id, "type": "function", "function": function})
             yield CallSeen(request)
@@ -229,8 +230,8 @@ def _request(call: _Call, taken: set[str]) -> CallRequest:
     malformed = "" if call.name else "the call has no name"
     args: JsonObject = {}
     try:
-        decoded: JsonValue = msgspec.json.decode(call.arguments) if call.arguments.strip() else {}
-    except (msgspec.DecodeError, RecursionError) as error:
+        decoded: JsonValue = read_json(call.arguments) if call.arguments.strip() else {}
+    except ValueError as error:
         malformed = malformed or f"the arguments are no JSON: {error}"
     else:
         if isinstance(decoded, dict):
@@ -259,18 +260,26 @@ def _tokens(chars: int) -> int:
 
 def _decode(payload: str) -> JsonObject:
     try:
-        chunk: JsonValue = msgspec.json.decode(payload)
-    except (msgspec.DecodeError, RecursionError) as error:
+        chunk = read_json(payload)
+    except ValueError as error:
         raise AnswerUnusable(f"The answer holds something that is no JSON: {payload[:80]!r}.") from error
     if not isinstance(chunk, dict):
         raise AnswerUnusable(f"The answer holds something that is no chunk of it: {payload[:80]!r}.")
     return chunk
 
 
+def _is_strict(arguments: str) -> bool:
+    """Whether every server can read them; many mind half a surrogate pair in an escape."""
+    try:
+        return isinstance(msgspec.json.decode(arguments), dict)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+
+
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(msgspec.json.decode(text), dict)
-    except (msgspec.DecodeError, RecursionError):
+        return isinstance(read_json(text), dict)
+    except ValueError:
         return False
 
 

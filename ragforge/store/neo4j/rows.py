@@ -26,6 +26,7 @@ from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import CallStatus, ConversationSession, Project, Step, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.store.json_text import (
+    from_json,
     images_from_json,
     images_to_json,
     message_from_json,
@@ -164,7 +165,7 @@ def turn_of(row: Mapping[str, Any]) -> Turn:
 def user_of(row: Mapping[str, Any]) -> Parts:
     """What the person said in the turn of this row."""
     parts = row.get("userParts")
-    return parts_from_json(json.loads(parts)) if parts else (TextPart(row["userMessage"]),)
+    return parts_from_json(from_json(parts)) if parts else (TextPart(row["userMessage"]),)
 
 
 def step_key(turn_id: str, index: int) -> str:
@@ -233,7 +234,7 @@ def call_of(row: Mapping[str, Any]) -> ToolCall:
         step_index=row["stepIndex"],
         position=row["position"],
         name=row["toolName"],
-        args=json.loads(row["toolArgs"]),
+        args=from_json(row["toolArgs"]),
         status=CallStatus(row["status"]),
         result=json.loads(row["toolResult"])["text"],
         started_at=row["timestamp"],

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.turns import CallStatus, Step, ToolCall
-from ragforge.store.json_text import images_from_json, images_to_json, storable, to_json
+from ragforge.store.json_text import from_json, images_from_json, images_to_json, storable, to_json
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.index import index_call
 from ragforge.store.sqlite.rows import from_ms, new_key, to_ms
@@ -93,7 +93,7 @@ def call_of(row: Row) -> ToolCall:
         step_index=step,
         position=position,
         name=name,
-        args=json.loads(args),
+        args=from_json(args),
         status=CallStatus(status),
         result=result,
         started_at=from_ms(started_at),
