@@ -57,6 +57,7 @@ class MemorySource(StrEnum):
     MODEL = "model"
     """Saved by the model during a turn, through its tool."""
     PERSON = "person"
+    """Said by the person's own command. It rests on no turn's words: an undo never takes it away."""
 
 
 class Memory(Struct, frozen=True):
@@ -92,7 +93,8 @@ class Memory(Struct, frozen=True):
     """Another memory that is neither forgotten nor left `updates` it, and it has replaced none since; links
     of turns that are left do not count. Read from the associations, so that `save` ignores it."""
     left: bool = False
-    """All turns that it rests on are left (see `Turns`). Read from the tree; `save` ignores it."""
+    """All turns that it rests on are left (see `Turns`); never so for the person's own. Read from the tree;
+    `save` ignores it."""
 
 
 class AssociationKind(StrEnum):

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.domain.blas import load_numpy
-from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemoryType
+from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemorySource, MemoryType
 from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
 from ragforge.memory.recall import Recall
@@ -160,8 +160,12 @@ def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> boo
 
 
 def is_carried(memory: Memory, around: Around) -> bool:
-    """Whether the request says it already: by all the turns that it rests on, or in a tool's result."""
-    if memory.turns and all(turn in around.turns for turn in memory.turns):
+    """Whether the request says it already: by all the turns that it rests on, or in a tool's result.
+
+    A memory of the person's own command is in the words of no turn.
+    """
+    by_turns = memory.turns and memory.source is not MemorySource.PERSON
+    if by_turns and all(turn in around.turns for turn in memory.turns):
         return True
     return any(memory.id.startswith(part) for part in around.shown)
 

@@ -30,12 +30,13 @@ NEAR_ASKED = 12
 async def save_memory(
     session: Session, wanted: ToSave, *, source: MemorySource = MemorySource.MODEL
 ) -> Saved:
-    """The memory as it is kept, resting on the newest turn. Raises UsageError and StoreError."""
+    """The memory as it is kept; the model's rests on the newest turn. Raises UsageError and StoreError."""
     workspace = session.workspace
     store = workspace.store
-    turn = await store.turns.get(session.live.record.head) if session.live.record.head else None
+    head = session.live.record.head if source is MemorySource.MODEL else None
+    turn = await store.turns.get(head) if head else None
     # What the model saves belongs to the turn's time; a turn that is taken up again keeps its own.
-    said_at = turn.started_at if turn and source is MemorySource.MODEL else now()
+    said_at = turn.started_at if turn else now()
     replaced = [await find_memory(store, part) for part in wanted.updates]
     memory = new_memory(
         workspace.redactor.text(wanted.content),

@@ -40,15 +40,17 @@ def check_memory(memory: Memory) -> None:
 def merged(first: Memory, again: Memory) -> Memory:
     """The first with what the second adds: its evidence, more weight, a newer date.
 
-    Forgotten stays forgotten, unless the person says it anew.
+    What the person said too is the person's. Forgotten stays forgotten, unless the person says it anew.
     """
-    restored = again.source is MemorySource.PERSON and again.forgotten_at is None
+    by_person = again.source is MemorySource.PERSON
+    restored = by_person and again.forgotten_at is None
     return replace(
         first,
         importance=max(first.importance, again.importance),
         confidence=max(first.confidence, again.confidence),
         created_at=min(first.created_at, again.created_at),
         updated_at=max(first.updated_at, again.updated_at),
+        source=again.source if by_person else first.source,
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
         forgotten_at=None if restored else first.forgotten_at,
     )

@@ -80,6 +80,17 @@ async def test_equal_text_is_one_memory_that_gathers_evidence_and_weight(store: 
     assert await store.memories.find(replace(ALL, project_id=session.project_id)) == [expected]
 
 
+@pytest.mark.parametrize("source", [MemorySource.BACKGROUND, MemorySource.MODEL])
+async def test_what_the_person_said_too_is_the_persons(store: Store, source: MemorySource) -> None:
+    session = await new_session(store)
+    found, said = a_memory(session, source=source), a_memory(session, source=MemorySource.PERSON)
+    for first, again in ((found, said), (said, found)):
+        await kept(store, first, again)
+        (memory,) = await store.memories.get([found.id])
+        assert memory.source is MemorySource.PERSON
+    assert await store.check() == []
+
+
 @pytest.mark.parametrize("scope", [*MemoryScope])
 @pytest.mark.emptied
 async def test_equal_text_elsewhere_is_another_memory(store: Store, scope: MemoryScope) -> None:

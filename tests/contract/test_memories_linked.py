@@ -12,6 +12,7 @@ from ragforge.domain.memories import (
     Memory,
     MemoryScope,
     MemorySort,
+    MemorySource,
 )
 from ragforge.domain.turns import ConversationSession
 from ragforge.store.base import Store
@@ -23,6 +24,7 @@ from tests.contract.builders import (
     an_association,
     conversation,
     new_session,
+    owner_of,
     said,
 )
 from tests.contract.builders_memories import ALL, EARLIER, LATER, contents, kept, one
@@ -124,6 +126,26 @@ async def test_memory_is_left_when_all_turns_that_it_rests_on_are(store: Store) 
     assert {*await contents(store, project_id=session.project_id)} == {"of nothing", "unknown"}
     await store.sessions.set_head(session.id, second.id)
     assert len(await contents(store, project_id=session.project_id)) == 4
+
+
+@pytest.mark.emptied
+async def test_memory_that_the_person_made_is_never_left(store: Store) -> None:
+    """Whatever turns it names: those of before it was so name the turn that came before the command."""
+    session = await new_session(store)
+    (turn,) = await conversation(store, session, 1)
+    of_person = a_memory(session, "by the person", turn, source=MemorySource.PERSON)
+    replaced = a_memory(session, "the old one", importance=0.9)
+    await kept(store, of_person, replaced, a_memory(session, "of the turn", turn))
+    await store.memories.associate([an_association(of_person, replaced)])
+    await store.sessions.set_head(session.id, None)
+    assert await contents(store, project_id=session.project_id) == ["by the person"]
+    found = await store.search.by_id([owner_of(of_person)])
+    assert [(hit.id, hit.left) for hit in found] == [(of_person.id, False)]
+    # With the turn deleted, it stands as the person's own word.
+    assert await after_deletion(store, session) == [
+        replace(replaced, session_id="", replaced=True),
+        replace(of_person, session_id="", turns=()),
+    ]
 
 
 async def test_memory_whose_replacement_was_undone_holds_again(store: Store) -> None:

@@ -8,13 +8,14 @@ from msgspec.structs import replace
 from ragforge.domain.context import Section
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.events import ContextBuilt
-from ragforge.domain.memories import MemoryScope
+from ragforge.domain.memories import MemoryScope, MemorySource
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.block import CLOSING, OPENING
 from ragforge.memory.inject import Around, is_carried
 from ragforge.memory.recall import search
 from ragforge.providers.local import FIRST_LINE
+from ragforge.session.commands.base import run_command
 from ragforge.session.model import choose_model
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
@@ -79,7 +80,7 @@ async def test_left_forgotten_and_foreign_things_are_not_recalled(
 ) -> None:
     store = session.workspace.store
     turns = await said_before(session, [("Root.", "Yes."), ("The walnut plan is on.", "Walnut it is.")])
-    await remembered(session, "The walnut plan is on.", turns=[turns[1].id])
+    await remembered(session, "The walnut plan is on.", turns=[turns[1].id], source=MemorySource.MODEL)
     gone = await remembered(session, "The walnut plan needs oil.")
     await store.memories.forget([gone.id], LONG_AGO)
     await remembered(session, "Only that session: walnut.", scope=MemoryScope.SESSION, session_id=session.id)
@@ -184,4 +185,24 @@ def test_a_memory_is_said_already_where_all_turns_that_it_rests_on_are() -> None
     assert not is_carried(memory, Around("p", session.id, turns={first.id, "another"}))
     assert is_carried(memory, Around("p", session.id, turns={first.id, second.id, "another"}))
     assert not is_carried(a_memory(session), Around("p", session.id, turns={first.id}))
+    assert is_carried(memory, Around("p", session.id, shown={memory.id[:8]}))
+
+
+async def test_what_you_told_it_to_remember_is_given_to_the_model_in_the_same_session(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    """No turn says it: the words of the command are in no request."""
+    gemini.script(Text("Good morning."), Text("With tabs."))
+    await say(session, "Good morning.")
+    await run_command(session, "remember", "preference: tabs are four wide")
+    await say(session, "How do we indent?")
+    assert "tabs are four wide" in block_of(chats(gemini)[-1])
+
+
+def test_a_memory_that_the_person_made_rests_on_no_turns_words() -> None:
+    """Those of before it was so name the turn that came before the command."""
+    session = a_session("p")
+    turn = a_turn(session)
+    memory = a_memory(session, "We use tabs.", turn, source=MemorySource.PERSON)
+    assert not is_carried(memory, Around("p", session.id, turns={turn.id}))
     assert is_carried(memory, Around("p", session.id, shown={memory.id[:8]}))

@@ -7,6 +7,7 @@ from pathlib import Path
 from ragforge.agent.parts import TurnLimits
 from ragforge.domain.context import Section
 from ragforge.domain.events import ContextBuilt, Notice, TurnEnded
+from ragforge.domain.memories import MemorySource
 from ragforge.domain.search import HitKind
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.block import CLOSING, OPENING
@@ -102,7 +103,7 @@ async def test_what_stands_in_the_raw_messages_is_not_said_again(
 ) -> None:
     gemini.script(Text("Noted: tabs."), Text("Tabs."), Text("Tabs."))
     turn = ended(await say(session, "We indent with tabs."))
-    await remembered(session, "Indent with tabs.", turns=[turn.id])
+    await remembered(session, "Indent with tabs.", turns=[turn.id], source=MemorySource.MODEL)
     await summarised(session, 1, [turn.id], "Tabs are used to indent.")
     events = await say(session, "How do we indent? With tabs?")
     assert not of_type(events, ContextBuilt)

@@ -5,11 +5,14 @@ import pytest
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
 from ragforge.domain.turns import Turn
 from ragforge.memory.memories import new_memory, remember, why
+from ragforge.session.commands.base import run_command
 from ragforge.session.memory_tools import save_memory
 from ragforge.session.state import Session
-from ragforge.session.versions.moves import redo, undo
+from ragforge.session.versions.branches import start_branch
+from ragforge.session.versions.moved import Part
+from ragforge.session.versions.moves import checkout, redo, rewind, undo
 from ragforge.tools.base import ToSave
-from tests.flow.moving import turn
+from tests.flow.moving import turn, write
 from tests.standins.gemini import GeminiStandIn
 
 MYSQL = "The shop keeps its orders in MySQL."
@@ -38,7 +41,7 @@ async def decided(session: Session, said_in: Turn, words: str, source: MemorySou
     return await remember(session.workspace.store, found, updates=[memory.id for memory in old])
 
 
-@pytest.mark.parametrize("source", MemorySource)
+@pytest.mark.parametrize("source", [MemorySource.BACKGROUND, MemorySource.MODEL])
 async def test_undoing_the_turn_in_which_a_decision_returned_takes_the_return_back(
     session: Session, gemini: GeminiStandIn, source: MemorySource
 ) -> None:
@@ -62,4 +65,55 @@ async def test_undoing_the_turn_in_which_a_decision_returned_takes_the_return_ba
     assert (link.outgoing, link.other.id) == (True, old.id)
     # What is said in the turn's place counts as ever.
     await decided(session, await turn(session, gemini, "No, after all."), MYSQL, source)
+    assert await holding(session) == [MYSQL]
+
+
+async def test_what_you_told_it_to_remember_survives_every_move(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    """It was said by a command, so no turn's words are all that it rests on."""
+    standing: list[list[str]] = []
+    await turn(session, gemini, "write one", write("a.txt", "one\n"))
+    await start_branch(session, "first")
+    await turn(session, gemini, "write two", write("a.txt", "two\n"))
+    await start_branch(session, "second")
+    await run_command(session, "remember", f"decision: {MYSQL}")
+    for move in (undo, undo, redo, redo):
+        await move(session)
+        standing.append(await holding(session))
+    await rewind(session, 1, part=Part.CHAT)
+    standing.append(await holding(session))
+    for target in ("first", "second"):
+        await checkout(session, target)
+        standing.append(await holding(session))
+    assert standing == [[MYSQL]] * 7
+
+
+@pytest.mark.parametrize("source", [MemorySource.BACKGROUND, MemorySource.MODEL])
+@pytest.mark.parametrize("person_first", [True, False])
+async def test_what_a_turn_said_too_is_yours_once_you_said_it(
+    session: Session, gemini: GeminiStandIn, source: MemorySource, person_first: bool
+) -> None:
+    said_in = await turn(session, gemini, "We use MySQL.")
+    if person_first:
+        await run_command(session, "remember", MYSQL)
+    await decided(session, said_in, MYSQL, source)
+    if not person_first:
+        await run_command(session, "remember", MYSQL)
+    for move in (undo, redo, undo):
+        await move(session)
+        assert await holding(session) == [MYSQL]
+
+
+async def test_what_yours_replaces_stays_replaced_when_the_turn_before_is_undone(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    first = await turn(session, gemini, "In MySQL.")
+    old = await decided(session, first, MYSQL, MemorySource.MODEL)
+    second = await turn(session, gemini, "In PostgreSQL, then.")
+    await decided(session, second, POSTGRES, MemorySource.MODEL, old)
+    await turn(session, gemini, "And now?")
+    await run_command(session, "remember", f"decision: {MYSQL}")
+    assert await holding(session) == [MYSQL]
+    await undo(session)
     assert await holding(session) == [MYSQL]

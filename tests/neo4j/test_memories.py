@@ -39,6 +39,7 @@ async def test_what_two_machines_save_at_once_becomes_one_memory_of_all_evidence
         importance=0.9,
         confidence=0.5,
         topic="tabs",
+        source=MemorySource.PERSON,
         turns=(turns[2].id, turns[1].id),
         created_at=NOON - timedelta(days=1),
         updated_at=NOON + timedelta(days=1),
@@ -52,6 +53,7 @@ async def test_what_two_machines_save_at_once_becomes_one_memory_of_all_evidence
     expected = replace(
         first,
         importance=0.9,
+        source=MemorySource.PERSON,
         turns=(turns[0].id, turns[1].id, turns[2].id),
         created_at=again.created_at,
         updated_at=again.updated_at,
@@ -94,10 +96,13 @@ async def test_memories_go_on_while_the_server_is_away(there: Store, far: Store,
     assert await far.turns.left([turn.id for turn in turns]) == {turns[1].id}
     (found,) = await far.memories.get([new.id])
     assert found.left
+    by_person = a_memory(session, "We use tabs.", turns[1], importance=0.1, source=MemorySource.PERSON)
+    await far.memories.save(by_person)
+    assert [memory.left for memory in await far.memories.get([by_person.id])] == [False]
     await proxy.accept()
     await arrived(far)
     assert await there.turns.left([turn.id for turn in turns]) == {turns[1].id}
-    assert await there.memories.find(scope) == [old], "what was taken back replaces nothing"
+    assert await there.memories.find(scope) == [old, by_person], "what was taken back replaces nothing"
     assert await there.memories.associations([new.id]) == [link]
     assert len(await there.usage.by_model(session_id=session.id)) == 1
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ragforge.domain.memories import Memory
+from ragforge.domain.memories import Memory, MemorySource
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.store.base import Store
@@ -118,11 +118,11 @@ class LeftLaws(RuleBasedStateMachine):
         self.memories = {memory.id: memory for memory in self.run(self.store.memories.get([*self.memories]))}
 
     @precondition(lambda self: self.turns and self.sessions)
-    @rule(data=st.data())
-    def remember(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), source=st.sampled_from(MemorySource))
+    def remember(self, data: st.DataObject, source: MemorySource) -> None:
         turns = data.draw(st.lists(st.sampled_from([*self.turns.values()]), min_size=1, max_size=3))
         session = self.sessions[self.any_session(data)]
-        memory = a_memory(session, f"number {len(self.memories)} {session.id}", *turns)
+        memory = a_memory(session, f"number {len(self.memories)} {session.id}", *turns, source=source)
         self.run(self.store.memories.save(memory))
         self.memories[memory.id] = memory
 
@@ -181,7 +181,8 @@ class LeftLaws(RuleBasedStateMachine):
         expected |= {each: bool(self.turns_under(each) & left) for each in self.summaries}
         for key, memory in self.memories.items():
             evidence = {turn for turn in memory.turns if turn in self.turns}
-            expected[key] = bool(evidence) and evidence <= left
+            by_person = memory.source is MemorySource.PERSON
+            expected[key] = bool(evidence) and evidence <= left and not by_person
         owners = owners_of([*self.turns.values(), *self.summaries.values(), *self.memories.values()])
         found = self.run(self.store.search.by_id(owners))
         assert {each.id: each.left for each in found} == expected

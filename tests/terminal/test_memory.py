@@ -64,7 +64,9 @@ def test_ten_turns_quit_and_what_turn_2_said_is_recalled_in_a_new_session(talker
     second.send("/memory")
     second.wait_for(lambda screen: "Memories · 1" in screen and "rests on" in screen)
     second.press(ENTER)
-    second.wait_for("Shown up to turn 10")
+    second.wait_for("rests on no turn")  # it was said by a command
+    second.press(ESCAPE)
+    second.wait_for(lambda screen: "Memories ·" not in screen)
     second.send("/memory MySQL")
     second.wait_for("Ctrl+X forgets")
     second.press(b"\x18")

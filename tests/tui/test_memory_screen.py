@@ -11,8 +11,10 @@ from textual.widgets import Input
 
 from ragforge.domain.memories import Memory, MemoryScope, MemorySource, MemoryType
 from ragforge.memory.memories import new_memory, remember
+from ragforge.session.memory_tools import save_memory
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.session.project import keep_project
+from ragforge.tools.base import ToSave
 from ragforge.tui.screens.memory import MemoryScreen
 from ragforge.tui.widgets.memory_list import MemoryList
 from ragforge.tui.widgets.plain import PlainText
@@ -173,8 +175,7 @@ async def test_enter_opens_the_turn_that_a_memory_rests_on(lab: Lab, gemini: Gem
             await chat.say(text)
             await chat.turn_ended()
         first = chat.screen.ready().session.id
-        await chat.say("/remember decision: use MySQL")
-        await chat.sees("Remembered as a decision")
+        await save_memory(chat.screen.ready().session, ToSave("use MySQL", MemoryType.DECISION))
         await chat.say("/new")
         await chat.until(lambda: chat.screen.ready().session.id != first)
         await open_screen(chat)

@@ -1,8 +1,8 @@
 """What memories, their links and model calls beside the turns are written by.
 
 A memory may be saved on several machines at once, and all must come to the same: what a save adds is merged
-in the graph (more weight, more evidence, the older beginning, the newer date), in whatever order they
-arrive. Only what was changed on purpose is set.
+in the graph (more weight, more evidence, the older beginning, the newer date, the person's word), in whatever
+order they arrive. Only what was changed on purpose is set.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ SAVED = "saved"
 RESTORED = "restored"
 """In `dirty`: the person said it anew, so it is forgotten no more."""
 
-ADDED = ("importance", "confidence", "updated", "created", "searchDate", "evidence")
+ADDED = ("importance", "confidence", "updated", "created", "searchDate", "evidence", "source")
 
 # A memory that was deleted elsewhere, with the session that it was for, does not come back by a change.
 MEMORIES = f"""
@@ -34,6 +34,7 @@ CALL () {{
       n.confidence = CASE WHEN a.confidence > n.confidence THEN a.confidence ELSE n.confidence END,
       n.updated = CASE WHEN a.updated > n.updated THEN a.updated ELSE n.updated END,
       n.searchDate = CASE WHEN a.created < n.created THEN a.searchDate ELSE n.searchDate END,
+      n.source = CASE WHEN a.source = 'person' THEN a.source ELSE n.source END,
       n.created = CASE WHEN a.created < n.created THEN a.created ELSE n.created END,
       n.evidence = n.evidence + [turn IN a.evidence WHERE NOT turn IN n.evidence])
   FOREACH (_ IN CASE WHEN row.restore THEN [1] ELSE [] END | REMOVE n.forgottenAt)

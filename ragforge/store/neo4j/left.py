@@ -48,11 +48,12 @@ SETTLE_MOVED = f"""{SETTLE_THESE}
 WITH * MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $mark REMOVE d.leftStale
 """
 
-# Of a node `{0}`; no query names others as these do. Turns that are not stored (yet) say nothing.
-MEMORY_LEFT = """coalesce(COLLECT {{
+# Of a node `{0}`; no query names others as these do. Turns that are not stored (yet) say nothing. What the
+# person said by a command, no turn takes along.
+MEMORY_LEFT = """({0}.source <> 'person' AND coalesce(COLLECT {{
   UNWIND {0}.evidence AS proof MATCH (proven:ConversationTurn {{id: proof}})
   RETURN coalesce(proven.left, false) AS gone ORDER BY gone LIMIT 1
-}}[0], false)"""
+}}[0], false))"""
 LINK_LEFT = "EXISTS {{ MATCH (told:ConversationTurn {{id: {0}.turn}}) WHERE told.left }}"
 SUMMARY_LEFT = "EXISTS {{ ({0})-[:SUMMARIZES*1..]->(under:ConversationTurn) WHERE under.left }}"
 

@@ -11,6 +11,7 @@ from ragforge.domain.memories import (
     MemoryFilter,
     MemoryScope,
     MemorySort,
+    MemorySource,
 )
 from ragforge.store.neo4j.left_here import left_here
 from ragforge.store.neo4j.memory_rows import association_of, memory_of
@@ -30,10 +31,7 @@ def memories_here(rows: Rows) -> list[Memory]:
     found = [memory_of(row.props) for row in rows.of_label(Label.MEMORY)]
     left = left_here(rows, {turn for memory in found for turn in memory.turns})
     stored = {row.id for row in rows.of_label(Label.TURN)}
-    known = {
-        memory.id: replace(memory, left=bool(stored & {*memory.turns}) and (stored & {*memory.turns}) <= left)
-        for memory in found
-    }
+    known = {memory.id: replace(memory, left=_is_left(memory, stored, left)) for memory in found}
     serving = {each.id for each in known.values() if each.forgotten_at is None and not each.left}
     links = [link for link in _links(rows) if link.kind is AssociationKind.UPDATES]
     taken_back = left_here(rows, {link.turn for link in links if link.turn})
@@ -62,6 +60,11 @@ def associations_here(rows: Rows, ids: Sequence[str]) -> list[Association]:
     wanted = {*ids}
     found = [link for link in _links(rows) if wanted & {link.from_id, link.to_id}]
     return sorted(found, key=lambda link: (link.at, link.kind, link.from_id, link.to_id, link.turn))
+
+
+def _is_left(memory: Memory, stored: set[str], left: set[str]) -> bool:
+    evidence = stored & {*memory.turns}
+    return memory.source is not MemorySource.PERSON and bool(evidence) and evidence <= left
 
 
 def _links(rows: Rows) -> list[Association]:

@@ -56,10 +56,11 @@ SELECT DISTINCT turn.key FROM json_each(?) JOIN cover ON cover.summary = value J
 MEMORIES_THAT_GO = f"""
 SELECT key FROM memory WHERE session = :id AND scope = 'session'
 UNION
-SELECT memory FROM evidence JOIN turn ON turn.id = evidence.turn
-WHERE turn.key IN (SELECT value FROM json_each(:turns)) AND {MEMORY_LEFT.format("memory")}
+SELECT attested.key FROM evidence JOIN turn ON turn.id = evidence.turn
+    JOIN memory AS attested ON attested.key = evidence.memory
+WHERE turn.key IN (SELECT value FROM json_each(:turns)) AND {MEMORY_LEFT.format("attested")}
     AND NOT EXISTS (SELECT 1 FROM evidence AS other JOIN turn AS proof ON proof.id = other.turn
-        WHERE other.memory = evidence.memory AND proof.key NOT IN (SELECT value FROM json_each(:turns)))
+        WHERE other.memory = attested.key AND proof.key NOT IN (SELECT value FROM json_each(:turns)))
 """
 
 MEMORIES_THAT_CHANGE = """

@@ -20,7 +20,7 @@ WITH RECURSIVE kept (key) AS (
 )
 """
 
-# A column of `turn`, `summary` or `memory`, as 0 or 1.
+# A column of `turn` or `summary`, or the alias of a row of `memory`; as 0 or 1.
 TURN_LEFT = "EXISTS (SELECT 1 FROM left_turn WHERE turn = {0})"
 SUMMARY_LEFT = """
 EXISTS (
@@ -34,11 +34,12 @@ EXISTS (
         JOIN left_turn ON left_turn.turn = covered_turn.key
 )
 """
-# Turns that are not stored (yet) say nothing.
+# Turns that are not stored (yet) say nothing. What the person said by a command, no turn takes along.
 MEMORY_LEFT = """
-(EXISTS (SELECT 1 FROM evidence JOIN turn AS proof ON proof.id = evidence.turn WHERE memory = {0})
+({0}.source != 'person'
+    AND EXISTS (SELECT 1 FROM evidence JOIN turn AS proof ON proof.id = evidence.turn WHERE memory = {0}.key)
     AND NOT EXISTS (SELECT 1 FROM evidence JOIN turn AS proof ON proof.id = evidence.turn
-        WHERE memory = {0} AND proof.key NOT IN (SELECT turn FROM left_turn)))
+        WHERE memory = {0}.key AND proof.key NOT IN (SELECT turn FROM left_turn)))
 """
 # A link between memories, by the alias of its row.
 LINK_LEFT = """
@@ -50,7 +51,7 @@ EXISTS (SELECT 1 FROM turn AS told JOIN left_turn ON left_turn.turn = told.key W
 REPLACED = f"""
 EXISTS (SELECT 1 FROM association AS link JOIN memory AS newer ON newer.key = link.source
     WHERE link.target = {{0}} AND link.kind = 'updates' AND newer.forgotten_at IS NULL
-    AND NOT {MEMORY_LEFT.format("newer.key")} AND NOT {LINK_LEFT.format("link")}
+    AND NOT {MEMORY_LEFT.format("newer")} AND NOT {LINK_LEFT.format("link")}
     AND NOT EXISTS (SELECT 1 FROM association AS later
         WHERE later.source = {{0}} AND later.kind = 'updates' AND later.at > link.at
             AND NOT {LINK_LEFT.format("later")}))

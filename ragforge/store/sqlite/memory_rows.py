@@ -17,7 +17,7 @@ SELECT memory.id, memory.type, content, project.id, memory.session, scope, impor
     updated_at, confidence, topic, source,
     (SELECT json_group_array(turn ORDER BY position) FROM evidence WHERE evidence.memory = memory.key),
     accessed_at, access_count, forgotten_at, {REPLACED.format("memory.key")} AS is_replaced,
-    {MEMORY_LEFT.format("memory.key")} AS is_left
+    {MEMORY_LEFT.format("memory")} AS is_left
 FROM memory JOIN project ON project.key = memory.project
 """
 

@@ -45,7 +45,7 @@ FROM json_each(:keys) CROSS JOIN summary ON summary.key = value
 UNION ALL
 SELECT value, '{HitKind.MEMORY}', memory.id, memory.created_at, session.key, newest.key,
     coalesce(session.id, ''), coalesce(newest.id, ''), 0, memory.type, memory.importance,
-    {REPLACED.format("memory.key")}, :left AND {MEMORY_LEFT.format("memory.key")}
+    {REPLACED.format("memory.key")}, :left AND {MEMORY_LEFT.format("memory")}
 FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
     LEFT JOIN session ON session.id = memory.session
     LEFT JOIN turn AS newest ON newest.key = (
