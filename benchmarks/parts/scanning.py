@@ -10,12 +10,12 @@ import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ragforge.history.contents import keep_contents
+from ragforge.history.contents import Sampling, keep_contents, prove_contents
 from ragforge.history.coverage import Coverage
 from ragforge.history.manifest import Manifest
 from ragforge.history.scan import scan
@@ -43,6 +43,12 @@ class Took:
         work()
         self.ways.setdefault(way, []).append((time.perf_counter() - began) * 1000)
 
+    async def add_awaited(self, way: str, work: Callable[[], Awaitable[object]]) -> None:
+        """The same with what is awaited."""
+        began = time.perf_counter()
+        await work()
+        self.ways.setdefault(way, []).append((time.perf_counter() - began) * 1000)
+
 
 async def measure(folder: Path) -> Took:
     """ROUNDS of all ways in a project below the folder."""
@@ -58,11 +64,11 @@ async def measure(folder: Path) -> Took:
     began = time.perf_counter(), time.process_time()
     await keep_contents(blobs, root, last)
     took.once["keeping all contents"] = _since(began)
-    await blobs.close()
     has_git = _make_repository(root)
     # What was written a moment ago is read once more; from then on its times tell.
     last = scan(coverage, last).manifest
     content = last.to_bytes()
+    sampling = Sampling()
     for number in range(ROUNDS):
         changed = _change(root, number)
         took.add("bare walk with stat", lambda: _walk(str(root)))
@@ -74,9 +80,13 @@ async def measure(folder: Path) -> Took:
         time.sleep(0.1)  # until what was just written has times that tell
         last = scan(coverage, last).manifest
         took.add("scan, nothing changed", partial(scan, coverage, last))
+        await took.add_awaited(
+            "proving its contents", lambda last=last: prove_contents(blobs, root, last, sampling=sampling)
+        )
         took.add("reading the manifest", lambda: Manifest.from_bytes(content))
         if has_git:
             took.add("git status", lambda: _git(root, "status", "--porcelain"))
+    await blobs.close()
     return took
 
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import Collection, Mapping
+import random
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreError
@@ -16,12 +18,16 @@ from ragforge.history.manifest import Manifest, Seen
 from ragforge.history.scan import Scan, begin_scan, end_scan, scan
 from ragforge.history.walking import Walking
 from ragforge.store.base import Blobs
+from ragforge.store.blob_forms import ROW_BYTES_MAX
 from ragforge.tools.threads import in_thread
 
 ROUNDS_MAX = 3
 """So often a file that changes between being read and being kept is looked at again."""
 BATCH_BYTES = 32 * 1024 * 1024
 """So much of what was read is held in memory at once, and kept by one transaction."""
+SAMPLE_FILES = 200
+SAMPLE_BYTES = 4 * 1024 * 1024
+"""Of the contents that a command may destroy so many, and so much, is read and compared before each."""
 
 Reading: TypeAlias = tuple[Walking, list[bytes]]
 
@@ -36,12 +42,20 @@ async def keep_contents(blobs: Blobs, root: Path, manifest: Manifest) -> list[Un
     for path, seen in manifest.entries.items():
         if seen.sha256:
             by_digest.setdefault(seen.sha256.hex(), []).append(path)
+    missing = await blobs.touch(list(by_digest))
+    return await _keep(blobs, root, {digest: by_digest[digest] for digest in missing})
+
+
+async def _keep(
+    blobs: Blobs, root: Path, wanted: Mapping[str, Sequence[str]], *, anew: bool = False
+) -> list[Uncovered]:
+    """Keep contents from the files at these paths; those that are there and cannot be read."""
     unread: list[Uncovered] = []
-    missing = {digest: iter(by_digest[digest]) for digest in await blobs.touch(list(by_digest))}
+    missing = {digest: iter(paths) for digest, paths in wanted.items()}
     while missing:
         # Of files that are alike one is enough; the next is tried where that one is not any more what it was.
         tried = {digest: path for digest, paths in missing.items() if (path := next(paths, None)) is not None}
-        kept = await blobs.put_files([root / path for path in tried.values()])
+        kept = await blobs.put_files([root / path for path in tried.values()], anew=anew)
         for digest, path, stored in zip(tried, tried.values(), kept, strict=True):
             if stored is None and os.path.lexists(root / path):
                 unread.append(Uncovered(path, "cannot be read"))
@@ -49,6 +63,75 @@ async def keep_contents(blobs: Blobs, root: Path, manifest: Manifest) -> list[Un
                 del missing[digest]
         missing = {digest: paths for digest, paths in missing.items() if digest in tried}
     return unread
+
+
+class Proof(Struct, frozen=True):
+    """What was found where contents were proved readable.
+
+    again: paths whose content was missing or damaged, and was kept again from the file. lost: of which it
+    could not be.
+    """
+
+    again: tuple[str, ...] = ()
+    lost: tuple[Uncovered, ...] = ()
+
+
+class Sampling:
+    """Which contents are read and compared: a share at each time, first those that were not for longest."""
+
+    def __init__(self) -> None:
+        self._proved: set[bytes] = set()
+
+    def choose(self, sizes: Mapping[bytes, int]) -> list[bytes]:
+        """The contents whose turn it is. Of few contents it is all of them, each time."""
+        small = [digest for digest, size in sizes.items() if size <= SAMPLE_BYTES]
+        fresh = [digest for digest in small if digest not in self._proved]
+        chosen = _within(fresh, sizes, SAMPLE_FILES, SAMPLE_BYTES)
+        if len(chosen) == len(fresh):
+            self._proved.clear()
+            room = SAMPLE_BYTES - sum(sizes[digest] for digest in chosen)
+            left = list(set(small).difference(chosen))
+            chosen += _within(left, sizes, SAMPLE_FILES - len(chosen), room)
+        self._proved.update(chosen)
+        return chosen
+
+
+def _within(digests: list[bytes], sizes: Mapping[bytes, int], count: int, total: int) -> list[bytes]:
+    """So many of them, at random, that are within the limits together."""
+    chosen: list[bytes] = []
+    for digest in random.sample(digests, min(len(digests), count)):
+        total -= sizes[digest]
+        if total < 0:
+            break
+        chosen.append(digest)
+    return chosen
+
+
+async def prove_contents(
+    blobs: Blobs, root: Path, manifest: Manifest, *, sampling: Sampling | None = None
+) -> Proof:
+    """Make sure that the content of every covered file and link can be read, before something may destroy it.
+
+    Each is looked up. With `sampling` a share of them is read and compared with their hashes, else all are.
+    What cannot be read is kept again, from the file.
+    Raises StoreError where nothing can be read or kept.
+    """
+    sizes = {seen.sha256: seen.size for seen in manifest.entries.values() if seen.sha256}
+    read = sampling.choose(sizes) if sampling else list(sizes)
+    large = [digest.hex() for digest, size in sizes.items() if size > ROW_BYTES_MAX]
+    bad = await blobs.unreadable(
+        [digest.hex() for digest in sizes], large=large, read=[digest.hex() for digest in read]
+    )
+    if not bad:
+        return Proof()
+    by_digest: dict[str, list[str]] = {digest: [] for digest in bad}
+    for path, seen in manifest.entries.items():
+        if seen.sha256 and (paths := by_digest.get(seen.sha256.hex())) is not None:
+            paths.append(path)
+    lost = await _keep(blobs, root, by_digest, anew=True)
+    gone = {each.path for each in lost}
+    again = [path for paths in by_digest.values() for path in paths if path not in gone]
+    return Proof(tuple(sorted(again)), tuple(lost))
 
 
 async def scan_and_keep(

@@ -6,7 +6,7 @@ when they return. All are idempotent: the same call repeated with the same ids c
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -177,12 +177,25 @@ class Blobs(Protocol):
         """Keep them all in one transaction, durable when it returns; their hashes in hex."""
         ...
 
-    async def put_files(self, paths: Sequence[Path]) -> list[str | None]:
-        """As `put_many`, of the files as they are now; None for one that cannot be read."""
+    async def put_files(self, paths: Sequence[Path], *, anew: bool = False) -> list[str | None]:
+        """As `put_many`, of the files as they are now; None for one that cannot be read.
+
+        anew: what is here already is replaced, because it is damaged.
+        """
         ...
 
     async def missing(self, digests: Sequence[str]) -> list[str]:
         """Those that are not here, in their order."""
+        ...
+
+    async def unreadable(
+        self, digests: Sequence[str], *, large: Collection[str] = (), read: Collection[str] = ()
+    ) -> list[str]:
+        """Those that are missing by what is on the disk now, or that are damaged as far as `read` names them.
+
+        large: those that are larger than what a row of the database holds.
+        Raises StoreError where the database as a whole cannot be read.
+        """
         ...
 
     async def touch(self, digests: Sequence[str]) -> list[str]:

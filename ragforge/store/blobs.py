@@ -7,10 +7,11 @@ store) has the time 0 and is never removable.
 import asyncio
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
@@ -24,10 +25,15 @@ from ragforge.store.blob_forms import (
     pack,
     unpack,
 )
+from ragforge.store.blob_proof import unreadable
 from ragforge.store.blob_reading import Raw, open_regular, raw_of, read_batch
+from ragforge.store.damage_words import explained
+from ragforge.store.files import REPAIR, Role, StoreFile
 from ragforge.store.sqlite.connection import Connection, Database, Row, connect, translated
 from ragforge.store.sqlite.prepare import Schema, prepare
 from ragforge.store.sqlite.rows import one, to_ms
+
+T = TypeVar("T")
 
 FIRST = """
 CREATE TABLE blob (
@@ -79,11 +85,13 @@ class SqliteBlobs:
         Without an address, contents that are put are never removable.
         """
         self._path = path
+        self._file = StoreFile(Role.CONTENTS, path, beside=path.with_suffix(""))
         self._store_url = bare_url(store_url)
         self._files = BlobFiles(path.with_suffix(""))
         self._database = Database(path)
         self._preparing = asyncio.Lock()
         self._is_prepared = self._is_noted = False
+        self._inode = 0
         self._putting: set[asyncio.Task[dict[bytes, bytes]]] = set()
 
     async def put(self, data: bytes) -> str:
@@ -97,16 +105,17 @@ class SqliteBlobs:
         await self._put(raw)
         return [each.digest.hex() for each in raw]
 
-    async def put_files(self, paths: Sequence[Path]) -> list[str | None]:
+    async def put_files(self, paths: Sequence[Path], *, anew: bool = False) -> list[str | None]:
         """As `put_many`, of the files as they are now; None for one that cannot be read.
 
         Of a link its target is kept. Of very many files some at once are kept in one transaction.
+        anew: what is here already is replaced, because it is damaged.
         """
         await self._prepare()
         waiting = iter(paths)
         found: list[str | None] = []
         while batch := await asyncio.to_thread(lambda: list(read_batch(waiting))):
-            kept = await self._put([each for each in batch if each])
+            kept = await self._put([each for each in batch if each], anew=anew)
             digests = [kept.get(each.digest) if each else None for each in batch]
             found += [digest.hex() if digest else None for digest in digests]
         return found
@@ -131,7 +140,7 @@ class SqliteBlobs:
                 )
             return self._verified(form, data, wanted)
 
-        return await self._database.read(read)
+        return await self._read(read)
 
     async def missing(self, digests: Sequence[str]) -> list[str]:
         """Those that are not here, in their order."""
@@ -140,7 +149,25 @@ class SqliteBlobs:
         def read(connection: Connection) -> list[str]:
             return [digest for digest in digests if self._row(connection, _from_hex(digest)) is None]
 
-        return await self._database.read(read)
+        return await self._read(read)
+
+    async def unreadable(
+        self, digests: Sequence[str], *, large: Collection[str] = (), read: Collection[str] = ()
+    ) -> list[str]:
+        """Those that are missing by what is on the disk now, or that are damaged as far as `read` names them.
+
+        large: those that are larger than what a row of the database holds.
+        Raises StoreError where the database as a whole cannot be read.
+        """
+        await self._open_replaced()
+        await self._prepare()
+        wanted, files, reading = ([_from_hex(each) for each in part] for part in (digests, large, read))
+        # On a connection of its own: one that is open already trusts the pages that it has in memory.
+        with explained(self._file):
+            found = await self._database.read_afresh(
+                lambda connection: unreadable(connection, self._files, wanted, large=files, read=reading)
+            )
+        return [digest.hex() for digest in found]
 
     async def touch(self, digests: Sequence[str]) -> list[str]:
         """Those that are not here; of the others no clean-up removes any for a day."""
@@ -151,7 +178,7 @@ class SqliteBlobs:
     async def sizes(self) -> Mapping[str, int]:
         """Every content here, and the bytes that it takes on the disk."""
         await self._prepare()
-        return await self._database.read(
+        return await self._read(
             lambda connection: self._sized(
                 connection.execute("SELECT digest, form, length(data) FROM blob ORDER BY key")
             )
@@ -161,7 +188,7 @@ class SqliteBlobs:
         """As `sizes`, of those that nobody has asked for since then and whose stores are known."""
         await self._prepare()
         before = to_ms(unused_since)
-        return await self._database.read(
+        return await self._read(
             lambda connection: self._sized(
                 connection.execute(f"SELECT digest, form, length(data) FROM blob WHERE {_UNUSED}", (before,))
             )
@@ -170,7 +197,7 @@ class SqliteBlobs:
     async def used_by(self) -> list[str]:
         """The addresses of the stores that refer to contents here."""
         await self._prepare()
-        return await self._database.read(
+        return await self._read(
             lambda connection: [url for (url,) in connection.execute("SELECT url FROM used_by ORDER BY url")]
         )
 
@@ -180,7 +207,7 @@ class SqliteBlobs:
         statement = (
             "INSERT OR IGNORE INTO used_by VALUES (?)" if used else "DELETE FROM used_by WHERE url = ?"
         )
-        await self._database.write(lambda connection: connection.execute(statement, (bare_url(store_url),)))
+        await self._write(lambda connection: connection.execute(statement, (bare_url(store_url),)))
 
     async def delete(self, digests: Sequence[str], *, unused_since: datetime | None = None) -> int:
         """Remove these contents; the bytes that became free.
@@ -203,7 +230,7 @@ class SqliteBlobs:
                 freed += sum(self._sized(iter(rows)).values())
             return freed
 
-        freed = await self._database.write(remove)
+        freed = await self._write(remove)
         await self._remove_files([_from_hex(digest) for digest in digests])
         return freed
 
@@ -230,28 +257,53 @@ class SqliteBlobs:
     async def _prepare(self) -> None:
         async with self._preparing:
             if not self._is_prepared:
-                await asyncio.to_thread(prepare, self._path, BLOBS, lock_dir=self._path.parent)
-                self._is_prepared = True
+                with explained(self._file):
+                    await asyncio.to_thread(prepare, self._path, BLOBS, lock_dir=self._path.parent)
+                self._is_prepared, self._inode = True, self._find_inode()
 
-    async def _put(self, raw: Iterable[Raw]) -> dict[bytes, bytes]:
+    async def _open_replaced(self) -> None:
+        """Let the database be opened again where its file was removed, emptied or replaced meanwhile."""
+        async with self._preparing:
+            if self._is_prepared and self._find_inode() != self._inode:
+                old, self._database = self._database, Database(self._path)
+                self._is_prepared = self._is_noted = False
+                await old.close()
+
+    def _find_inode(self) -> int:
+        """That of the database; 0 where there is none, or an empty one."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return 0
+        return found.st_ino if found.st_size else 0
+
+    async def _read(self, job: Callable[[Connection], T]) -> T:
+        with explained(self._file):
+            return await self._database.read(job)
+
+    async def _write(self, job: Callable[[Connection], T]) -> T:
+        with explained(self._file):
+            return await self._database.write(job)
+
+    async def _put(self, raw: Iterable[Raw], *, anew: bool = False) -> dict[bytes, bytes]:
         """Keep what is not here; by hash the hash under which it was kept: a file may change meanwhile.
 
         Goes on when cancelled, so that no file is left half-way.
         """
-        task = asyncio.ensure_future(self._put_all(raw))
+        task = asyncio.ensure_future(self._put_all(raw, anew=anew))
         self._putting.add(task)
         task.add_done_callback(self._putting.discard)
         return await asyncio.shield(task)
 
-    async def _put_all(self, raw: Iterable[Raw]) -> dict[bytes, bytes]:
+    async def _put_all(self, raw: Iterable[Raw], *, anew: bool = False) -> dict[bytes, bytes]:
         distinct = {each.digest: each for each in raw}
-        there = await self._mark(distinct)
+        there = set[bytes]() if anew else await self._mark(distinct)
         fresh = [each for digest, each in distinct.items() if digest not in there]
         made: list[tuple[bytes, Made]] = []
         try:
             if fresh:
                 await asyncio.to_thread(self._make_all, fresh, made)
-                await self._database.write(lambda connection: self._insert(connection, [m for _, m in made]))
+                await self._write(lambda connection: self._insert(connection, [m for _, m in made]))
         except OSError as error:
             raise cannot_write(self._files.folder, error) from error
         finally:
@@ -286,9 +338,9 @@ class SqliteBlobs:
                     gone.add(digest)
             return gone
 
-        there, old = await self._database.read(look)
+        there, old = await self._read(look)
         if old or (there and self._store_url and not self._is_noted):
-            there -= await self._database.write(mark)
+            there -= await self._write(mark)
         return there
 
     def _must_mark(self, connection: Connection, key: int, put_at: int, at: int) -> bool:
@@ -344,7 +396,7 @@ class SqliteBlobs:
                     self._files.remove(digest)
 
         if self._files.folder.is_dir():
-            await self._database.write(remove)
+            await self._write(remove)
 
     def _sized(self, rows: Iterator[Row]) -> dict[str, int]:
         return {
@@ -366,7 +418,7 @@ class SqliteBlobs:
             where = self._files.path(wanted) if Form(form).is_file else self._path
             raise StoreDamaged(
                 f"The content {wanted.hex()[:12]} in {where} was altered: its hash does not fit. "
-                "Restore that file from a backup."
+                f"Run `{REPAIR}`, which keeps it again where a file still has it."
             )
         return data
 

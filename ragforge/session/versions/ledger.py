@@ -16,7 +16,8 @@ from msgspec import Struct, field
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Branch, Change, Provenance, Uncovered, Version
-from ragforge.history.contents import keep_contents, scan_and_keep
+from ragforge.domain.words import counted
+from ragforge.history.contents import Proof, Sampling, keep_contents, prove_contents, scan_and_keep
 from ragforge.history.coverage import Coverage
 from ragforge.history.manifest import Manifest
 from ragforge.history.scan import Scan, renames
@@ -24,6 +25,7 @@ from ragforge.history.state import Head, HistoryState, OpenTurn
 from ragforge.session.project import keep_project
 from ragforge.session.versions.making import TurnFacts, outside_version, turn_version
 from ragforge.session.versions.noted import changes_of, merged, part_of, touches, with_notes
+from ragforge.store.files import CHECK, REPAIR
 from ragforge.tools.threads import in_thread
 
 if TYPE_CHECKING:  # a workspace holds what records
@@ -37,6 +39,15 @@ SCAN_LOST = (
     "What was kept of the last look at this folder cannot be read. What was edited here since the last turn "
     "is in no version; from now on everything is."
 )
+KEPT_AGAIN = (
+    "The kept contents of {} were missing or damaged. They were kept again from the files: {}. Older "
+    f"versions may have lost contents too: `{CHECK}` says which."
+)
+UNREADABLE = (
+    "The kept contents of these files are missing or damaged, and the files cannot be read to keep them "
+    f"again: {{}}. Make them readable, or run `{REPAIR}`."
+)
+NAMED_MAX = 5
 BY_JOB = "A background job was running, so this may be its work or the person's."
 
 
@@ -58,6 +69,7 @@ class Known(Struct):
     heads: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     trouble: str = ""
     """What the person should hear, once."""
+    sampling: Sampling = field(default_factory=Sampling)
 
 
 class Owner(Struct, frozen=True):
@@ -84,6 +96,7 @@ class Ledger:
         self._known = known
         self._trouble: StoreError | None = None
         self._notes: dict[str, list[Change]] = {}
+        self._again: list[str] = []
 
     @property
     def manifest(self) -> Manifest | None:
@@ -228,7 +241,31 @@ class Ledger:
         there = part_of(self.manifest, paths)
         if not there.entries:
             return ()
-        return tuple(await keep_contents(self.workspace.blobs, self.root, there))
+        unread = await keep_contents(self.workspace.blobs, self.root, there)
+        self._prove(await prove_contents(self.workspace.blobs, self.root, there))
+        return tuple(unread)
+
+    async def prove_kept(self) -> None:
+        """Make sure that the contents of all that is in the folder can be restored; see `kept_again`.
+
+        Raises StoreError where some cannot be, which are named.
+        """
+        if self.manifest is not None:
+            sampling = self._known.sampling
+            proof = await prove_contents(self.workspace.blobs, self.root, self.manifest, sampling=sampling)
+            self._prove(proof)
+
+    def kept_again(self) -> str:
+        """What the user should hear, once, of contents that were lost or damaged and were kept again."""
+        again, self._again = self._again, []
+        if not again:
+            return ""
+        return KEPT_AGAIN.format(counted(len(again), "file"), _few(again))
+
+    def _prove(self, proof: Proof) -> None:
+        self._again += proof.again
+        if proof.lost:
+            raise StoreDamaged(UNREADABLE.format(_few([each.path for each in proof.lost])))
 
     async def keep_again(self) -> None:
         """Keep what could not be kept before, if anything. Raises StoreError where it still cannot be."""
@@ -372,3 +409,9 @@ class Ledger:
     @property
     def _state(self) -> HistoryState:
         return self.workspace.history
+
+
+def _few(paths: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    named = ", ".join(paths[:NAMED_MAX])
+    return f"{named} and {len(paths) - NAMED_MAX:,} more" if len(paths) > NAMED_MAX else named

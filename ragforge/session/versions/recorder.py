@@ -276,4 +276,7 @@ async def catch_up(session: "Session", *, held: bool = False) -> Head:
         await ledger.take_in(by_job=recorder.job_ran(workspace))
         await ledger.carry_all()
         await ledger.save()
+        if held:
+            await ledger.prove_kept()
+            recorder.tell_later([said] if (said := ledger.kept_again()) else [])
         return ledger.head

@@ -162,6 +162,8 @@ class Recording:
         uncovered = await ledger.take_in(paths=paths)
         try:
             uncovered += await ledger.keep_before(paths)
+            if said := ledger.kept_again():
+                await self._tell(said)
         except StoreError as error:
             if not unkept:
                 raise
@@ -195,7 +197,14 @@ class Recording:
                 await ledger.take_in()
             if not unkept:
                 ledger.check_kept()
+                await self._prove(ledger)
             await self._state.begin_command(self._recorder.root, self._turn.id)
+
+    async def _prove(self, ledger: Ledger) -> None:
+        """Let nothing run that would destroy the only copy of what is in the folder."""
+        await ledger.prove_kept()
+        if said := ledger.kept_again():
+            await self._tell(said)
 
     async def _after_command(self) -> None:
         async with self._recorder.ledger(self._workspace) as ledger:

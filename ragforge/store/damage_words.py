@@ -1,0 +1,42 @@
+"""What the database layer says of a store, said of the very file that it happened to, with what helps."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import apsw
+
+from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable
+from ragforge.store.files import REPAIR, StoreFile
+
+
+@contextmanager
+def explained(file: StoreFile) -> Generator[None]:
+    """Errors that are about the whole file name what it holds and what repairs it; others pass."""
+    held = f"It holds {file.facts.holds}."
+    try:
+        yield
+    except StoreNewer as error:
+        raise StoreNewer(
+            f"{file.path} was written by a newer ragforge. {held} Update ragforge, or choose another folder "
+            "for its data with RAGFORGE_DATA_DIR."
+        ) from error
+    except StoreDamaged as error:
+        if error.__cause__ is not None and not isinstance(error.__cause__, apsw.Error):
+            raise
+        raise StoreDamaged(
+            f"{file.path} is damaged ({error.__cause__ or error}). {held} Run `{REPAIR}`."
+        ) from error
+    except StoreUnavailable as error:
+        cause = error.__cause__
+        if isinstance(cause, IsADirectoryError):
+            raise StoreDamaged(
+                f"{file.path} is a folder and should be a database. {held} Move it away, then run `{REPAIR}`."
+            ) from error
+        if "disk is full" in str(error):
+            raise StoreUnavailable(f"{error} {held}") from error
+        if not isinstance(cause, (apsw.Error, OSError)):
+            raise
+        raise StoreUnavailable(
+            f"Cannot use {file.path} ({cause}). {held} Make the file and its folder readable and writable, "
+            f"then run `{REPAIR}`."
+        ) from error
