@@ -9,7 +9,10 @@ PATIENT_S = 60.0
 
 RECALL = ("GATHER_S_MAX",)
 """What has not been found by then is left out of what is recalled."""
-COMMAND = (*RECALL, "VERSION_TOLD_AFTER_S", "PROGRESS_LINE_EVERY_S", "HEADLESS_BACKGROUND_S_MAX")
+COMMAND = (
+    *RECALL,
+    *("VERSION_TOLD_AFTER_S", "PROGRESS_LINE_EVERY_S", "HEADLESS_BACKGROUND_S_MAX", "HEADLESS_BACKUP_S_MAX"),
+)
 """When a whole process tells that it is slow, or lets go of work."""
 SERVER = (
     *("NEO4J_CONNECT_S_MAX", "NEO4J_READ_S_MAX", "NEO4J_WRITE_S_MAX", "NEO4J_STEP_S_MAX", "NEO4J_BULK_S_MAX"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragforge.cli.db_backups import backups, recover
 from ragforge.cli.db_connect import connect
 from ragforge.cli.db_moving import RESUMES, copy_between, number, print_backup, print_moved, stoppable
 from ragforge.cli.db_progress import shown
@@ -34,6 +35,12 @@ app.command(
 )(connect)
 
 app.command(epilog=_epilog("ragforge db waiting", "ragforge db waiting --carry"))(waiting)
+app.command(epilog=_epilog("ragforge db backups", "ragforge db backups --now"))(backups)
+app.command(
+    epilog=_epilog(
+        "ragforge db recover 20261122T131500Z", "ragforge db recover 20261122T131500Z --only machine"
+    )
+)(recover)
 
 StoreOption = Annotated[
     str, typer.Option("--store", metavar="URL", help="This store instead of the one in use.")

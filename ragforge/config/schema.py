@@ -264,6 +264,19 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = msgspec.field(default_factory=list[InnerPath])
 
 
+class BackupSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Backups that the program makes by itself."""
+
+    daily: Annotated[
+        bool,
+        About(
+            "Back up conversations, versions and this machine's state each day that ragforge is used, and "
+            "keep three. One before a migration is always made.",
+            YES_NO,
+        ),
+    ] = True
+
+
 class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     """A service that speaks the OpenAI chat completions protocol; its name is used as a provider's."""
 
@@ -338,6 +351,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     retry: RetrySettings = RetrySettings()
     stream: StreamSettings = StreamSettings()
     history: HistorySettings = HistorySettings()
+    backup: BackupSettings = BackupSettings()
     endpoints: dict[EndpointName, Endpoint] = msgspec.field(default_factory=lambda: dict(BUILT_IN_ENDPOINTS))
     # Which actions and keys there are is the interface's to say; it checks them when it opens.
     keys: dict[

@@ -13,6 +13,8 @@ THREAD_STOP_S_MAX = 5.0
 """How long a cancelled call waits for its thread; longer only where the disk itself hangs."""
 HEADLESS_BACKGROUND_S_MAX = 5.0
 """How long `-p` waits for the summary of its own turn; the rest is done when the project is next opened."""
+HEADLESS_BACKUP_S_MAX = 2.0
+"""How long `-p` waits for the day's backup that is under way."""
 BACKGROUND_CLOSE_S_MAX = 2.0
 """How long leaving waits for what cannot be cancelled: a thread that computes, a commit."""
 INCOGNITO_LOCKLESS_S_MAX = 60.0
@@ -48,6 +50,9 @@ EMBEDDER_LOADING_S_MAX = 1.0
 """How long the first question waits for the embedder's HTTP library and its key."""
 
 # Background work
+
+BACKUP_LOOK_EVERY_S_MIN = 60.0
+"""It is not asked more often than this whether the day's backup is due, unless a turn ends."""
 
 SUMMARY_TRIES_MAX = 2
 ROLL_UP_TRIES_MAX = 2

@@ -13,7 +13,9 @@ import apsw
 from tests.cli.running import TRACES, Program, ended
 from tests.standins.openai import OpenAIStandIn
 
-COMMANDS = ("connect", "status", "migrate", "check", "backup", "restore", "copy", "waiting")
+COMMANDS = (
+    *("connect", "status", "migrate", "check", "backup", "restore", "copy", "waiting", "backups", "recover"),
+)
 
 
 async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStandIn, tmp_path: Path):

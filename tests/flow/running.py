@@ -26,6 +26,8 @@ def environ(tmp_path: Path, server: GeminiStandIn | None = None, **more: str) ->
         "RAGFORGE_DATA_DIR": str(tmp_path / "data"),
         "RAGFORGE_CONFIG_DIR": str(tmp_path / "config"),
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+        # What is backed up is tested in files of their own.
+        "RAGFORGE_BACKUP_DAILY": "false",
         # To read the machine's certificates takes a fifth of a short run, and the stand-ins have none.
         "SSL_CERT_DIR": str(tmp_path / "no-certificates"),
     }

@@ -90,6 +90,9 @@ class Background:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
                     await self._work.own_done.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(timeout_s, timeouts.HEADLESS_BACKUP_S_MAX)):
+                    await self._work.backed_up.wait()
 
     async def close(self) -> None:
         """Stop; what was begun is not lost, because what is stored says what is still to do."""

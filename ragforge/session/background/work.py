@@ -3,7 +3,8 @@
 - *own*: summaries and memories of this run's turns;
 - *backlog*: those that earlier runs left, then better ones for turns that are owed one;
 - *levels*: summaries of summaries;
-- *vectors*: embeddings.
+- *vectors*: embeddings;
+- *backup*: the day's backup.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from ragforge.domain.turns import Turn
 from ragforge.memory.levels import turn_chars
 from ragforge.session.background import Progress, Timing
 from ragforge.session.background.better import Better, ran_on
+from ragforge.session.background.daily_backup import back_up_daily
 from ragforge.session.background.lane import Lane
 from ragforge.session.background.levels import LevelWork
 from ragforge.session.background.model import TakenBack, Thinker, answers_one_at_a_time, is_offline
@@ -48,6 +50,9 @@ class Work:
         self.own_done = asyncio.Event()
         """Set while no turn of this run waits for its summary."""
         self.own_done.set()
+        self.backed_up = asyncio.Event()
+        """Set while no backup is under way or about to begin."""
+        self._turn_begun = asyncio.Event()
         self._timing = timing
         self._homes: dict[str, Session] = {}
         """The session that was last in front, by project; the newest at the end."""
@@ -74,7 +79,8 @@ class Work:
         together = {"delay_s": start_s, "gather_s": timing.gather_s}
         self.levels = Lane("The summaries of summaries", self._levels_step, timing, **together)
         self.vectors = Lane("Embedding", self._vectors_step, timing, **together)
-        self.lanes = (self.own, self.backlog, self.levels, self.vectors)
+        self.backup = Lane("The daily backup", self._backup_step, timing)
+        self.lanes = (self.own, self.backlog, self.levels, self.vectors, self.backup)
 
     @property
     def progress(self) -> Progress:
@@ -96,6 +102,7 @@ class Work:
     def turn_begins(self, session: Session, task: "asyncio.Task[object] | None") -> None:
         """A turn runs in this task from now on."""
         self.opened(session)
+        self._turn_begun.set()
         if task is not None:
             self._running[task] = session
             task.add_done_callback(self._turn_left)
@@ -107,7 +114,8 @@ class Work:
         if session.workspace.settings.memory.enabled:
             self._own[turn_id] = session
             self.own_done.clear()
-        self._wake(self.own, self.backlog, self.vectors)
+        self.backed_up.clear()
+        self._wake(self.own, self.backlog, self.vectors, self.backup)
 
     async def close(self) -> None:
         """Release the model's connections; the lanes have ended."""
@@ -365,6 +373,17 @@ class Work:
         )
         await self._breathe(time.monotonic() - began)
         return again_s
+
+    async def _backup_step(self) -> float | None:
+        try:
+            # Not while the first screen is drawn. Once a turn has begun, all wait for the model.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._timing.start_s):
+                    await self._turn_begun.wait()
+            session = next(reversed(self._homes.values()), None)
+            return await back_up_daily(session.workspace) if session else None
+        finally:
+            self.backed_up.set()
 
 
 def _lease_of(turn: Turn) -> str:

@@ -1,0 +1,157 @@
+"""`ragforge db backups` and `ragforge db recover`: the backups that the program makes by itself."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragforge.cli.db_moving import number
+from ragforge.cli.db_progress import size
+from ragforge.cli.edge import tell
+from ragforge.cli.options import Options, run_async
+from ragforge.cli.printing import json_line, printable
+from ragforge.domain.words import moment_words
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.session.databases import Machine
+    from ragforge.session.recovery import Recovered
+    from ragforge.store.backups import BackupSet
+    from ragforge.store.files import Role
+
+NAMED_MAX = 5
+"""Missing contents that are named."""
+
+
+def backups(
+    context: typer.Context,
+    now: Annotated[
+        bool, typer.Option("--now", help="Make one first, whenever the last one was made.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each.")] = False,
+) -> None:
+    """List the backups that ragforge makes by itself: one each day, and one before each migration."""
+
+    async def work() -> int:
+        import asyncio
+
+        from ragforge.store.backups import list_backups
+
+        machine = _machine(context)
+        if now:
+            await _make(machine)
+        sets = await asyncio.to_thread(list_backups, machine.folder)
+        if as_json:
+            for each in sets:
+                typer.echo(json_line(_facts(each)))
+            return 0
+        for each in sets:
+            typer.echo(printable(_line(each, machine.url)))
+        if sets:
+            typer.echo("To bring one back, close every ragforge and run: ragforge db recover NAME")
+        else:
+            typer.echo("There is no backup yet. One is made each day that ragforge is used; --now makes one.")
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+def recover(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `ragforge db backups` lists it.")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="ROLE", help="Only conversations, versions, machine or outbox; repeatable."
+        ),
+    ] = None,
+) -> None:
+    """Bring back one of the backups that ragforge made: it takes the place of the databases as they are.
+
+    These are set aside in a folder beside them, and nothing is deleted. Every ragforge must be closed.
+    A file that `ragforge db backup` wrote is for `ragforge db restore`.
+    """
+
+    async def work() -> int:
+        from ragforge.session.recovery import recover as bring_back
+
+        machine = _machine(context)
+        _print_recovered(await bring_back(machine, name, only=_roles(only or []), tell=tell))
+        return 0
+
+    raise typer.Exit(run_async(work))
+
+
+async def _make(machine: "Machine") -> None:
+    import asyncio
+
+    from ragforge.domain.errors import StoreUnavailable
+    from ragforge.store.backup_copies import make_backup
+    from ragforge.store.backups import Reason
+
+    made = await asyncio.to_thread(make_backup, machine.folder, machine.url, reason=Reason.ASKED)
+    if made is None:
+        raise StoreUnavailable(
+            "No backup was made: nothing is stored yet, or another process is making one at this moment."
+        )
+
+
+def _roles(names: list[str]) -> "frozenset[Role]":
+    from ragforge.domain.errors import UsageError
+    from ragforge.store.files import ROLES, Backup, Role
+
+    known = [role for role in Role if ROLES[role].backup is Backup.COPIED]
+    if wrong := [name for name in names if name not in known]:
+        raise UsageError(f"--only takes {', '.join(known)}; it was given {wrong[0]!r}.")
+    return frozenset(map(Role, names))
+
+
+def _line(made: "BackupSet", url: str) -> str:
+    from ragforge.config.store_address import bare_url
+
+    held = ", ".join(number(count, noun.removesuffix("s")) for noun, count in made.counts.items())
+    roles = ", ".join(dict.fromkeys(file.role for file in made.files))
+    elsewhere = "" if made.store == bare_url(url) else f"; of the store {made.store}"
+    return (
+        f"{made.name}  {moment_words(made.made_at)}  {size(made.bytes)}, {made.reason}: "
+        f"{held or 'this machine only'} ({roles}){elsewhere}"
+    )
+
+
+def _facts(made: "BackupSet") -> dict[str, object]:
+    return {
+        "name": made.name,
+        "made_at": made.made_at.isoformat(),
+        "reason": made.reason,
+        "store": made.store,
+        "bytes": made.bytes,
+        "counts": dict(made.counts),
+        "files": {
+            file.name: {"role": file.role, "bytes": file.bytes, "schema": file.schema} for file in made.files
+        },
+    }
+
+
+def _print_recovered(found: "Recovered") -> None:
+    brought = found.brought
+    typer.echo(printable(f"Brought back the backup of {moment_words(brought.made.made_at)}:"))
+    for path in brought.files:
+        typer.echo(printable(f"  {path}"))
+    for path in brought.aside:
+        typer.echo(printable(f"What was there before is in {path}"))
+    for path in brought.kept:
+        typer.echo(printable(f"{path} stays as it is; --only outbox brings that back too."))
+    if found.missing:
+        named = ", ".join(digest[:12] for digest in found.missing[:NAMED_MAX])
+        more = f" and {len(found.missing) - NAMED_MAX} more" if len(found.missing) > NAMED_MAX else ""
+        tell(
+            f"{number(len(found.missing), 'content')} that the backup needs cannot be found here: {named}"
+            f"{more}. "
+            "Versions that need them cannot be restored wholly; conversations are complete."
+        )
+
+
+def _machine(context: typer.Context) -> "Machine":
+    from ragforge.session.databases import this_machine
+
+    options: Options = context.find_root().obj
+    return this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ)

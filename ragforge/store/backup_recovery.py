@@ -1,0 +1,166 @@
+"""Bringing a backup set back: the copies take the place of the databases, which are set aside."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Collection, Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable, UsageError
+from ragforge.domain.ids import now
+from ragforge.store.backup_copies import alone, sync_folder, synced_hash
+from ragforge.store.backups import BackupSet, CopiedFile, backups_folder, get_backup, path_of
+from ragforge.store.files import Role, StoreFile, schema_of, store_files
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database. It belongs to the one before and must never meet another."""
+SHARED_FIRST, SHARED_BYTES = 0x40000002, 510
+"""The bytes of a database that SQLite locks for as long as a connection to it is open."""
+STAGED = ".recovering"
+
+
+class BroughtBack(Struct, frozen=True):
+    """What took its place again, and where the databases before it are now.
+
+    kept: outboxes that stayed as they are, because rows in them may not have arrived yet.
+    """
+
+    made: BackupSet
+    files: tuple[Path, ...]
+    aside: tuple[Path, ...]
+    kept: tuple[Path, ...] = ()
+
+
+def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> BroughtBack:
+    """Put the set's copies where their databases were; these are set aside first, and none is deleted.
+
+    only: these roles. folder: the data folder. Done twice, it brings back the same.
+    Raises UsageError for a name or a role that there is none of, StoreUnavailable while another process has
+    one of the databases open, StoreDamaged for an altered copy, StoreNewer. Nothing was changed then.
+    """
+    made = get_backup(folder, name)
+    wanted = [file for file in made.files if not only or file.role in only]
+    if not wanted:
+        has = ", ".join(dict.fromkeys(file.role for file in made.files))
+        raise UsageError(f"Backup {name} has none of {', '.join(sorted(only))}. It has: {has}.")
+    files, kept = _without_live_outboxes(folder, wanted, only)
+    for file in files:
+        _check_schema(file, name)
+    with alone(folder) as is_alone, _nobody_else(folder, made, files):
+        if not is_alone:
+            raise StoreUnavailable(
+                "Another process is making or bringing back a backup. Try again when it is done."
+            )
+        try:
+            staged = _stage_all(folder, made, files)
+            aside = _replace_all([(path_of(folder, file), staged[file.name]) for file in files])
+        except OSError as error:
+            raise StoreUnavailable(
+                f"Backup {name} was not brought back: {error.strerror} ({error.filename}). Make room and "
+                "make the folder writable, then run the same command again."
+            ) from error
+    return BroughtBack(made, tuple(path_of(folder, file) for file in files), tuple(aside), kept)
+
+
+def _without_live_outboxes(
+    folder: Path, wanted: Sequence[CopiedFile], only: Collection[Role]
+) -> tuple[list[CopiedFile], tuple[Path, ...]]:
+    """An older outbox would send again what the server has, over what came later: one that is there stays."""
+    kept = [
+        file
+        for file in wanted
+        if file.role is Role.OUTBOX and Role.OUTBOX not in only and path_of(folder, file).exists()
+    ]
+    return [file for file in wanted if file not in kept], tuple(path_of(folder, file) for file in kept)
+
+
+def _check_schema(file: CopiedFile, name: str) -> None:
+    known = len(schema_of(file.role).steps)
+    if file.schema > known:
+        raise StoreNewer(
+            f"Backup {name} was made by a newer ragforge (schema {file.schema} of {file.name}; this one "
+            f"knows up to {known}). Nothing was changed. Update ragforge and try again."
+        )
+
+
+@contextmanager
+def _nobody_else(folder: Path, made: BackupSet, files: Sequence[CopiedFile]) -> Generator[None]:
+    """No other process has one of the databases open, and none opens what is there meanwhile."""
+    paths = {each.path for each in store_files(folder, made.store) if isinstance(each, StoreFile)}
+    paths |= {path_of(folder, file) for file in files}
+    with ExitStack() as locked:
+        for path in sorted(paths):
+            with suppress(FileNotFoundError):
+                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                locked.callback(os.close, descriptor)
+                try:
+                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_BYTES, SHARED_FIRST)
+                except OSError as error:
+                    raise StoreUnavailable(
+                        f"Another process has {path} open. Nothing was changed. Close every ragforge and "
+                        "try again."
+                    ) from error
+        yield
+
+
+def _stage_all(folder: Path, made: BackupSet, files: Sequence[CopiedFile]) -> dict[str, Path]:
+    """Copies of the set's copies beside the places where they belong, on the disk."""
+    staged: dict[str, Path] = {}
+    try:
+        for file in files:
+            source, target = backups_folder(folder) / made.name / file.name, path_of(folder, file)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            copy = target.with_name(target.name + STAGED)
+            staged[file.name] = copy
+            copy.unlink(missing_ok=True)
+            os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            shutil.copyfile(source, copy)
+            if synced_hash(copy) != file.sha256:
+                raise StoreDamaged(
+                    f"The copy {source} was altered since it was made. Nothing was changed. Choose another "
+                    "backup: ragforge db backups"
+                )
+    except BaseException:
+        for copy in staged.values():
+            copy.unlink(missing_ok=True)
+        raise
+    return staged
+
+
+def _replace_all(staged: Sequence[tuple[Path, Path]]) -> list[Path]:
+    """Put each copy in the place of its database; where the databases before are now.
+
+    In the set's order: whoever is killed in between leaves a state in which each refers to what is there.
+    """
+    folders: dict[Path, Path] = {}
+    moved: list[Path] = []
+    for target, copy in staged:
+        # The database first: one without its log would be taken for whole, one that is missing is noticed.
+        for path in (target, *(target.with_name(target.name + end) for end in BESIDE)):
+            if path.exists():
+                if target.parent not in folders:
+                    folders[target.parent] = _aside_folder(target.parent)
+                aside = folders[target.parent] / path.name
+                path.rename(aside)
+                moved += [aside] if path == target else []
+        copy.rename(target)
+        sync_folder(target.parent)
+    for folder in folders.values():
+        sync_folder(folder)
+    return moved
+
+
+def _aside_folder(parent: Path) -> Path:
+    """A folder of its own for this moment, on the same disk."""
+    stamp, number = f"set-aside-{now():%Y%m%dT%H%M%SZ}", 1
+    while True:
+        aside = parent / (stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            aside.mkdir(mode=0o700)
+        except FileExistsError:
+            number += 1
+        else:
+            return aside

@@ -1,0 +1,158 @@
+"""Backup sets: consistent copies of this machine's databases that the program makes by itself.
+
+A set is a folder `backups/NAME` in the data folder. It holds a copy of each database that the table of files
+says is copied, and `backup.json`, which is written last: a folder without it is no set. Contents are not
+copied: they are named by their hash, and bringing a set back says which ones are missing.
+"""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.config.store_address import bare_url
+from ragforge.domain.errors import UsageError
+from ragforge.domain.words import moment_words
+from ragforge.store.files import Role
+
+KEPT = 3
+"""So many sets of a store are kept; those from before a migration are counted by themselves."""
+EVERY = timedelta(days=1)
+FACTS = "backup.json"
+PARTIAL = ".partial"
+"""Ends the name of a folder in which a set is being made."""
+
+
+class Reason(StrEnum):
+    """Why a set was made."""
+
+    DAILY = "daily"
+    MIGRATION = "before a migration"
+    ASKED = "by hand"
+
+
+class CopiedFile(Struct, frozen=True):
+    """A database in a set.
+
+    name: of the copy. path: where it was, relative to the data folder where it was inside it.
+    """
+
+    role: Role
+    name: str
+    path: str
+    bytes: int
+    sha256: str
+    schema: int
+
+
+class BackupSet(Struct, frozen=True):
+    """A complete set. store: its address, without a password. counts: of sessions, turns and versions."""
+
+    name: str
+    made_at: datetime
+    reason: Reason
+    store: str
+    files: tuple[CopiedFile, ...]
+    counts: Mapping[str, int]
+    format: int = 1
+
+    @property
+    def bytes(self) -> int:
+        """What its copies take."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def command(self) -> str:
+        """The command that brings it back."""
+        return f"ragforge db recover {self.name}"
+
+
+def backups_folder(folder: Path) -> Path:
+    """The folder of all sets, in the data folder."""
+    return folder / "backups"
+
+
+def list_backups(folder: Path, *, store: str = "") -> list[BackupSet]:
+    """The complete sets, newest first. folder: the data folder. store: only those of this address."""
+    found = [_read(path) for path in backups_folder(folder).glob(f"*/{FACTS}")]
+    wanted = bare_url(store)
+    sets = [each for each in found if each and (not wanted or each.store == wanted)]
+    return sorted(sets, key=lambda each: (each.made_at, each.name), reverse=True)
+
+
+def get_backup(folder: Path, name: str) -> BackupSet:
+    """The set of this name. Raises UsageError."""
+    sets = list_backups(folder)
+    for each in sets:
+        if each.name == name:
+            return each
+    there = f" There are: {', '.join(each.name for each in sets)}." if sets else " There is none yet."
+    raise UsageError(f"No backup is called {name!r}.{there}")
+
+
+def backup_of(folder: Path, path: Path) -> BackupSet | None:
+    """The newest set with a copy of this database. folder: the data folder."""
+    sets = list_backups(folder)
+    return next((each for each in sets if any(path_of(folder, file) == path for file in each.files)), None)
+
+
+def recovery_words(folder: Path, path: Path) -> str:
+    """A sentence that names the newest backup of this database and the command for it; empty without one."""
+    if (found := backup_of(folder, path)) is None:
+        return ""
+    role = next(file.role for file in found.files if path_of(folder, file) == path)
+    only = "" if role is Role.CONVERSATIONS else f" --only {role}"
+    return f"To bring back the backup of {moment_words(found.made_at)}, run: {found.command}{only}"
+
+
+def path_of(folder: Path, file: CopiedFile) -> Path:
+    """Where the database belongs. folder: the data folder."""
+    return folder / file.path
+
+
+def is_due(folder: Path, url: str, moment: datetime) -> bool:
+    """Whether the newest set of the store is a day old, or there is none."""
+    return due_at(folder, url, moment) <= moment
+
+
+def due_at(folder: Path, url: str, moment: datetime) -> datetime:
+    """When the next daily set is due; now where there is none yet."""
+    sets = list_backups(folder, store=url)
+    # One from the future was made under a clock that was wrong: it must not put off the next for ever.
+    newest = next((each.made_at for each in sets if each.made_at <= moment), None)
+    return newest + EVERY if newest else moment
+
+
+def remove_old(folder: Path, *, keep: int = KEPT) -> None:
+    """Remove all but the newest sets, and what sets left behind that were never finished."""
+    by_kind: dict[tuple[str, bool], list[BackupSet]] = {}
+    for each in list_backups(folder):
+        by_kind.setdefault((each.store, each.reason is Reason.MIGRATION), []).append(each)
+    for sets in by_kind.values():
+        _remove(backups_folder(folder) / each.name for each in sets[keep:])
+    _remove(path for path in backups_folder(folder).glob("*") if not (path / FACTS).exists())
+
+
+def _remove(sets: Iterable[Path]) -> None:
+    for path in sets:
+        with suppress(OSError):
+            # First what makes it a set: half a one must never count as one.
+            (path / FACTS).unlink(missing_ok=True)
+            shutil.rmtree(path)
+
+
+def _read(path: Path) -> BackupSet | None:
+    """The set that the file describes; None where it is unreadable or of a later format."""
+    if path.parent.name.endswith(PARTIAL):
+        return None
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=BackupSet)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return replace(found, name=path.parent.name)
