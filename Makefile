@@ -4,15 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check check-static bench lock screenshots clean
+.PHONY: run test test-all test-sixth check check-static bench lock screenshots clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
 
-# tests/__main__.py says how. ARGS="-n 0 -k words" runs some. All compile the same files, and share what they
+# tests/__main__.py says how, tests/scope.py what is left out. ARGS="-n 0 -k words" runs some. All compile the same files, and share what they
 # compile, whatever this shell says of keeping it.
 test: $(READY)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests $(ARGS)
+
+# Everything on both kinds of server, with ten times the examples and kills: before a release, and when the store
+# changed. Takes about an hour.
+test-all: $(READY)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests --all $(ARGS)
+
+# A random sixth beside a load of 20: what fails then is a race. ARGS="--sixth TEXT" picks the same one again.
+test-sixth: $(READY)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests --sixth --load 20 $(ARGS)
 
 check: test check-static
 

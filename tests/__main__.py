@@ -1,12 +1,22 @@
-"""All tests, as `make test` runs them: `python -m tests [options of pytest]`.
+"""The tests, as `make test` runs them: `python -m tests [--all] [--sixth TEXT] [--load N] [options of pytest]`.
 
 Three processes, because tests often wait for servers; a file is never split, because its tests share them. In
 the order of `tests/servers/order.py`. Where few fail, those are run once more, one after another with the
-machine to themselves, and this second time counts; decision 14 says why.
+machine to themselves, and this second time counts; decision 14 says why. The last line says how often.
 """
 
+import argparse
+import os
+import random
+import resource
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +24,9 @@ AT_ONCE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 ALONE = ("-n", "0", "-p", "no:cacheprovider")
 AGAIN_MAX = 5
 """More than so many failures have one cause, and it is not chance."""
+MEMORY_DISK = Path("/dev/shm")
+ROOM_BYTES_MIN = 4 << 30
+"""What tests and their servers write is at most half of it."""
 
 
 class Failed:
@@ -32,18 +45,77 @@ class Failed:
 
 
 def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests", allow_abbrev=False)
+    parser.add_argument("--all", action="store_true", help="both servers, long tests, ten times the examples")
+    parser.add_argument("--sixth", metavar="TEXT", nargs="?", const=f"{random.getrandbits(32):08x}")
+    parser.add_argument(
+        "--load", metavar="N", type=int, default=0, help="so many busy loops beside the tests"
+    )
+    options, rest = parser.parse_known_args(args)
+    if options.all:
+        os.environ["RAGFORGE_TEST_ALL"] = "1"
+    if options.sixth is not None:
+        os.environ["RAGFORGE_TEST_SIXTH"] = options.sixth
+        print(f"A random sixth of the tests, picked by --sixth {options.sixth}", flush=True)
+    began = time.monotonic()
+    with _in_memory(), _beside(options.load):
+        code, again = _run(rest)
+    took_s, used_s = time.monotonic() - began, _processor_s()
+    took = f"{took_s // 60:.0f}:{took_s % 60:02.0f} min, {used_s:.0f} s of processor time"
+    print(f"\n{took}; run a second time: {again or 'none'}", flush=True)
+    return code
+
+
+def _run(args: list[str]) -> tuple[int, int]:
+    """The exit code, and how many tests had a second chance."""
     failed = Failed()
     code = pytest.main([*AT_ONCE, *args], plugins=[failed])
     again = list(failed.tests)
     if code != pytest.ExitCode.TESTS_FAILED or failed.others or not 0 < len(again) <= AGAIN_MAX:
-        return int(code)
+        return int(code), 0
     print(f"\nOnce more, alone, what failed: {len(again)}\n", flush=True)
     # A process of its own: the first one's servers have ended, and what its tests left behind with it.
     code = subprocess.run([sys.executable, "-m", "pytest", *ALONE, *again], check=False).returncode
     if code == 0:
         print("\nFailed beside the others and passed alone, so each is a race that somebody has to find:")
         print(*again, sep="\n", flush=True)
-    return code
+    return code, len(again)
+
+
+@contextmanager
+def _in_memory() -> Generator[None]:
+    """What tests write goes to memory where there is room for it: a third of their time went into waiting for
+    the disk, which acknowledges each word that the program is to keep."""
+    if not MEMORY_DISK.is_dir() or shutil.disk_usage(MEMORY_DISK).free < ROOM_BYTES_MIN:
+        yield
+        return
+    with tempfile.TemporaryDirectory(
+        prefix="ragforge-", dir=MEMORY_DISK, ignore_cleanup_errors=True
+    ) as folder:
+        before = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
+@contextmanager
+def _beside(loops: int) -> Generator[None]:
+    """Keep the processors busy meanwhile, as other people's work would."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def _processor_s() -> float:
+    """Of this process and all that it started and that has ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 if __name__ == "__main__":

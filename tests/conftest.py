@@ -1,10 +1,22 @@
 """What holds for every test: nothing of the person who runs them is read or touched."""
 
 import gc
+import hashlib
 import os
+import signal
 
 import pytest
 from hypothesis import settings
+
+from tests import scope
+
+# A shell that starts this in the background lets it ignore Ctrl+C, `nohup` lets it ignore a hang-up, and the
+# processes that tests start would inherit that. A handler is not inherited, unlike SIG_IGN: the run itself
+# survives the hang-up that it was told to survive.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # Examples are counted, not timed: the machines that run this are shared.
 settings.register_profile("ragforge", deadline=None)
@@ -16,6 +28,34 @@ SCRUBBED = (
     *("GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "RAGFORGE_", "SSL_CERT_"),
     *("NO_COLOR", "COLORFGBG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"),
 )
+
+
+ID_CHARS_MAX = 200
+"""Of the name of a test: a longer one does not fit into a command line, with which it would be run alone."""
+VALUE_CHARS_MAX = 60
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: only `make test-all` runs it")
+    config.addinivalue_line("markers", "each_server: depends on the version of Neo4j, so it runs on each")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """The name of a long text or of long bytes: their beginning, and a hash of the whole."""
+    if not isinstance(val, str | bytes) or len(val) <= VALUE_CHARS_MAX:
+        return None
+    whole = val.encode("utf-8", "surrogatepass") if isinstance(val, str) else val
+    begins = "".join(letter for letter in whole[:20].decode("ascii", "ignore") if letter.isprintable())
+    return f"{begins}-{len(val)}-{hashlib.sha256(whole).hexdigest()[:8]}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if long := [item.nodeid[:ID_CHARS_MAX] for item in items if len(item.nodeid) > ID_CHARS_MAX]:
+        raise pytest.UsageError(f"Longer names of tests than {ID_CHARS_MAX} characters: {long}")
+    items[:], others = scope.kept(items)
+    config.hook.pytest_deselected(items=others)
+    if scope.ALL:
+        scope.try_more(items)
 
 
 GARBAGE = (20_000, 20, 20)

@@ -1,5 +1,7 @@
 """More time than the program gives itself, for tests on a busy machine: the one place that loosens it."""
 
+import threading
+from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
@@ -29,13 +31,24 @@ def loosen(names: Iterable[str]) -> None:
         setattr(timeouts, name, max(getattr(timeouts, name), PATIENT_S))
 
 
+_lock = threading.Lock()
+_holders: Counter[str] = Counter()
+_usual: dict[str, float] = {}
+
+
 @contextmanager
 def patience(names: Iterable[str]) -> Generator[None]:
-    """Give these as much time for as long as this lasts."""
-    usual = {name: getattr(timeouts, name) for name in names}
-    loosen(usual)
+    """Give these as much time for as long as this lasts, here or in another thread."""
+    names = tuple(names)
+    with _lock:
+        _usual.update((name, getattr(timeouts, name)) for name in names if not _holders[name])
+        _holders.update(names)
+        loosen(names)
     try:
         yield
     finally:
-        for name, seconds in usual.items():
-            setattr(timeouts, name, seconds)
+        with _lock:
+            _holders.subtract(names)
+            for name in names:
+                if not _holders[name]:
+                    setattr(timeouts, name, _usual[name])

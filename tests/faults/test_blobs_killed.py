@@ -8,9 +8,10 @@ from pathlib import Path
 
 from ragforge.domain.ids import now
 from ragforge.store.blobs import SqliteBlobs
+from tests.scope import TIMES
 
 PUTTER = Path(__file__).with_name("blob_putter.py")
-ROUNDS = 8
+ROUNDS = 8 * TIMES
 
 
 async def killed_putter(path: Path, number: int) -> list[str]:

@@ -13,10 +13,11 @@ from ragforge.store.sqlite.connection import Connection, connect
 from ragforge.store.sqlite.vector_blocks import wrong_blocks
 from ragforge.store.sqlite.vector_cache import WHOLE_FLOATS_MAX, VectorCache
 from tests.contract.builders import a_project, a_session
+from tests.scope import TIMES
 
 MODELS = ("a", "b")
 TURNS = 3_000
-ROUNDS = 4
+ROUNDS = 4 * TIMES
 SAVED_MAX = 4
 MOMENT_S_MAX = 0.1
 

@@ -16,8 +16,9 @@ from ragforge.domain.turns import TurnStatus
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from tests.contract.builders import a_project, a_session, said
+from tests.scope import TIMES
 
-KILLS = 50
+KILLS = 50 * TIMES
 ACKNOWLEDGED_MAX = 24
 """A process is killed after at most so many answers; a turn has four."""
 MOMENT_S_MAX = 0.004

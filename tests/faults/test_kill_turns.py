@@ -15,9 +15,10 @@ from ragforge.session.library import newest_session
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from tests.flow.recorded import answers, assert_head_is_disk, line_now
 from tests.flow.running import environ
+from tests.scope import TIMES
 from tests.standins.gemini import GeminiStandIn
 
-KILLS = 12
+KILLS = 12 * TIMES
 TURNS = 3
 
 

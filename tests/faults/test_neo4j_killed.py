@@ -3,7 +3,6 @@
 import asyncio
 import statistics
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,18 +28,9 @@ SOON_S = 1.0
 PATIENT_S = 60.0
 
 
-@pytest.fixture(scope="module")
-def running(own_neo4j: Callable[..., OwnServer]) -> OwnServer:
-    return own_neo4j("neo4j-2026")
-
-
 @pytest.fixture
-def server(running: OwnServer) -> Iterator[OwnServer]:
-    """It runs at the start of each test, whatever the one before did."""
-    if running.leash.ended:
-        neo4j.start_again(running)
-    yield running
-    neo4j.go_on(running)
+def server(own_neo4j: OwnServer) -> OwnServer:
+    return own_neo4j
 
 
 async def test_a_server_killed_in_the_middle_of_a_turn_gets_all_when_it_is_started_again(
@@ -144,7 +134,7 @@ async def test_a_stopped_server_holds_up_nobody_and_gets_all_when_it_goes_on(
 async def test_a_server_that_stands_still_is_given_up_and_used_again_when_it_goes_on(
     server: OwnServer,
 ) -> None:
-    graph = Graph(Address.from_url(server.url))
+    graph = Graph(Address.from_url(server.url, server.password))
     await graph.connect()
     # Several connections in the pool, all of which the stopped server has.
     await asyncio.gather(*(graph.read("RETURN 1", deadline_s=PATIENT_S) for _ in range(4)))
@@ -158,7 +148,7 @@ async def test_a_server_that_stands_still_is_given_up_and_used_again_when_it_goe
                 pass
         with pytest.raises(OutcomeUnknown):
             await graph.transaction(lambda transaction: transaction.run("RETURN 1"), deadline_s=SOON_S)
-        other = Graph(Address.from_url(server.url))
+        other = Graph(Address.from_url(server.url, server.password))
         with pytest.raises(StoreUnavailable):
             await other.read("RETURN 1", deadline_s=SOON_S)
         await other.close()
@@ -170,7 +160,7 @@ async def test_a_server_that_stands_still_is_given_up_and_used_again_when_it_goe
 
 
 async def test_closing_does_not_wait_for_a_server_that_stands_still(server: OwnServer) -> None:
-    graph = Graph(Address.from_url(server.url))
+    graph = Graph(Address.from_url(server.url, server.password))
     await graph.connect()
     neo4j.stop(server)
     try:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -19,16 +19,16 @@ from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, po
 from tests.processes import until
 from tests.servers import neo4j
 from tests.servers.neo4j import OwnServer
+from tests.servers.plugin import OWN_PASSWORD as PASSWORD
 from tests.servers.proxy import Proxy
 from tests.terminal.screen import CTRL_D, ENTER, Desk
 
 AWAY_S_MAX = 240.0
-PASSWORD = "of the administrator"
 
 
-@pytest.fixture(scope="module")
-def server(own_neo4j: Callable[..., OwnServer]) -> OwnServer:
-    return own_neo4j("neo4j-5", password=PASSWORD)
+@pytest.fixture
+def server(own_neo4j: OwnServer) -> OwnServer:
+    return own_neo4j
 
 
 @pytest.fixture

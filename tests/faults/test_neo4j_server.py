@@ -1,6 +1,6 @@
 """Every acknowledged word reaches the graph exactly once, whatever its server refuses meanwhile."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -21,9 +21,9 @@ AWAY_S_MAX = 120.0
 FIRST, SECOND = "the first password", "the second password"
 
 
-@pytest.fixture(scope="module")
-def server(own_neo4j: Callable[..., OwnServer]) -> OwnServer:
-    return own_neo4j("neo4j-5", password="of the administrator")
+@pytest.fixture
+def server(own_neo4j: OwnServer) -> OwnServer:
+    return own_neo4j
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.servers.shared import Servers
 
 
 # One kind is enough: the two differ in nothing that is asked here.
-@pytest.fixture(params=["neo4j-2026"])
+@pytest.fixture(params=["neo4j-5"])
 def graph_url(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[str]:
     """A server that holds nothing."""
     with neo4j_servers.emptied(request.param) as server:

@@ -27,6 +27,8 @@ from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 
+pytestmark = pytest.mark.each_server
+
 PAGE = Path(__file__).parents[2] / "docs" / "stores.md"
 QUERIES = re.findall(r"([^\n]+)\n\n```cypher\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 DRAINS_MAX = 10

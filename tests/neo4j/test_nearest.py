@@ -16,6 +16,8 @@ from ragforge.store.neo4j.vectors_read import get, lacking, nearest, similar
 from tests.contract.builders import NOON, a_memory, a_session, a_turn
 from tests.neo4j.graph_rows import Rows
 
+pytestmark = pytest.mark.each_server
+
 DIMENSIONS = 256
 """What the index of a new database holds."""
 MANY = 1_200

@@ -21,7 +21,7 @@ from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 
-pytestmark = pytest.mark.remakes
+pytestmark = [pytest.mark.remakes, pytest.mark.each_server]
 
 SCHEMA = Path(__file__).parents[2] / "schema.cypher"
 PATIENT_S = 60.0

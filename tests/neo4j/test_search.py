@@ -30,6 +30,8 @@ from tests.contract.builders import (
 )
 from tests.neo4j.graph_rows import Rows
 
+pytestmark = pytest.mark.each_server
+
 # What Lucene, Cypher and tokenizers could stumble over; each is stored, and each is asked for.
 HOSTILE = (
     "AND",

@@ -63,6 +63,7 @@ async def three_in_line(graph: Graph) -> list[str]:
     return [version.id for version in versions]
 
 
+@pytest.mark.each_server
 async def test_newest_are_read_from_the_end_of_an_index(neo4j_server: Neo4jServer) -> None:
     indexes = "SHOW INDEXES YIELD name WHERE name IN ['version_time', 'move_time']"
     assert len(neo4j.query(neo4j_server, indexes)) == 2

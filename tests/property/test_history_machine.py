@@ -36,6 +36,7 @@ from tests.property.history_disk import (
 )
 from tests.property.history_remembered import PERSON, Remembering
 from tests.property.history_world import SESSIONS, RunningTurn, settled
+from tests.scope import TIMES
 from tests.servers.shared import Servers
 
 T = TypeVar("T")
@@ -236,7 +237,7 @@ def run_machine(make: Callable[[], HistoryMachine], *, examples: int, steps: int
     run_state_machine_as_test(
         make,
         settings=settings(
-            max_examples=EXAMPLES or examples,
+            max_examples=EXAMPLES or examples * TIMES,
             stateful_step_count=steps,
             deadline=None,
             suppress_health_check=list(HealthCheck),
@@ -251,7 +252,7 @@ def test_nothing_is_ever_lost_with_a_file() -> None:
 
 
 # One kind is enough: the two differ in nothing that is asked here.
-@pytest.fixture(params=["neo4j-2026"])
+@pytest.fixture(params=["neo4j-5"])
 def graph(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[dict[str, str]]:
     """What says where a server is that others use too."""
     with neo4j_servers.among_others(request.param) as server:

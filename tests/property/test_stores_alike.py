@@ -60,11 +60,12 @@ from tests.property.alike import (
     without_clocks,
 )
 from tests.property.alike_versions import Versioning
+from tests.scope import TIMES
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 
-EXAMPLES = int(os.environ.get("RAGFORGE_TEST_EXAMPLES", "0")) or 2
+EXAMPLES = int(os.environ.get("RAGFORGE_TEST_EXAMPLES", "0")) or 2 * TIMES
 STEPS = 25
 EVERYTHING = 1_000_000
 

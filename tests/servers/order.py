@@ -6,7 +6,7 @@ from typing import TypeVar
 T = TypeVar("T")
 FileT = TypeVar("FileT", bound=Hashable)
 
-WITHOUT_FIRST = 0.2
+WITHOUT_FIRST = 0.3
 """So much of what needs no server comes before the first file that does: servers take a minute to start."""
 WITHOUT_LAST = 0.1
 """So much of it comes last: short files, which keep all processes busy to the end."""

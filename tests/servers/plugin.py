@@ -4,11 +4,12 @@ A test says which it needs by a parameter: `KINDS` of the contract tests, or the
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer, OwnServer
@@ -21,6 +22,10 @@ REQUIRED = "RAGFORGE_TEST_REQUIRE_NEO4J"
 STARTING = pytest.StashKey[Starting]()
 SERVERS = pytest.StashKey[Servers]()
 FOLDER = "neo4j_servers_folder"
+OWN_KIND = "neo4j-5"
+OWN_PASSWORD = "of the administrator"
+OWN_FILES = {f"tests/faults/test_neo4j_{name}.py" for name in ("killed", "met", "server")}
+"""Those that ask for `own_neo4j`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -106,27 +111,40 @@ def neo4j_server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iter
         yield server
 
 
-@pytest.fixture(scope="module")
-def own_neo4j(
-    neo4j_servers: Servers, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[..., OwnServer]]:
-    """Starts a server that is this file's alone and may be killed: `own_neo4j("neo4j-5", password=...)`.
+@pytest.fixture(scope="session")
+def _own_neo4j(neo4j_servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    version = neo4j.VERSIONS[OWN_KIND]
+    source = jars_of(version, os.environ)
+    if isinstance(source, Missing):
+        neo4j_servers.lack(f"{OWN_KIND}: {source.why}")
+    server = neo4j.start(version, tmp_path_factory.mktemp(OWN_KIND), password=OWN_PASSWORD)
+    yield server
+    neo4j.kill(server)
 
-    It takes what `neo4j.start` takes after the home. All end with the file.
+
+@pytest.fixture
+def own_neo4j(_own_neo4j: OwnServer) -> Iterator[OwnServer]:
+    """A server with users that may be killed and stopped; it runs at the start of each test.
+
+    The files that ask for it share it, so they run in one process, one after another (`SharingAServer`).
     """
-    started: list[OwnServer] = []
+    if _own_neo4j.leash.ended:
+        neo4j.start_again(_own_neo4j)
+    yield _own_neo4j
+    neo4j.go_on(_own_neo4j)
 
-    def start(kind: str, **options: Any) -> OwnServer:
-        version = neo4j.VERSIONS[kind]
-        source = jars_of(version, os.environ)
-        if isinstance(source, Missing):
-            neo4j_servers.lack(f"{kind}: {source.why}")
-        started.append(neo4j.start(version, tmp_path_factory.mktemp(kind), **options))
-        return started[-1]
 
-    yield start
-    for server in started:
-        neo4j.kill(server)
+class SharingAServer(LoadFileScheduling):
+    """Files are never split, and those that share a server that may be killed go to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "own server" if file in OWN_FILES else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingAServer | None:
+    return SharingAServer(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def _needed(kind: str, items: list[pytest.Item]) -> bool:
@@ -139,7 +157,9 @@ def _need_server(items: list[pytest.Item]) -> bool:
 
 
 def _starts_own(items: list[pytest.Item]) -> bool:
-    return any("own_neo4j" in getattr(item, "fixturenames", ()) for item in items)
+    own = any("own_neo4j" in getattr(item, "fixturenames", ()) for item in items)
+    assert own == (items[0].location[0] in OWN_FILES), f"OWN_FILES and {items[0].location[0]} disagree"
+    return own
 
 
 def _makes_plan_anew(item: pytest.Item) -> bool:

@@ -49,7 +49,6 @@ class Starting:
         self._started: dict[str, Started] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._closed = threading.Event()
-        self._one_at_a_time = threading.Lock()
 
     def source_of(self, kind: str) -> Source:
         """Where the server would come from; asked once a run."""
@@ -65,11 +64,7 @@ class Starting:
                 self._threads[kind].start()
 
     def _start(self, kind: str) -> None:
-        # Two at once take as long, and the first of them comes later.
-        with self._one_at_a_time:
-            if self._closed.is_set():
-                return
-            said = self._begin(kind)
+        said = self._begin(kind)
         if self._closed.is_set():
             return
         part = self.folder / f"{kind}.part"

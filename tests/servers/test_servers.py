@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.processes import running_with, until
 from tests.servers import jars, neo4j
 from tests.servers.leash import on_leash
@@ -38,6 +40,7 @@ def test_a_leash_tells_when_its_command_ended(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "said\n"
 
 
+@pytest.mark.each_server
 def test_a_shared_server_is_of_the_kind_it_stands_for(neo4j_server: neo4j.Neo4jServer) -> None:
     assert neo4j.version_of(neo4j_server) == neo4j_server.version
 

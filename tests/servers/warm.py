@@ -1,19 +1,17 @@
 """Brings a server to where one stands that has run for a while: its schema is there, its queries are planned.
 
-A server that has just started plans its first big query for longer than a step may take. No bound of the
-product is loosened for that; the tests begin when it is over.
+A server that has just started plans its first big query for longer than a step may take, so this one pass has
+more time than the program takes for itself.
 """
 
 import asyncio
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from ragforge.domain.errors import StoreError
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.search import Query
 from ragforge.domain.summaries import Summary
@@ -23,9 +21,9 @@ from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from tests.contract import builders as a
 from tests.contract.builders_versions import a_branch, a_move, new_version
+from tests.patience import SERVER, patience
 from tests.servers.neo4j import Neo4jServer
 
-WARM_S_MAX = 900
 MODEL = "static:256"
 """The embedder of all tests that share a server."""
 
@@ -36,16 +34,9 @@ def is_ready(database: Mapping[str, Any]) -> bool:
 
 
 def warm(server: Neo4jServer) -> None:
-    """Use it as the tests will, until that works within the product's own bounds. It writes there."""
-    deadline = time.monotonic() + WARM_S_MAX
-    while True:
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                asyncio.run(_use(server, Path(folder)))
-            return
-        except StoreError:
-            if time.monotonic() > deadline:
-                raise
+    """Use it once as the tests will, with as much time as that takes. It writes there."""
+    with patience(SERVER), tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_use(server, Path(folder)))
 
 
 async def _use(server: Neo4jServer, folder: Path) -> None:

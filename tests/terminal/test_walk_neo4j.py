@@ -66,7 +66,7 @@ class GraphDesk:
         return neo4j.query(self.server, query, name=self.name)
 
 
-@pytest.fixture(params=["neo4j-2026"])
+@pytest.fixture(params=["neo4j-5"])
 def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
     """One that other tests use too; the other kind is walked by the contract tests."""
     with neo4j_servers.among_others(request.param) as found:

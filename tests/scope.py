@@ -1,0 +1,53 @@
+"""How much of the tests runs: what every change needs, everything (`make test-all`), or a random sixth.
+
+`make test` leaves out: on Neo4j 2026 all but what depends on the server's version (`each_server`), tests marked
+as `long`, and nine tenths of the examples and kills of those that try many.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import settings
+
+ALL = os.environ.get("RAGFORGE_TEST_ALL", "") not in ("", "0")
+SIXTH = os.environ.get("RAGFORGE_TEST_SIXTH", "")
+"""Any text: another one picks another sixth."""
+TIMES = 10 if ALL else 1
+"""How many times as many examples and kills are tried."""
+NEWER = "neo4j-2026"
+
+
+def kept(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """The tests that are to run, and the others."""
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        (chosen if (ALL or not _is_extra(item)) and _is_in_sixth(item.nodeid) else others).append(item)
+    return chosen, others
+
+
+def _is_extra(item: pytest.Item) -> bool:
+    if item.get_closest_marker("long"):
+        return True
+    called = getattr(item, "callspec", None)
+    return bool(called) and NEWER in called.params.values() and not item.get_closest_marker("each_server")
+
+
+def _is_in_sixth(nodeid: str) -> bool:
+    return not SIXTH or zlib.crc32(f"{SIXTH} {nodeid}".encode()) % 6 == 0
+
+
+def try_more(items: Iterable[pytest.Item]) -> None:
+    """Let tests of many examples try TIMES as many, also those that say how many themselves."""
+    seen: set[int] = set()
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            continue
+        for owner, name in ((item.obj, "_hypothesis_internal_use_settings"), (item.cls, "settings")):
+            holder = getattr(owner, "__func__", owner)
+            usual = getattr(holder, name, None)
+            if isinstance(usual, settings) and id(holder) not in seen:
+                seen.add(id(holder))
+                setattr(holder, name, settings(usual, max_examples=usual.max_examples * TIMES))
