@@ -1,4 +1,5 @@
-"""The tests, as `make test` runs them: `python -m tests [--all] [--sixth TEXT] [--load N] [options of pytest]`.
+"""The tests, as `make test` runs them:
+`python -m tests [--all] [--sixth TEXT] [--load N] [options of pytest]`.
 
 Three processes, because tests often wait for servers; a file is never split, because its tests share them. In
 the order of `tests/servers/order.py`. Where few fail, those are run once more, one after another with the

@@ -1,6 +1,6 @@
 """How much of the tests runs: what every change needs, everything (`make test-all`), or a random sixth.
 
-`make test` leaves out: on Neo4j 2026 all but what depends on the server's version (`each_server`), tests marked
+`make test` leaves out: on Neo4j 2026 all but what depends on its version (`each_server`), tests marked
 as `long`, and nine tenths of the examples and kills of those that try many.
 """
 
