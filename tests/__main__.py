@@ -93,12 +93,10 @@ def _in_memory() -> Generator[None]:
     with tempfile.TemporaryDirectory(
         prefix="ragforge-", dir=MEMORY_DISK, ignore_cleanup_errors=True
     ) as folder:
-        before = os.environ.get("TMPDIR")
+        # As /tmp is, for tests that act as a user with fewer rights.
+        Path(folder).chmod(0o1777)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
-        try:
-            yield
-        finally:
-            tempfile.tempdir = before
+        yield
 
 
 @contextmanager
