@@ -168,6 +168,6 @@ async def test_graph_can_be_followed_by_hand(server: Neo4jServer, far: Store) ->
         "m.action AS action ORDER BY ord",
         project=session.project_id,
     )
-    same = {"branch": "try-it", "paths": ["a ?.py", "b.py"], "turn": turn.id, "action": "merge"}
+    same = {"branch": "try-it", "paths": ["a \ufffd.py", "b.py"], "turn": turn.id, "action": "merge"}
     assert found == [{**same, "ord": 0, "up": ours.id}, {**same, "ord": 1, "up": theirs.id}]
     assert await far.versions.get([base.id]) == [base], "the path comes back as it was"
