@@ -110,27 +110,31 @@ def migrate(context: typer.Context, store: StoreOption = "") -> None:
 def check(
     context: typer.Context,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Make again what can be: indexes, what was derived from turns.")
+        bool,
+        typer.Option("--repair", help="Repair what can be: indexes, contents, what is derived from turns."),
     ] = False,
     store: StoreOption = "",
 ) -> None:
-    """Look for what is wrong with the database; exit code 1 if something is."""
+    """Look for what is wrong with any file of the store; exit code 1 if something is.
+
+    Each file is named: conversations, contents, versions, this machine's state, what waits for servers.
+    """
 
     async def work() -> int:
-        from ragforge.session.databases import opened
+        from ragforge.session.store_check import check_store
+        from ragforge.store.files import REPAIR
 
-        machine = _machine(context, store)
-        async with opened(machine, machine.url, tell=tell) as database:
-            done = await database.check(repair=True) if repair else []
-            left = await database.check()
-            place = (await database.status()).place
-        for sentence in [*(words for words in done if words not in left), *left]:
-            typer.echo(printable(sentence))
-        if left:
-            hint = "" if repair else " `ragforge db check --repair` makes again what can be."
-            tell(f"{number(len(left), 'thing')} wrong with {place}.{hint}")
+        checked = await check_store(_machine(context, store), repair=repair, tell=tell)
+        for each in checked:
+            state = f"{number(len(each.wrong), 'thing')} wrong" if each.wrong else "sound"
+            typer.echo(printable(f"{each.title}: {state}."))
+            for sentence in (*each.done, *each.wrong, *each.notes):
+                typer.echo(printable(f"  {sentence}"))
+        if wrong := sum(len(each.wrong) for each in checked):
+            hint = "" if repair else f" `{REPAIR}` repairs what can be repaired."
+            tell(f"{number(wrong, 'thing')} wrong with the store.{hint}")
             return FAILED
-        typer.echo(printable(f"{place} is sound."))
+        typer.echo("The store is sound.")
         return 0
 
     raise typer.Exit(run_async(work))

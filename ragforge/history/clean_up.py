@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from msgspec import Struct, field
 
-from ragforge.config.store_address import bare_url
+from ragforge.config.store_address import bare_url, parse_store_url
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
@@ -124,6 +125,39 @@ async def collect(
     return Collected(len(garbage), freed, versions)
 
 
+class Lacking(Struct, frozen=True):
+    """The hashes of contents that are not here.
+
+    needed: by what is in the folders, branches, labels, heads, conversations and new versions. older: only by
+    older versions, which a clean-up may have given up.
+    """
+
+    needed: frozenset[str] = frozenset()
+    older: frozenset[str] = frozenset()
+
+
+async def lacking(
+    store: Store, blobs: Blobs, state: HistoryState | None, local: LocalState | None
+) -> Lacking:
+    """What the store and this machine's folders need and is not here. Raises as `collect`.
+
+    state, local: None where there is none.
+    """
+    needs = _Needs()
+    roots = await state.roots() if state else []
+    heads = {(await state.head(root)).version for root in roots} if state else set[str]()
+    if parse_store_url(store.url) is None:  # what a server needs may be on other machines
+        await _add_store(needs, store, heads, keep_days=1)
+    if state:
+        await _add_folders(needs, roots, state)
+    if local:
+        await _add_queues(needs, local)
+    needed = needs.versions | needs.conversations | needs.local
+    older = all_contents(needs.given_up) - needed
+    missing = set(await blobs.missing(sorted((needed | older) - {""})))
+    return Lacking(frozenset(missing & needed), frozenset(missing & older))
+
+
 async def _find_needs(
     stores: Sequence[Store], blobs: Blobs, state: HistoryState, local: LocalState, *, keep_days: int
 ) -> _Needs:
@@ -142,6 +176,12 @@ async def _find_needs(
         await _add_store(needs, store, heads, keep_days=keep_days)
         # Branches are told from what is here where the server has gone meanwhile: they may not be all.
         _check_all_is_there(store, store.link)
+    await _add_folders(needs, roots, state)
+    await _add_queues(needs, local)
+    return needs
+
+
+async def _add_folders(needs: _Needs, roots: Sequence[Path], state: HistoryState) -> None:
     for root in roots:
         if content := await state.manifest(root):
             needs.local.update(seen.sha256.hex() for seen in Manifest.from_bytes(content).entries.values())
@@ -150,9 +190,11 @@ async def _find_needs(
             changes = await state.noted(root, turn.turn_id)
             nodes = (node for change in changes for node in (change.before, change.after))
             needs.local.update(node.digest for node in nodes if node)
+
+
+async def _add_queues(needs: _Needs, local: LocalState) -> None:
     for parts in await local.queues():
         needs.local.update(part.blob for part in parts if isinstance(part, ImagePart))
-    return needs
 
 
 def _check_all_is_there(store: Store, link: Link) -> None:

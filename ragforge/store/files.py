@@ -6,15 +6,18 @@ Code and tests ask for a role, never for a file name. Nothing here opens or crea
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec import Struct
 
 from ragforge.config.store_address import parse_store_url
-from ragforge.store.sqlite.prepare import Schema
+
+if TYPE_CHECKING:  # what opens databases names this table's commands in its errors
+    from ragforge.store.sqlite.prepare import Schema
 
 CHECK = "ragforge db check"
 REPAIR = "ragforge db check --repair"
+BACKUPS = "ragforge db backups"
 ASIDE = "damaged"
 """A repair that replaces a file keeps the old one beside it: its name, this word and the time."""
 
@@ -142,7 +145,7 @@ def store_files(folder: Path, url: str) -> list[StoreFile | StoreServer]:
     ]
 
 
-def schema_of(role: Role) -> Schema:
+def schema_of(role: Role) -> "Schema":
     """What the database of this role looks like."""
     # Each is loaded when it is asked for: these modules ask here for their place, and one loads a driver.
     match role:

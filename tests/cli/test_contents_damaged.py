@@ -1,12 +1,13 @@
 """Contents that are lost or damaged: no command destroys the only copy that is left."""
 
 import json
+import os
 
 import pytest
 
 from ragforge.store.files import contents_file
 from tests.cli.running import Program, Ran
-from tests.damage import KINDS, damage
+from tests.damage import KINDS, damage, flipped
 from tests.standins.openai import Call, OpenAIStandIn, Reply
 
 WORDS = b"of this there is only one copy\n"
@@ -36,3 +37,60 @@ async def test_a_command_never_destroys_what_undo_could_not_restore(
     else:
         undone = await quick.run("undo")
         assert (undone.code, precious.read_bytes()) == (0, WORDS), undone.err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_check_says_what_is_lost_and_repair_brings_back_what_files_still_have(
+    quick: Program, openai: OpenAIStandIn, kind: str
+):
+    precious = quick.project / "precious.txt"
+    precious.write_bytes(WORDS)
+    assert (await command(quick, openai, "printf one > a; printf two > b")).code == 0
+    damage(contents_file(quick.data), kind, at=WORDS)
+
+    checked = await quick.run("db", "check")
+    assert checked.code == 1
+    assert (
+        f"{contents_file(quick.data).path} (contents of files and tool results): 1 thing wrong" in checked.out
+    )
+    assert "ragforge db check --repair" in checked.err
+
+    repaired = await quick.run("db", "check", "--repair")
+    assert (repaired.code, repaired.err) == (0, ""), repaired
+    assert "The store is sound" in (await quick.run("db", "check")).out
+    await command(quick, openai, "rm precious.txt", "-c")
+    assert not precious.exists()
+    undone = await quick.run("undo")
+    assert (undone.code, precious.read_bytes()) == (0, WORDS), undone.err
+
+
+async def test_a_repair_rescues_what_no_file_has_any_more(quick: Program, openai: OpenAIStandIn):
+    precious = quick.project / "precious.txt"
+    precious.write_bytes(WORDS)
+    (quick.project / "large.bin").write_bytes(os.urandom(1_500_000))
+    large = (quick.project / "large.bin").read_bytes()
+    assert (await command(quick, openai, "rm precious.txt large.bin")).code == 0
+    file = contents_file(quick.data)
+    flipped(file, at=b"CREATE INDEX blob_at")
+
+    assert (await quick.run("db", "check")).code == 1
+    repaired = await quick.run("db", "check", "--repair")
+    assert repaired.code == 0, repaired
+    assert "that can be read" in repaired.out
+    undone = await quick.run("undo")
+    assert (undone.code, precious.read_bytes()) == (0, WORDS), undone.err
+    assert (quick.project / "large.bin").read_bytes() == large
+
+
+async def test_what_no_file_has_any_more_is_said_to_be_lost(quick: Program, openai: OpenAIStandIn):
+    (quick.project / "precious.txt").write_bytes(WORDS)
+    assert (await command(quick, openai, "rm precious.txt")).code == 0
+    flipped(contents_file(quick.data), at=WORDS)
+    assert "Damaged: 1 content" in (await quick.run("db", "check")).out
+    repaired = await quick.run("db", "check", "--repair")
+    assert repaired.code == 1
+    assert "Moved 1 damaged content" in repaired.out
+    assert "Missing: 1 content that versions or conversations need" in repaired.out
+    undone = await quick.run("undo")
+    assert undone.code != 0
+    assert "precious.txt" in undone.err

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pty
+import re
 import signal
 from pathlib import Path
 
@@ -76,7 +77,10 @@ async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program,
     await quick.run("-p", "the parser fails")
     sound = await quick.run("db", "check")
     assert (sound.code, sound.err) == (0, "")
-    assert "is sound" in sound.out
+    assert "The store is sound" in sound.out
+    assert re.findall(r"^(\S+) \(.*: sound", sound.out, re.MULTILINE) == [
+        str(quick.data / name) for name in ("ragforge.db", "blobs.db", "history.db", "local.db")
+    ]
     connection = apsw.Connection(str(quick.data / "ragforge.db"))
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.close()

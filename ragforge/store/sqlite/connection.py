@@ -15,6 +15,7 @@ import apsw
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, RagforgeError, StoreDamaged, StoreUnavailable
+from ragforge.store.files import BACKUPS, REPAIR
 
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
@@ -236,8 +237,8 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
             )
         case apsw.CorruptError() | apsw.FormatError() | apsw.SQLError():
             return StoreDamaged(
-                f"The store {path} is damaged ({error}). Make a copy of it, then restore a backup or recover "
-                "it with the sqlite3 command's .recover."
+                f"The store {path} is damaged ({error}). Run `{REPAIR}`, which rebuilds indexes and never "
+                f"deletes words. Where that is not enough, `{BACKUPS}` lists what can be brought back."
             )
         case apsw.ConstraintError():
             return Conflict(f"The store {path} refused to write: what it refers to is not stored ({error}).")

@@ -1,0 +1,183 @@
+"""`ragforge db check`: every part of the store looked at in turn, and what can be is repaired."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import TypeAlias
+
+import apsw
+from msgspec import Struct
+
+from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.words import counted
+from ragforge.history.clean_up import lacking
+from ragforge.history.contents import prove_contents
+from ragforge.history.manifest import Manifest
+from ragforge.history.state import HistoryState, open_history_state
+from ragforge.session.databases import Machine, contents, opened
+from ragforge.store.blob_repair import damaged_contents, rebuild, set_aside
+from ragforge.store.file_check import file_faults, repair_indexes
+from ragforge.store.files import BACKUPS, Role, StoreFile, StoreServer, contents_file, store_files
+from ragforge.store.local import open_local_state
+
+Rows: TypeAlias = list[StoreFile | StoreServer]
+Tell: TypeAlias = Callable[[str], object]
+
+HELPS = f"It holds {{}}, so no empty one is made in its place. `{BACKUPS}` lists what can be brought back."
+
+
+class Checked(Struct, frozen=True):
+    """What was found out about one row of the table.
+
+    wrong: what still is. done: by a repair. notes: what is worth knowing and no fault.
+    """
+
+    title: str
+    wrong: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Checked]:
+    """Every part of the store in use, in the order of the table.
+
+    tell: hears of rows that still wait for a server. Raises StoreError where there is no store at all.
+    """
+    rows: Rows = store_files(machine.folder, machine.url)
+    checked = {
+        row: await _conversations(machine, row, repair=repair, tell=tell)
+        if row.role is Role.CONVERSATIONS or isinstance(row, StoreServer)
+        else await _file(row, repair=repair)
+        for row in rows
+        if row.role is not Role.CONTENTS
+    }
+    # Last, because it asks all others what they need.
+    checked[contents_file(machine.folder)] = await _contents(machine, rows, repair=repair, tell=tell)
+    return [checked[row] for row in rows]
+
+
+async def _file(file: StoreFile, *, repair: bool) -> Checked:
+    """A database of which nothing is derived from elsewhere."""
+    wrong = await asyncio.to_thread(file_faults, file)
+    done: list[str] = []
+    if wrong and repair:
+        done = await asyncio.to_thread(repair_indexes, file)
+        wrong = await asyncio.to_thread(file_faults, file)
+    if wrong:
+        wrong.append(HELPS.format(file.facts.holds))
+    notes = () if file.path.exists() else ("There is no such file.",)
+    return Checked(file.title, tuple(wrong), tuple(done), notes)
+
+
+async def _conversations(
+    machine: Machine, row: StoreFile | StoreServer, *, repair: bool, tell: Tell
+) -> Checked:
+    done: list[str] = []
+    if isinstance(row, StoreFile):
+        if repair and row.path.is_file():
+            done += await asyncio.to_thread(repair_indexes, row)
+        if wrong := await asyncio.to_thread(file_faults, row, deep=False):
+            return Checked(row.title, (*wrong, HELPS.format(row.facts.holds)), tuple(done))
+    try:
+        async with opened(machine, machine.url, tell=tell) as store:
+            said = await store.check(repair=True) if repair else []
+            left = await store.check()
+    except StoreError as error:
+        if isinstance(row, StoreServer) or not row.path.exists():
+            raise
+        said, left = [], [str(error)]
+    done += [words for words in said if words not in left]
+    return Checked(row.title, tuple(left), tuple(done))
+
+
+async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -> Checked:
+    """Every content read and compared; then what the store and this machine's folders need."""
+    file = contents_file(machine.folder)
+    wrong = await asyncio.to_thread(file_faults, file)
+    if wrong and not repair:
+        return Checked(file.title, tuple(wrong))
+    done: list[str] = []
+    if repair:
+        try:
+            if wrong or not file.path.exists():
+                done.append(await asyncio.to_thread(_rebuild, file))
+            done += await _keep_again(machine, rows)
+        except (RagforgeError, OSError, apsw.Error) as error:
+            return Checked(file.title, (*wrong, f"It could not be repaired: {error}."), tuple(done))
+    damaged = await _damaged(machine, file)
+    if damaged and repair:
+        folder = await asyncio.to_thread(set_aside, file, damaged)
+        done.append(
+            f"Moved {counted(len(damaged), 'damaged content')} that no file has any more to {folder}."
+        )
+    missing, notes = await _missing(machine, rows, tell=tell)
+    wrong = [f"Damaged: {counted(len(damaged), 'content')}."] if damaged and not repair else []
+    return Checked(file.title, (*wrong, *missing), tuple(done), tuple(notes))
+
+
+def _rebuild(file: StoreFile) -> str:
+    made = rebuild(file)
+    where = f"; the damaged one is now {made.aside}" if made.aside else ""
+    return f"Made a new database of the {counted(made.kept, 'content')} that can be read{where}."
+
+
+async def _damaged(machine: Machine, file: StoreFile) -> list[bytes]:
+    if not file.path.exists():
+        return []
+    async with contents(machine) as blobs:
+        await blobs.missing([])  # brings it up to date
+    return await asyncio.to_thread(damaged_contents, file)
+
+
+async def _keep_again(machine: Machine, rows: Rows) -> list[str]:
+    """Keep what is missing or damaged again, from the folders whose files still have it; what was done."""
+    said: list[str] = []
+    async with AsyncExitStack() as stack:
+        state = await _state(machine, rows, stack)
+        blobs = await stack.enter_async_context(contents(machine))
+        for root in await state.roots() if state else []:
+            content = await state.manifest(root) if state else None
+            if content is None or not root.is_dir():
+                continue
+            proof = await prove_contents(blobs, root, Manifest.from_bytes(content))
+            if proof.again:
+                said.append(f"Kept the contents of {counted(len(proof.again), 'file')} in {root} again.")
+    return said
+
+
+async def _missing(machine: Machine, rows: Rows, *, tell: Tell) -> tuple[list[str], list[str]]:
+    """What is needed and not here: what is wrong, and what a clean-up may have given up."""
+    if not all(_can_open(row) for row in rows if row.role is Role.CONVERSATIONS):
+        return [], ["What the conversations need of it cannot be told while their own database is damaged."]
+    async with AsyncExitStack() as stack:
+        state = await _state(machine, rows, stack)
+        local = None
+        if any(row.role is Role.MACHINE and _can_open(row, exists=True) for row in rows):
+            local = await open_local_state(machine.folder)
+            stack.push_async_callback(local.close)
+        store = await stack.enter_async_context(opened(machine, machine.url, tell=tell))
+        blobs = await stack.enter_async_context(contents(machine))
+        try:
+            found = await lacking(store, blobs, state, local)
+        except StoreError as error:
+            return [], [f"What is needed of it cannot be told: {error}"]
+    older = (
+        f"Missing: {counted(len(found.older), 'content')} of older versions. A clean-up may have removed it."
+    )
+    wrong = f"Missing: {counted(len(found.needed), 'content')} that versions or conversations need."
+    return [wrong] if found.needed else [], [older] if found.older else []
+
+
+async def _state(machine: Machine, rows: Rows, stack: AsyncExitStack) -> HistoryState | None:
+    """Where folders are among the versions; None where that is missing or damaged."""
+    if not any(row.role is Role.VERSIONS and _can_open(row, exists=True) for row in rows):
+        return None
+    state = await open_history_state(machine.folder)
+    stack.push_async_callback(state.close)
+    return state
+
+
+def _can_open(row: StoreFile | StoreServer, *, exists: bool = False) -> bool:
+    if isinstance(row, StoreServer):
+        return True
+    return not file_faults(row, deep=False) and (row.path.exists() or not exists)

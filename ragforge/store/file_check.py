@@ -1,0 +1,136 @@
+"""What is wrong with a database of the store as a file, and what can be repaired without losing anything."""
+
+import stat
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from ragforge.domain.errors import RagforgeError, StoreUnavailable
+from ragforge.store.files import StoreFile, schema_of
+from ragforge.store.sqlite.connection import Connection, raw_connection
+
+FAULTS_MAX = 20
+LOCK_WAIT_MS = 2_000
+
+
+def file_faults(file: StoreFile, *, deep: bool = True) -> list[str]:
+    """What is wrong with it, in sentences about "it"; empty where it is sound, or not there at all.
+
+    Nothing is changed, and nothing is created. deep: all of it is read, not only its beginning.
+    """
+    try:
+        about = file.path.stat()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [f"It cannot be looked at: {error.strerror}."]
+    if stat.S_ISDIR(about.st_mode):
+        return ["It is a folder and should be a database."]
+    if not stat.S_ISREG(about.st_mode):
+        return ["It is no regular file and should be a database."]
+    if not about.st_size:
+        return ["It is empty (0 bytes)."]
+    return _readable(file.path) or _database_faults(file, deep=deep)
+
+
+def repair_indexes(file: StoreFile) -> list[str]:
+    """Rebuild the indexes of a damaged database; what was done. Rows are never touched."""
+    if not file_faults(file):
+        return []
+    try:
+        with closing(raw_connection(file.path)) as connection:
+            connection.pragma("busy_timeout", LOCK_WAIT_MS)
+            if connection.pragma("application_id") != schema_of(file.role).application_id:
+                return []
+            before = _integrity(connection)
+            try:
+                connection.execute("REINDEX")
+            except apsw.CorruptError:
+                _make_indexes_anew(connection)
+            after = _integrity(connection)
+    except (apsw.Error, RagforgeError):
+        return []
+    return ["Rebuilt its indexes."] if len(after) < len(before) else []
+
+
+def _make_indexes_anew(connection: Connection) -> None:
+    """For indexes whose own pages cannot be read, not even to empty them."""
+    indexes = [
+        sql
+        for (sql,) in connection.execute(
+            "SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+        )
+    ]
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.pragma("writable_schema", 1)
+        connection.execute("DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
+        # Else SQLite goes on with what it knows of the schema.
+        connection.pragma("writable_schema", "RESET")
+        for sql in indexes:
+            connection.execute(sql)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("VACUUM")  # gives the old pages back
+
+
+def _readable(path: Path) -> list[str]:
+    found: list[str] = []
+    for mode, words in (("rb", "read"), ("r+b", "written")):
+        try:
+            path.open(mode).close()
+        except OSError as error:
+            found.append(f"It cannot be {words}: {error.strerror}.")
+            break
+    return found
+
+
+def _database_faults(file: StoreFile, *, deep: bool) -> list[str]:
+    schema = schema_of(file.role)
+    found: list[str] = []
+    with _told(found), closing(raw_connection(file.path)) as connection:
+        connection.pragma("busy_timeout", LOCK_WAIT_MS)
+        version = int(connection.pragma("user_version"))
+        (is_empty,) = next(connection.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)"))
+        if is_empty:
+            return ["It holds no tables."]
+        if connection.pragma("application_id") != schema.application_id:
+            return ["It is a database of another kind."]
+        if version > len(schema.steps):
+            return ["It was written by a newer ragforge. Update ragforge."]
+        if not deep:
+            return []
+        found += _integrity(connection)
+        broken = list(connection.execute("PRAGMA foreign_key_check"))[:FAULTS_MAX]
+        found += [
+            f"Row {row} of {table} refers to a {parent} that is missing." for table, row, parent, _ in broken
+        ]
+    return found
+
+
+def _integrity(connection: Connection) -> list[str]:
+    found: list[str] = []
+    with _told(found):
+        rows = list(connection.execute(f"PRAGMA integrity_check({FAULTS_MAX})"))
+        found += [f"SQLite's integrity check: {text}." for (text,) in rows if text != "ok"]
+    return found
+
+
+@contextmanager
+def _told(found: list[str]) -> Generator[None]:
+    """Adds what SQLite raises as one more sentence."""
+    try:
+        yield
+    except apsw.NotADBError:
+        found.append("It is not a database.")
+    except (apsw.CorruptError, apsw.FormatError, apsw.SQLError) as error:
+        found.append(f"It is damaged: {error}.")
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreUnavailable("Another process keeps it locked. End that process and try again.") from error
+    except apsw.Error as error:
+        found.append(f"It cannot be used: {error}.")

@@ -1,0 +1,127 @@
+"""Damage to each file of the store: it is said in words, and what is left of the file is left alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from ragforge.store.file_check import file_faults
+from ragforge.store.files import Role, StoreFile, schema_of, store_files
+from ragforge.store.sqlite.prepare import prepare
+from tests.cli.running import Program
+from tests.damage import DAMAGE
+from tests.standins.openai import OpenAIStandIn
+
+ROLES = (Role.CONVERSATIONS, Role.VERSIONS, Role.MACHINE)
+WORDS = {
+    "empty": "is empty",
+    "truncated": "damaged",
+    "garbage": "not a database",
+    "a folder": "is a folder",
+    "a page": "integrity check",
+}
+
+
+def a_page(file: StoreFile) -> None:
+    """The last page is overwritten."""
+    size = file.path.stat().st_size
+    with file.path.open("r+b") as opened:
+        opened.seek(size - 4096)
+        opened.write(b"\x55" * 4096)
+
+
+KINDS: dict[str, Callable[[StoreFile], None]] = {**DAMAGE, "a page": a_page}
+
+
+def part(data: Path, role: Role) -> StoreFile:
+    rows = store_files(data, f"sqlite://{data / 'ragforge.db'}")
+    [found] = [row for row in rows if row.role is role]
+    assert isinstance(found, StoreFile)
+    return found
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("role", ROLES)
+async def test_damage_is_said_in_words_and_nothing_is_destroyed(
+    quick: Program, openai: OpenAIStandIn, role: Role, kind: str
+):
+    await quick.run("-p", "the parser fails")
+    file = part(quick.data, role)
+    KINDS[kind](file)
+    before = content(file.path)
+
+    checked = await quick.run("db", "check")
+    if kind in WORDS:
+        assert checked.code == 1, checked
+        assert WORDS[kind] in checked.out
+        assert str(file.path) in checked.out
+    assert content(file.path) == before
+    if kind != "a page":  # which is an index that a repair rebuilds, or one that it cannot
+        await quick.run("db", "check", "--repair")
+        assert content(file.path) == before
+
+    ran = await quick.run("-p", "and now?")
+    assert ran.code in {0, 4}
+    if kind in {"garbage", "a folder", "truncated"}:
+        assert ran.code == 4
+        assert str(file.path) in ran.err
+        assert content(file.path) == before
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("kind", WORDS)
+def test_every_role_is_checked(tmp_path: Path, role: Role, kind: str):
+    file = StoreFile(role, tmp_path / "part.db")
+    assert file_faults(file) == [], "there is none"
+    assert not file.path.exists()
+    prepare(file.path, schema_of(role), lock_dir=tmp_path)
+    assert file_faults(file) == []
+    KINDS[kind](file)
+    assert file_faults(file)
+
+
+def test_a_database_of_another_role_is_told(tmp_path: Path):
+    path = tmp_path / "part.db"
+    prepare(path, schema_of(Role.MACHINE), lock_dir=tmp_path)
+    assert file_faults(StoreFile(Role.OUTBOX, path)) == ["It is a database of another kind."]
+
+
+def unsearchable(file: StoreFile) -> None:
+    connection = apsw.Connection(str(file.path))
+    connection.execute("UPDATE words_data SET block = zeroblob(length(block)) WHERE id > 10")
+    connection.close()
+
+
+def an_index_is_zeros(file: StoreFile) -> None:
+    """The whole page of an index: not even emptying it is possible."""
+    connection = apsw.Connection(str(file.path))
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    ((page,),) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'turn_parent'")
+    connection.close()
+    with file.path.open("r+b") as opened:
+        opened.seek((page - 1) * 4096)
+        opened.write(bytes(4096))
+
+
+INDEX_DAMAGE = {"words": unsearchable, "zeros": an_index_is_zeros}
+
+
+@pytest.mark.parametrize("kind", INDEX_DAMAGE)
+async def test_a_damaged_index_names_the_repair_that_heals_it(
+    quick: Program, openai: OpenAIStandIn, kind: str
+):
+    await quick.run("-p", "the parser fails")
+    INDEX_DAMAGE[kind](part(quick.data, Role.CONVERSATIONS))
+    ran = await quick.run(*(["search", "parser"] if kind == "words" else ["-c", "-p", "and now?"]))
+    assert ran.code == 4, ran
+    assert "ragforge db check --repair" in ran.err
+    assert (await quick.run("db", "check")).code == 1
+    repaired = await quick.run("db", "check", "--repair")
+    assert (repaired.code, repaired.err) == (0, ""), repaired
+    assert "parser" in (await quick.run("search", "parser")).out
+    assert (await quick.run("-c", "-p", "and now?")).code == 0
