@@ -30,7 +30,7 @@ def explained(file: StoreFile) -> Generator[None]:
         cause = error.__cause__
         if isinstance(cause, IsADirectoryError):
             raise StoreDamaged(
-                f"{file.path} is a folder and should be a database. {held} Move it away, then run `{REPAIR}`."
+                f"{file.path} is a folder and should be a database. {held} Run `{REPAIR}`."
             ) from error
         if "disk is full" in str(error):
             raise StoreUnavailable(f"{error} {held}") from error
