@@ -5,6 +5,7 @@ import logging
 import signal
 from typing import Any, ClassVar, cast
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -65,6 +66,10 @@ class RagforgeApp(KeyWatch[Leaving]):
         self._sigint_before = signal.signal(
             signal.SIGINT, lambda number, _: loop.call_soon_threadsafe(self._stop, number)
         )
+
+    def direct(self, event: events.Key | events.Paste) -> bool:
+        """In the chat a key that nothing else wants is the prompt's, whatever was clicked before."""
+        return self.screen is self._chat and self._chat.direct(event)
 
     def _redraw(self, _: App[Any]) -> None:
         """Draw all of it: whatever ran in the meantime has written over the screen."""

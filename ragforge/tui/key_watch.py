@@ -45,8 +45,14 @@ class KeyWatch(App[Result]):
 
     async def _pass_on(self, event: events.Key | events.Paste) -> None:
         self.last_key_s = max(self.last_key_s, event.time)
-        if self.key_taker is None or not self.key_taker(event):
+        if self.key_taker is not None and self.key_taker(event):
+            return
+        if not self.direct(event):
             await super().on_event(event)
+
+    def direct(self, event: events.Key | events.Paste) -> bool:
+        """Move the focus to what the key is meant for; whether that was all there was to do."""
+        return False
 
 
 def key_watch_of(widget: Widget) -> KeyWatch[Any]:

@@ -28,6 +28,7 @@ class Where(StrEnum):
     LIST = "list"
     MEMORY = "memory"
     VERSIONS = "versions"
+    RECALLED = "recalled"
     APPROVAL = "approval"
 
 
@@ -46,12 +47,13 @@ class Key(Struct, frozen=True):
     told: bool = True
 
 
-_P, _C, _L, _M, _V, _A = (
+_P, _C, _L, _M, _V, _R, _A = (
     Where.PROMPT,
     Where.CHAT,
     Where.LIST,
     Where.MEMORY,
     Where.VERSIONS,
+    Where.RECALLED,
     Where.APPROVAL,
 )
 
@@ -112,6 +114,7 @@ TABLE: tuple[Key, ...] = (
     Key("scroll_line_down", ("shift+down",), "a line down", _C),
     Key("show_newest", ("ctrl+end",), "to the newest output", _C),
     Key("do_hint", ("f4",), "run the command that the hint below the input names", _C),
+    Key("walk", ("f6",), "into the conversation: Tab and arrows walk, Enter opens, Esc returns", _C),
     Key("suspend", ("ctrl+z",), "back to the shell; `fg` returns", _C),
     # Textual quits at Ctrl+Q, one key from Ctrl+W; here it says how to quit.
     Key("say_how_to_quit", ("ctrl+q",), "how to quit", _C, told=False),
@@ -136,6 +139,8 @@ TABLE: tuple[Key, ...] = (
     Key("mark_version", ("m",), "mark the version, to compare others with it", _V),
     Key("scroll_diff_up", ("shift+up",), "what it changed, up", _V),
     Key("scroll_diff_down", ("shift+down",), "what it changed, down", _V),
+    Key("open_recalled", ("enter",), "on a recalled item: open the turn that it comes from", _R),
+    Key("forget_recalled", ("delete", "ctrl+x"), "on a recalled memory: forget it (asks first)", _R),
     Key("answer_1", ("1", "y"), "yes, once", _A),
     Key("answer_2", ("2",), "the second answer", _A),
     Key("answer_3", ("3", "n"), "no", _A),
@@ -143,7 +148,7 @@ TABLE: tuple[Key, ...] = (
     Key("refuse", ("escape",), "no, and interrupt", _A),
 )
 
-_TOGETHER = (frozenset({_P, _C}), frozenset({_L, _M}), frozenset({_L, _V}), frozenset({_A}))
+_TOGETHER = (frozenset({_P, _C}), frozenset({_L, _M}), frozenset({_L, _V}), frozenset({_R}), frozenset({_A}))
 _NAMED = {str(key.value) for key in Keys} | {"enter", "space", "underscore", "slash", "backslash"}
 _MODIFIERS = ("ctrl", "alt", "shift", "super", "hyper", "meta")
 
@@ -229,7 +234,7 @@ def _parsed(action: str, key: str) -> str:
     if wrong := [modifier for modifier in modifiers if modifier not in _MODIFIERS]:
         raise UsageError(f"keys.{action}: {wrong[0]!r} is not one of {', '.join(_MODIFIERS)}.")
     typed = len(name) == 1 or name in ("space", "underscore", "slash", "backslash")
-    if typed and set(modifiers) <= {"shift"} and _where(action) in (_P, _C):
+    if typed and set(modifiers) <= {"shift"} and _where(action) in (_P, _C, _R):
         raise UsageError(f"keys.{action}: {key.strip()!r} types text. Add ctrl or alt, e.g. alt+{name}.")
     # Textual writes modifiers in alphabetical order.
     return "+".join([*sorted(set(modifiers)), name])

@@ -60,6 +60,13 @@ def test_the_prompt_has_no_key_of_textuals_own():
     assert {"f6", "f7", "ctrl+z"} <= theirs - kept
 
 
+def test_outside_of_lists_and_questions_no_key_types_text():
+    for line in TABLE:
+        if line.where in (Where.PROMPT, Where.CHAT, Where.RECALLED):
+            typed = [key for key in line.keys if len(key.removeprefix("shift+")) == 1]
+            assert not typed, line.action
+
+
 def test_help_shows_keys_as_people_write_them_and_leaves_out_the_unbound():
     rows = keys.help_rows(keys.bindings({"palette": ""}))
     assert ("prompt", "Ctrl+J, Shift+Enter, Alt+Enter", "new line") in rows
@@ -80,6 +87,7 @@ def test_the_users_key_takes_the_place_of_ours_and_is_told_so():
         ({"expand": "control+x"}, "is not one of"),
         ({"expand": "x"}, "types text"),
         ({"newline": "shift+a"}, "types text"),
+        ({"forget_recalled": "f"}, "types text"),
         ({"submit": ""}, "nothing could be sent"),
         ({"expand": "ctrl+e"}, "keys.cursor_line_end and keys.expand"),
         ({"sessions": "enter"}, "keys.sessions and keys.submit"),

@@ -108,7 +108,8 @@ async def test_each_turn_tells_what_was_recalled_also_when_it_is_resumed(
         await chat.pilot.press("enter")
         await chat.sees("the orders lie in MySQL")
         view.query_one(RecalledItem).focus()
-        await chat.pilot.press("f")
+        await chat.pilot.press("delete")
+        await chat.answers("y")
         await chat.sees("Forgotten:")
         assert await kept(chat) == []
 

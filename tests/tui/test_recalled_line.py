@@ -102,14 +102,14 @@ class Listening(ChatApp):
         self.asked.append(("open", event.item.id))
 
 
-async def test_f_forgets_a_memory_and_enter_opens_the_turn() -> None:
+async def test_delete_forgets_a_memory_and_enter_opens_the_turn() -> None:
     app = Listening()
     async with app.run_test(size=(100, 40)) as pilot:
         view = await shown(app, pilot)
         await view.action_open_close()
         for item in view.query(RecalledItem):
             item.focus()
-            await pilot.press("f", "enter")
+            await pilot.press("f", "delete", "enter")
         past, memory = BLOCK.items
         await until(pilot, lambda: len(app.asked) >= 3)
         assert app.asked == [("open", past.id), ("forget", memory.id), ("open", memory.id)]

@@ -13,6 +13,7 @@ from textual import on, work
 from textual.timer import Timer
 
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.printable import one_line
 from ragforge.tui import terminal
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.opening import NotOpened, Opened
@@ -272,9 +273,13 @@ class ChatScreen(ChatKeys):
             await self.attempt(run())
         self.show_status()
 
-    def on_recalled_item_forget_wanted(self, event: RecalledItem.ForgetWanted) -> None:
-        """Forget the memory; the answer says how to take that back."""
-        self.run_command("forget", event.item.id)
+    @work(group="command")
+    async def on_recalled_item_forget_wanted(self, event: RecalledItem.ForgetWanted) -> None:
+        """Forget the memory, if that is meant; the answer says how to take that back."""
+        from ragforge.tui.outcomes import confirmed
+
+        if await confirmed(self, "Forget this memory?", detail=one_line(event.item.text)):
+            self.run_command("forget", event.item.id)
 
     @work(group="command")
     async def on_recalled_item_turn_wanted(self, event: RecalledItem.TurnWanted) -> None:

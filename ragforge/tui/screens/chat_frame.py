@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
@@ -15,6 +16,7 @@ from ragforge.tui import terminal
 from ragforge.tui.project_files import Found, ProjectFiles
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.completion import CommandRow, Completion
+from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
@@ -34,6 +36,8 @@ TURNS_SHOWN = 25
 
 class ChatFrame(Screen[None]):
     """The prompt, and what is mounted around it once its first frame has been drawn (`chat_parts`)."""
+
+    AUTO_FOCUS = "#prompt"
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,6 +112,31 @@ class ChatFrame(Screen[None]):
         if self.conversation is None:
             raise RuntimeError("The conversation is not open yet.")
         return self.conversation
+
+    # Where keys go
+
+    def direct(self, event: events.Key | events.Paste) -> bool:
+        """Bring the focus to the prompt for a key that nothing around the focused widget wants; is that all?
+
+        Esc does no more than that: it is no interruption of a turn, nor the first of two.
+        """
+        if isinstance(self.focused, Input | Prompt):
+            return False
+        is_escape = self.focused is not None and isinstance(event, events.Key) and event.key == "escape"
+        if isinstance(event, events.Paste) or is_escape or not self._is_wanted(event.key):
+            self.set_focus(self.prompt, scroll_visible=False)
+        return is_escape
+
+    def _is_wanted(self, key: str) -> bool:
+        """Whether the focused widget, or what it is in, does something at this key."""
+        found = self.active_bindings.get(key)
+        return found is not None and found.node is not self and found.node is not app_of(self)
+
+    def on_focus_returned(self, event: FocusReturned) -> None:
+        """Something was folded."""
+        event.stop()
+        if not isinstance(self.focused, Input):
+            self.set_focus(self.prompt, scroll_visible=False)
 
     # What is shown
 

@@ -83,6 +83,11 @@ class ChatKeys(ChatFrame):
         if self._parts:
             self.transcript.action_line_down()
 
+    def action_walk(self) -> None:
+        """Into the conversation, from its end."""
+        if self._parts:
+            self.transcript.walk_from_end()
+
     def action_suspend(self) -> None:
         """Back to the shell; `fg` returns."""
         app_of(self).action_suspend_process()

@@ -14,6 +14,7 @@ class MoreLine(PlainText, can_focus=True):
     """`… 120 more lines`: a click, or Enter when focused, posts `Pressed`."""
 
     ALLOW_SELECT = False
+    FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "press", "Show", show=False)]
 
     class Pressed(Message):

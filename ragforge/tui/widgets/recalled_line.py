@@ -14,6 +14,8 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.printable import one_line, printable
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted
+from ragforge.tui.keys import Where, declared
+from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_words import time_words
 
@@ -24,6 +26,8 @@ ITEM_CHARS_SHOWN = 600
 class RecalledHead(PlainText, can_focus=True):
     """`▸ recalled 7 (312 tokens, 18 ms)`."""
 
+    FOCUS_ON_CLICK = False
+
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Nothing: it is a label."""
         return None
@@ -32,13 +36,11 @@ class RecalledHead(PlainText, can_focus=True):
 class RecalledItem(PlainText, can_focus=True):
     """One item: its words, where they come from, and why they were put in front of the model.
 
-    Focused, Enter opens the turn that it comes from, and f forgets a memory.
+    A click or the walk with F6 gives it the focus. No letter does anything here: it would be one of a word
+    that is meant for the prompt.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open_turn", "Open the turn", show=False),
-        Binding("f", "forget", "Forget the memory", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*declared(Where.RECALLED)]
 
     class ForgetWanted(Message):
         """The memory is to be forgotten."""
@@ -58,12 +60,12 @@ class RecalledItem(PlainText, can_focus=True):
         super().__init__(item_words(item), classes="recalled-item")
         self._item = item
 
-    def action_open_turn(self) -> None:
+    def action_open_recalled(self) -> None:
         """Ask for the turn, where there is one."""
         if self._item.turn_id:
             self.post_message(self.TurnWanted(self._item))
 
-    def action_forget(self) -> None:
+    def action_forget_recalled(self) -> None:
         """Ask for it to be forgotten, where it is a memory."""
         if self._item.kind is HitKind.MEMORY:
             self.post_message(self.ForgetWanted(self._item))
@@ -104,6 +106,7 @@ class RecalledView(Widget):
         else:
             body, self._body = self._body, None
             await body.remove()
+            self.post_message(FocusReturned())
         self._label()
 
     async def on_click(self, event: events.Click) -> None:
@@ -133,7 +136,10 @@ class RecalledBody(Widget):
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
         if any(item.kind is HitKind.MEMORY for item in self._block.items):
-            yield PlainText("On an item: Enter opens its turn, f forgets a memory.", classes="recalled-hint")
+            yield PlainText(
+                "Click an item: Enter opens its turn, Delete forgets a memory (asks first), Esc returns.",
+                classes="recalled-hint",
+            )
 
 
 def label(block: ContextBlock) -> str:

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.selection import Selection
 from textual.widget import Widget
 
+from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_words import time_words
 from ragforge.tui.widgets.turn_record import Thought
@@ -16,6 +17,8 @@ from ragforge.tui.widgets.turn_record import Thought
 
 class ThoughtsHead(PlainText, can_focus=True):
     """`▸ thought for 3 s`."""
+
+    FOCUS_ON_CLICK = False
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Nothing: it is a label."""
@@ -56,6 +59,7 @@ class ThoughtsView(Widget):
         else:
             body, self._body = self._body, None
             await body.remove()
+            self.post_message(FocusReturned())
         self.sync(now_s=None)
 
     async def on_click(self, event: events.Click) -> None:

@@ -44,6 +44,8 @@ _STYLES = {
 class ToolHead(Widget, can_focus=True):
     """The line itself, cut to the width it has."""
 
+    FOCUS_ON_CLICK = False
+
     def __init__(self, entry: Called) -> None:
         super().__init__()
         self._entry = entry

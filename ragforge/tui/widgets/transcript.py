@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from textual import events, work
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.selection import Selection
 from textual.timer import Timer
 from textual.widget import Widget
@@ -16,6 +17,7 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import AgentEvent, Notice, TurnStarted, UsageUpdated
 from ragforge.domain.turns import Step, ToolCall, Turn
+from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
 from ragforge.tui.widgets.turn_list import TurnList
@@ -55,6 +57,11 @@ class Transcript(Widget):
     load_output: gives the whole output of a call whose `result` was cut.
     clock: seconds that only grow, for running times and countdowns.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,down", "walk(1)", "To the next that opens", show=False),
+        Binding("shift+tab,up", "walk(-1)", "To the one before", show=False),
+    ]
 
     def __init__(
         self,
@@ -248,6 +255,22 @@ class Transcript(Widget):
         """Go on a line."""
         self._turns.scroll_by(1)
 
+    def walk_from_end(self) -> None:
+        """Focus the last thing that can be opened, if there is one."""
+        if stops := self._stops():
+            self.screen.set_focus(stops[-1])
+
+    def action_walk(self, by: int) -> None:
+        """Focus the next thing that can be opened, or the one before; the ends stay where they are."""
+        stops, focused = self._stops(), self.screen.focused
+        if focused in stops:
+            at = stops.index(focused) + by
+            self.screen.set_focus(stops[max(0, min(at, len(stops) - 1))])
+
+    def _stops(self) -> list[Widget]:
+        """What can have the focus, from the top down."""
+        return [each for each in self.screen.focus_chain if self in each.ancestors]
+
     def action_toggle_last_tool(self) -> None:
         """Open the last tool call, or close it."""
         if calls := self._tool_calls():
@@ -268,6 +291,8 @@ class Transcript(Widget):
         event.stop()
         self._turns.hold()
         event.view.set_open(not event.view.is_open)
+        if not event.view.is_open:
+            self.post_message(FocusReturned())
 
     async def on_click(self, event: events.Click) -> None:
         """Go to the newest output."""
