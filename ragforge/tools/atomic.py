@@ -4,9 +4,14 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
+
+_TOKEN_BYTES = 8
+# A restore's temporary files have longer names: its journal says what becomes of them.
+_TEMPORARY = re.compile(rf"\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.ragforge-tmp")
 
 
 class ChangedOnDisk(Exception):
@@ -27,7 +32,7 @@ def write_atomic(path: Path, content: bytes, *, expected: str | None) -> None:
     Raises OSError when it cannot be written; nothing is changed and nothing left behind then.
     """
     made = _make_folders(path.parent)
-    temporary = path.parent / f".{secrets.token_hex(8)}.ragforge-tmp"
+    temporary = path.parent / f".{secrets.token_hex(_TOKEN_BYTES)}.ragforge-tmp"
     try:
         old = _stat_of(path)
         _write_new(temporary, content, old)
@@ -43,6 +48,14 @@ def write_atomic(path: Path, content: bytes, *, expected: str | None) -> None:
         raise
     for folder in {path.parent, *(folder.parent for folder in made)}:
         _sync_folder(folder)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what a `write_atomic` that a crash cut off left in the folder. None may be under way there."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob(".*.ragforge-tmp"):
+            if _TEMPORARY.fullmatch(path.name):
+                path.unlink()
 
 
 def hash_of_file(path: Path) -> str | None:

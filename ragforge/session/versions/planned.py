@@ -15,6 +15,7 @@ from ragforge.history.reading import node_at
 from ragforge.session.versions.ledger import Ledger
 from ragforge.session.versions.noted import with_notes
 from ragforge.store.json_text import to_json
+from ragforge.tools.atomic import remove_temporaries
 
 NEW_MODE = 0o644
 """Of a new file, until it is known."""
@@ -48,6 +49,8 @@ async def take_in_planned(ledger: Ledger, turn_ids: Collection[str]) -> None:
         return
     plan = msgspec.convert(json.loads(content), _Plan)
     change = plan.change
+    if plan.turn_id in turn_ids:
+        await asyncio.to_thread(remove_temporaries, (ledger.root / change.path).parent)
     if plan.turn_id not in turn_ids or change.after is None or manifest.node(change.path) != change.before:
         return  # another's, or noted as done
     try:

@@ -57,6 +57,8 @@ class Recording:
         self._wrote = False
         self._is_open = False
         self._unseen: datetime | None = None
+        self._unnoted: dict[str, None] = {}
+        """Paths that tools wrote, until it is noted that this turn did."""
         self._opening: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -171,7 +173,8 @@ class Recording:
         self._miss(uncovered, of=paths)
 
     async def _after_write(self, ledger: Ledger, paths: Sequence[str]) -> None:
-        self._miss(await ledger.take_in(self._owner(Provenance.TOOL, now()), paths=paths), of=paths)
+        self._unnoted |= dict.fromkeys(paths)
+        await self._take_in_unnoted(ledger)
 
     @asynccontextmanager
     async def _command(self, *, unkept: bool) -> AsyncGenerator[None]:
@@ -214,10 +217,16 @@ class Recording:
             await self._state.end_command(self._recorder.root, self._turn.id)
 
     async def _take_in_unseen(self, ledger: Ledger) -> None:
-        """Find what commands changed, where that was not found yet."""
+        """Find what tools and commands changed, where that could not be noted yet."""
+        await self._take_in_unnoted(ledger)
         if self._unseen:
             self._miss(await ledger.take_in(self._owner(Provenance.SHELL, self._unseen)))
             self._unseen = None
+
+    async def _take_in_unnoted(self, ledger: Ledger) -> None:
+        if paths := list(self._unnoted):
+            self._miss(await ledger.take_in(self._owner(Provenance.TOOL, now()), paths=paths), of=paths)
+            self._unnoted.clear()
 
     async def _shelved(self) -> None:
         """Return when what a command may destroy has been kept; the person hears of it if that takes long."""
@@ -246,6 +255,8 @@ class Recording:
                 await self._take_in_unseen(ledger)
                 if recorder.job_ran(self._workspace):
                     await ledger.take_in(self._owner(Provenance.SHELL, turn.started_at))
+                with suppress(StoreError):  # it was said, and is tried again before the next command
+                    await ledger.keep_again()
                 if turn.status is TurnStatus.WAITING:
                     await ledger.carry(turn.id, end=True)
                     return None
