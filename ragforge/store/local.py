@@ -28,8 +28,8 @@ from ragforge.store.sqlite.prepare import prepare
 
 T = TypeVar("T")
 
-RECALLED_MAX = 5_000
-"""Of so many turns it is kept what was recalled for them; some 20 MB at most."""
+RECALLED_MAX = 1_000
+"""Of so many turns it is kept what was recalled for them; some 8 MB at most."""
 
 
 async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":

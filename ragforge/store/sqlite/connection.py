@@ -21,6 +21,8 @@ T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[object] | Mapping[str, object]
 
+CACHE_KIB = 4_096
+"""Of pages, for each connection: a run has up to three of each of its four files."""
 FULL_BYTES = 65_536
 
 
@@ -62,7 +64,7 @@ PRAGMAS: tuple[tuple[str, str | int], ...] = (
     ("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX),
     ("journal_mode", "wal"),
     ("synchronous", 2),  # full: a commit that was answered survives a loss of power
-    ("cache_size", -16384),
+    ("cache_size", -CACHE_KIB),
     ("foreign_keys", 1),
     # Elsewhere fsync reaches the disk by itself; macOS needs to be asked.
     *((("fullfsync", 1),) if sys.platform == "darwin" else ()),

@@ -29,8 +29,8 @@ from ragforge.store.sqlite.vector_shelves import (
     units_of,
 )
 
-WHOLE_FLOATS_MAX = 4_000_000
-"""Floats that are held whole, 16 MB; where there are more, codes take their place."""
+WHOLE_FLOATS_MAX = 500_000
+"""Floats that are held whole, 2 MB; where there are more, codes take their place."""
 READ_FLOATS_MAX = 1 << 20
 """Floats that are read and normalised at once."""
 DIGITS = 6
