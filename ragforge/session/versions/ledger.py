@@ -55,7 +55,7 @@ class Known(Struct):
     """What is remembered of a folder from one time to the next, so that not all is read again.
 
     content: the stored manifest that `manifest` was made from, with so many notes of each open turn.
-    unsaved: whether `manifest` says more than the stored one. heads: project and id of versions that are
+    unsaved: whether `manifest` says more than the stored one. head: project and id of a version that is
     known to be stored. unkept: the manifest names contents that could not be kept.
     """
 
@@ -66,7 +66,7 @@ class Known(Struct):
     unsaved: bool = False
     unkept: bool = False
     notes: dict[str, int] = field(default_factory=dict[str, int])
-    heads: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    head: tuple[str, str] = ("", "")
     trouble: str = ""
     """What the person should hear, once."""
     sampling: Sampling = field(default_factory=Sampling)
@@ -339,7 +339,7 @@ class Ledger:
             self.root, head, manifest=content, ended_turn=ended_turn, carried_turn=carried_turn
         )
         self.head = head
-        self._known.heads.add((version.project_id, version.id))
+        self._known.head = (version.project_id, version.id)
         if seen is not None:
             self._put(seen)
         self._saved(content)
@@ -378,7 +378,7 @@ class Ledger:
         Who changes the store, or takes the folder for another project's, begins a new line.
         """
         project_id = self.workspace.project.id
-        if not head.version or (project_id, head.version) in self._known.heads:
+        if not head.version or (project_id, head.version) == self._known.head:
             return head
         try:
             found = await self.workspace.store.versions.get([head.version])
@@ -386,7 +386,7 @@ class Ledger:
             return head  # a server that is away is no other store
         if not found or found[0].project_id != project_id:
             return Head()
-        self._known.heads.add((project_id, head.version))
+        self._known.head = (project_id, head.version)
         return head
 
     def _put(self, manifest: Manifest, *, unsaved: bool = True) -> None:
