@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth check check-static bench lock screenshots clean
+.PHONY: run test test-all test-sixth soak check check-static bench lock screenshots clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -22,6 +22,10 @@ test-all: $(READY)
 # A random sixth beside a load of 20: what fails then is a race. ARGS="--sixth TEXT" picks the same one again.
 test-sixth: $(READY)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests --sixth --load 20 $(ARGS)
+
+# Kills, faults of system calls and a long session; docs/testing.md. ARGS="kills --minutes 60" runs a part.
+soak: $(READY)
+	$(BIN)/python -m tests.soak $(ARGS)
 
 check: test check-static
 

@@ -94,6 +94,7 @@ def environ_in(folder: Path) -> dict[str, str]:
         "RAGFORGE_CONFIG_DIR": str(folder / "config"),
         "RAGFORGE_MEMORY_MODEL": "local",
         "RAGFORGE_MODEL": MODEL,
+        "RAGFORGE_BACKUP_DAILY": "false",
         "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         "SSL_CERT_DIR": str(folder / "no-certificates"),
     }
