@@ -221,7 +221,7 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         result = ToolResult(
             f"{ready.tool.name} failed unexpectedly: {type(error).__name__}: {error}", failed=True
         )
-    if instructions := parts.instructions_for(ready.preview.paths):
+    if instructions := await parts.instructions_for(ready.preview.paths):
         result = replace(result, text=f"{result.text}\n\n{instructions}")
     return await call.end(result, CallStatus.FAILED if result.failed else CallStatus.OK)
 
@@ -244,6 +244,7 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
                         may_write=may_write,
                         unkept=unkept,
                         after=ready.preview.after,
+                        command=command,
                     )
                 )
             except NotKept as error:

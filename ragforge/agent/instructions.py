@@ -1,6 +1,7 @@
 """Project instructions: AGENTS.md, CLAUDE.md and GEMINI.md, from the project's root down."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,10 +16,24 @@ FILE_BYTES_MAX = 40_000
 
 
 class Instructions(Struct, frozen=True):
-    """One instruction file. `text` is cut where the file is too long."""
+    """One instruction file, as it would go to the model: cut where it is too long, secrets redacted.
+
+    is_note: the text is ours, about a file that is not read.
+    """
 
     path: Path
     text: str
+    is_note: bool = False
+
+    @property
+    def digest(self) -> str:
+        """The hash of the text, by which it is trusted."""
+        return digest_of(self.text)
+
+
+def digest_of(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def folders_between(root: Path, folder: Path) -> list[Path]:
@@ -29,25 +44,55 @@ def folders_between(root: Path, folder: Path) -> list[Path]:
     return [root.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]
 
 
-def find_instructions(folders: Iterable[Path], *, root: Path, given: set[Path]) -> list[Instructions]:
-    """What the folders' files say, those given already left out; `given` is extended.
+def find_instructions(
+    folders: Iterable[Path],
+    *,
+    root: Path,
+    given: Collection[Path] = (),
+    clean: Callable[[str], str] = str,
+) -> list[Instructions]:
+    """Return the instructions in the folders, without the files that were given already.
 
     root: resolved; a link out of it is told of, not followed: reading elsewhere needs asking.
-    A file that is a link to another one, or says the same, is given once.
+    clean: takes the secrets out of a text.
+    A file that is a link to another one, or says the same, is returned once.
     """
     found: list[Instructions] = []
-    for folder in folders:
+    for folder in dict.fromkeys(folders):
         texts: set[str] = set()
         for name in NAMES:
             path = folder / name
-            if path in given or not _is_file(path):
+            if path in given:
                 continue
-            text = _read(path, root)
-            given.add(path)
-            if text.strip() and text not in texts:
-                texts.add(text)
-                found.append(Instructions(path, text))
+            read = read_instructions(path, root=root, clean=clean)
+            if read and read.text not in texts:
+                texts.add(read.text)
+                found.append(read)
     return found
+
+
+def read_instructions(path: Path, *, root: Path, clean: Callable[[str], str] = str) -> Instructions | None:
+    """Return what the file says now; None where there is no file, or nothing in it."""
+    try:
+        if not path.is_file():
+            return None
+        target = path.resolve()
+        if not inside(target, root):
+            note = f"[not read: {path.name} is a link to a file outside the project]"
+            return Instructions(path, note, is_note=True)
+        with open_file(target) as file:
+            head = file.read(FILE_BYTES_MAX + 1)
+    # ValueError: a NUL in the path; RuntimeError: links that lead in a circle
+    except (OSError, ValueError, RuntimeError, UsageError):
+        return None
+    text = instructions_text(head, clean=clean)
+    return Instructions(path, text) if text.strip() else None
+
+
+def instructions_text(content: bytes, *, clean: Callable[[str], str] = str) -> str:
+    """Return the text that goes to the model from a file with this content."""
+    text = clean(content[:FILE_BYTES_MAX].decode("utf-8", "replace"))
+    return text + ("\n[cut: the file is longer]" if len(content) > FILE_BYTES_MAX else "")
 
 
 def as_text(instructions: Sequence[Instructions], root: Path) -> str:
@@ -56,23 +101,3 @@ def as_text(instructions: Sequence[Instructions], root: Path) -> str:
         f"Instructions of this project, from {item.path.relative_to(root)}:\n\n{item.text.strip()}"
         for item in instructions
     )
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a folder that may not be looked into
-        return False
-
-
-def _read(path: Path, root: Path) -> str:
-    try:
-        target = path.resolve()
-        if not inside(target, root):
-            return f"[not read: {path.name} is a link to a file outside the project]"
-        with open_file(target) as file:
-            head = file.read(FILE_BYTES_MAX + 1)
-    except (OSError, RuntimeError, UsageError):  # RuntimeError: links that lead in a circle
-        return ""
-    text = head[:FILE_BYTES_MAX].decode("utf-8", "replace")
-    return text + ("\n[cut: the file is longer]" if len(head) > FILE_BYTES_MAX else "")

@@ -106,12 +106,13 @@ class Guard(Protocol):
         may_write: bool,
         unkept: bool = False,
         after: bytes | None = None,
+        command: str = "",
     ) -> AbstractAsyncContextManager[None]:
         """Entered right before the tool runs, left right after, also where it was cancelled.
 
         paths: those that the tool's preview named. may_write: False for a command that certainly only
         reads. unkept: the person wants it even where what it changes cannot be kept before.
-        after: what the one file that it writes will hold.
+        after: what the one file that it writes will hold. command: what a shell would run.
         Entering raises UsageError where the tool must not run now, in words for the model: NotKept where
         the person may want it nonetheless.
         """
@@ -125,6 +126,7 @@ def unguarded(
     may_write: bool,
     unkept: bool = False,
     after: bytes | None = None,
+    command: str = "",
 ) -> AbstractAsyncContextManager[None]:
     """A guard that does nothing."""
     return nullcontext()
@@ -136,7 +138,7 @@ class AgentParts(Struct, frozen=True):
     consent: what may happen without asking, by the mode and rules of this very moment.
     fit: makes a request of the messages that uses at most this share of the window.
     has_queued: whether the person has typed something that should go in at the next boundary.
-    instructions_for: project instructions that apply to these paths and were not given yet.
+    instructions_for: trusted project instructions that apply to these paths and were not given yet.
     guard: what is done around a tool whose effect is not READ: keeping what it changes.
     """
 
@@ -152,7 +154,7 @@ class AgentParts(Struct, frozen=True):
     price: Callable[[Usage], float | None]
     redact: Redactor
     has_queued: Callable[[], bool]
-    instructions_for: Callable[[Sequence[Path]], str]
+    instructions_for: Callable[[Sequence[Path]], Awaitable[str]]
     limits: TurnLimits
     guard: Guard = unguarded
 

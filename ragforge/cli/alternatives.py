@@ -130,6 +130,7 @@ async def _opened(options: Options) -> "AsyncGenerator[Session]":
     from ragforge.session.open import close_session, close_workspace
 
     workspace = await open_for_run(options)
+    workspace.trust.tell = tell
     try:
         session = await open_session(workspace, options, tell=tell)
         try:

@@ -42,17 +42,25 @@ def context(
 
 async def _print(options: Options, text: str, named: str | None, *, as_json: bool) -> int:
     from ragforge.domain.messages import TextPart
+    from ragforge.session.instructions import untrusted_instructions
     from ragforge.session.next_call import next_call
     from ragforge.session.open import close_session, close_workspace, open_workspace
+    from ragforge.session.trust import left_out_words
 
     workspace = await open_workspace(
-        cwd=options.cwd, flags=options.flags, environ=os.environ, recalls=not options.no_memory
+        cwd=options.cwd,
+        flags=options.flags,
+        environ=os.environ,
+        recalls=not options.no_memory,
+        trusts_project=options.trust_project,
     )
     await workspace.background.close()  # only looked at: no work begins
     try:
         session = await _session(workspace, named)
         parts = workspace.redactor.parts((TextPart(text),))
         call = await next_call(session, parts)
+        if left_out := await untrusted_instructions(session):
+            tell(left_out_words(left_out, can_ask=False))
         await close_session(session)
     finally:
         if waits := await close_workspace(workspace):

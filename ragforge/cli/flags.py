@@ -58,6 +58,12 @@ Allow = Annotated[
 Yolo = Annotated[
     bool, typer.Option("--yolo", help="Ask nothing: files are written and commands run at will.")
 ]
+TrustProject = Annotated[
+    bool,
+    typer.Option(
+        "--trust-project", help="Read the project's instruction files, such as AGENTS.md, without asking."
+    ),
+]
 NoMemory = Annotated[
     bool, typer.Option("--no-memory", help="Put nothing from earlier in front of the messages.")
 ]

@@ -150,6 +150,7 @@ async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
     async with AsyncExitStack() as opened:
         workspace = await open_for_run(options)
         opened.push_async_callback(_close, workspace)
+        workspace.trust.tell = tell
         if options.output_format is not OutputFormat.TEXT:
             workspace.recorders.end_wait_s = (
                 timeouts.VERSION_END_S_MAX

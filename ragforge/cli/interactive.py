@@ -97,7 +97,13 @@ def _begin_incognito(options: Options) -> NoReturn:
     """Become a run that leaves nothing behind. Nothing of this one is in its memory."""
     given = [f"--model={options.model}"] if options.model else []
     given += [
-        name for name, is_set in (("--no-memory", options.no_memory), ("--yolo", options.yolo)) if is_set
+        name
+        for name, is_set in (
+            ("--no-memory", options.no_memory),
+            ("--yolo", options.yolo),
+            ("--trust-project", options.trust_project),
+        )
+        if is_set
     ]
     given += [f"--allow={rule}" for rule in options.allow]
     price = options.flags.get("turn.price_usd_max")

@@ -37,6 +37,7 @@ async def open_for_run(options: Options) -> Workspace:
         environ=os.environ,
         recalls=not options.no_memory,
         incognito=options.incognito,
+        trusts_project=options.trust_project,
     )
 
 

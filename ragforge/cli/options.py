@@ -42,6 +42,7 @@ class Options(Struct, frozen=True):
     model_calls_max: int | None = None
     allow: tuple[str, ...] = ()
     yolo: bool = False
+    trust_project: bool = False
     model: str | None = None
     no_memory: bool = False
     incognito: bool = False

@@ -18,6 +18,7 @@ from ragforge.domain.messages import (
 )
 from ragforge.memory.context import fixed_tokens, message_tokens, text_tokens
 from ragforge.session.context import build_block
+from ragforge.session.instructions import trusted_instructions
 from ragforge.session.state import Session
 from ragforge.session.wiring import system_prompt, tool_specs
 
@@ -84,7 +85,7 @@ class NextCall(Struct, frozen=True):
 async def next_call(session: Session, parts: Parts) -> NextCall:
     """What a call with this message would carry; nothing is stored and no model is asked."""
     specs = tool_specs(session)
-    system = system_prompt(session)
+    system = system_prompt(session, await trusted_instructions(session))
     system_tokens = text_tokens(system)
     window = session.live.window.copy()
     window.begin(new_id(), window.next_index)

@@ -34,6 +34,7 @@ from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import keep_project
 from ragforge.session.remembering import close_recall, open_recall
 from ragforge.session.state import Live, Session, Unkept, Workspace
+from ragforge.session.trust import Trust
 from ragforge.session.versions.opening import recover_folder
 from ragforge.session.versions.recorder import Recorders, recorder_of
 from ragforge.store.base import Store
@@ -53,10 +54,12 @@ async def open_workspace(
     environ: Mapping[str, str],
     recalls: bool = True,
     incognito: bool = False,
+    trusts_project: bool = False,
 ) -> Workspace:
     """All that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError.
 
     recalls: whether anything is put in front of messages. incognito: what is kept goes away with the run.
+    trusts_project: instruction files that nobody was asked about are read in this run.
     """
     library = await open_library(cwd=cwd, flags=flags, environ=environ)
     secrets = await _secrets(library.loaded.settings, environ)
@@ -81,6 +84,7 @@ async def open_workspace(
         jobs=Jobs(),
         recall=open_recall(library.store, library.loaded.settings, environ),
         background=Background(),
+        trust=Trust(library.local, reads_all=trusts_project),
         recalls=recalls,
         incognito=incognito,
     )

@@ -22,6 +22,7 @@ from ragforge.memory.recall import Recall
 from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
 from ragforge.session.background import Background
+from ragforge.session.trust import Trust
 from ragforge.session.versions.recorder import Recorders
 from ragforge.store.base import Blobs, Store
 from ragforge.store.base_conversations import Claim
@@ -59,6 +60,8 @@ class Workspace(Struct, frozen=True):
     jobs: Jobs
     recall: Recall
     background: Background
+    trust: Trust
+    """Which instruction files are read."""
     recalls: bool = True
     """Whether anything is put in front of a message; --no-memory switches it off for the run."""
     incognito: bool = False

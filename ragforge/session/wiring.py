@@ -1,13 +1,11 @@
 """The agent's parts, put together from an open session."""
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragforge.agent.instructions import as_text, find_instructions, folders_between
 from ragforge.agent.parts import AgentParts, Events, Guard, TurnLimits, unguarded
 from ragforge.agent.permissions import Ask, Decision, Refuse, decide
 from ragforge.agent.prompts import load_prompt
@@ -22,6 +20,7 @@ from ragforge.domain.turns import Step, ToolCall
 from ragforge.memory import recall
 from ragforge.memory.window import Window
 from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
+from ragforge.session.instructions import instructions_for, project_instructions, trusts_writes
 from ragforge.session.memory_tools import recall_memory, save_memory
 from ragforge.session.model import NO_MODEL, pricing_of, provider_of
 from ragforge.session.state import Session
@@ -72,7 +71,8 @@ async def agent_parts(
     provider = await provider_of(session)
     pricing = pricing_of(session)
     pricing.check()
-    maker = RequestMaker(session, system_prompt(session), tool_specs(session), window, block)
+    system = system_prompt(session, await project_instructions(session))
+    maker = RequestMaker(session, system, tool_specs(session), window, block)
     return AgentParts(
         provider=provider,
         tools=tools_of(session),
@@ -86,9 +86,9 @@ async def agent_parts(
         price=pricing.cost,
         redact=workspace.redactor,
         has_queued=lambda: bool(live.queue),
-        instructions_for=partial(_instructions_for, session),
+        instructions_for=partial(instructions_for, session),
         limits=limits,
-        guard=guard,
+        guard=trusts_writes(session, guard),
     )
 
 
@@ -106,13 +106,6 @@ async def _add_rules(session: Session, rules: tuple[Rule, ...]) -> None:
     session.live.rules = tuple(dict.fromkeys((*session.live.rules, *rules)))
 
 
-def _instructions_for(session: Session, paths: Sequence[Path]) -> str:
-    """Project instructions that apply to these paths and were not given yet."""
-    root = session.workspace.place.root
-    folders = [folder for path in paths for folder in folders_between(root, path.parent)]
-    return as_text(find_instructions(folders, root=root, given=session.live.instructions_given), root)
-
-
 def tools_of(session: Session) -> Mapping[str, AnyTool]:
     """The tools that the model has; without memory those that recall are not among them."""
     tools = session.workspace.tools
@@ -128,17 +121,12 @@ def tool_specs(session: Session) -> tuple[ToolSpec, ...]:
     return tuple(tool.spec for tool in tools_of(session).values())
 
 
-def system_prompt(session: Session) -> str:
-    """The system prompt: our words, the situation, and the project's instructions down to the folder.
+def system_prompt(session: Session, instructions: str) -> str:
+    """The system prompt: our words, the situation, and the project's trusted instructions.
 
     It stays the same through a day of a session, so that the providers' prompt caches work.
     """
     place = session.workspace.place
-    given = session.live.instructions_given
-    folders = folders_between(place.root, session.cwd) or [session.cwd]
-    # Asked anew each time: a file that was changed counts from the next turn on.
-    found = find_instructions(folders, root=folders[0], given=set())
-    given.update(item.path for item in found)
     plan = load_prompt("plan") if session.live.mode is Mode.PLAN else ""
     fields = {
         "{plan}": plan,
@@ -146,7 +134,7 @@ def system_prompt(session: Session) -> str:
         "{root}": str(place.root),
         "{platform}": f"{platform.system()} {platform.machine()}",
         "{date}": now().date().isoformat(),
-        "{instructions}": as_text(found, folders[0]),
+        "{instructions}": instructions,
     }
     text = load_prompt("system")
     for field, value in fields.items():

@@ -32,6 +32,10 @@ RECALLED_MAX = 1_000
 """Of so many turns it is kept what was recalled for them; some 8 MB at most."""
 
 
+INSTRUCTIONS_MAX = 20
+"""Of each instruction file so many texts are remembered, at most 40 KB each."""
+
+
 async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":
     """The state kept in `data_dir`, made where there is none.
 
@@ -244,6 +248,65 @@ class LocalState:
             ]
         )
         return answers[0] if answers else None
+
+    async def set_trust(self, project_id: str, path: Path, digest: str, text: str, *, trusted: bool) -> None:
+        """Remember whether the user trusts this text of an instruction file of the project.
+
+        path: relative to the project. text: kept to show what changed; of each file only the newest are.
+        """
+        name = os.fsencode(path)
+
+        def job(connection: Connection) -> None:
+            connection.execute(
+                "INSERT OR REPLACE INTO instruction (project, path, digest, trusted, text) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (project_id, name, digest, int(trusted), _clean(text) if trusted else ""),
+            )
+            connection.execute(
+                "DELETE FROM instruction WHERE number <= (SELECT number FROM instruction "
+                "WHERE project = ?1 AND path = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3) "
+                "AND project = ?1 AND path = ?2",
+                (project_id, name, INSTRUCTIONS_MAX),
+            )
+
+        await self._write(job)
+
+    async def is_trusted(self, project_id: str, path: Path, digest: str) -> bool | None:
+        """Whether the user trusts this text of the file; None where nobody was asked."""
+        answer = await self._read(
+            lambda connection: list(
+                connection.execute(
+                    "SELECT trusted FROM instruction WHERE project = ? AND path = ? AND digest = ?",
+                    (project_id, os.fsencode(path), digest),
+                )
+            )
+        )
+        return bool(answer[0][0]) if answer else None
+
+    async def trusted_text(self, project_id: str, path: Path) -> str | None:
+        """The text of the file that was trusted last; None where none was."""
+        texts = await self._read(
+            lambda connection: list(
+                connection.execute(
+                    "SELECT text FROM instruction WHERE project = ? AND path = ? AND trusted "
+                    "ORDER BY number DESC LIMIT 1",
+                    (project_id, os.fsencode(path)),
+                )
+            )
+        )
+        return texts[0][0] if texts else None
+
+    async def instruction_paths(self, project_id: str) -> list[Path]:
+        """The instruction files of the project that the user was asked about, relative to it."""
+        return await self._read(
+            lambda connection: [
+                Path(os.fsdecode(path))
+                for (path,) in connection.execute(
+                    "SELECT DISTINCT path FROM instruction WHERE project = ? ORDER BY path",
+                    (project_id,),
+                )
+            ]
+        )
 
     async def set_last_model(self, model: str) -> None:
         """Remember the model chosen last, as `provider:name`."""

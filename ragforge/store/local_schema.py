@@ -58,5 +58,18 @@ _FOURTH = """
 CREATE TABLE ran_on (turn TEXT PRIMARY KEY, project TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
 """
 
+# Instruction files of projects that the user trusts or declined, by the hash of their text.
+_FIFTH = """
+CREATE TABLE instruction (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    project TEXT NOT NULL,
+    path BLOB NOT NULL,
+    digest TEXT NOT NULL,
+    trusted INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (project, path, digest)
+) STRICT;
+"""
+
 APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
-LOCAL = Schema(application_id=APPLICATION_ID, steps=(_FIRST, _SECOND, _THIRD, _FOURTH))
+LOCAL = Schema(application_id=APPLICATION_ID, steps=(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH))

@@ -331,6 +331,7 @@ async def test_nested_instructions_come_with_the_first_touch(session: Session, g
     sub.mkdir()
     (sub / "AGENTS.md").write_text("Nested rule.")
     (sub / "a.txt").write_text("x")
+    session.workspace.trust.reads_all = True
     gemini.script(Calls(Call("read", {"path": "sub/a.txt"})), Text("ok"))
     await say(session, "go")
     first, second = gemini.asked("streamGenerateContent")

@@ -7,7 +7,7 @@ from ragforge.agent.instructions import as_text, find_instructions
 
 
 def found(root: Path) -> str:
-    return as_text(find_instructions([root], root=root, given=set()), root)
+    return as_text(find_instructions([root], root=root), root)
 
 
 def test_a_link_within_the_project_is_followed_and_said_once(tmp_path: Path) -> None:

@@ -69,5 +69,6 @@ async def workspace_in(
         tools=confined({name: tool for name, tool in workspace.tools.items() if name != SAVES}, root),
         jobs=Jobs(),
         background=idle,
+        trust=workspace.trust.unattended(),
         child_env=env_in(workspace, root),
     )

@@ -90,6 +90,7 @@ class Recording:
         may_write: bool,
         unkept: bool = False,
         after: bytes | None = None,
+        command: str = "",
     ) -> AsyncGenerator[None]:
         """Record what the tool changes. Raises what keeps it from running, as `Guard` says.
 

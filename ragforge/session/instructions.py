@@ -1,0 +1,199 @@
+"""Project instructions in a session: the trusted ones are read, and those written here are trusted."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from ragforge.agent.instructions import (
+    NAMES,
+    Instructions,
+    as_text,
+    find_instructions,
+    folders_between,
+    instructions_text,
+    read_instructions,
+)
+from ragforge.agent.parts import Guard
+from ragforge.domain.errors import StoreError
+from ragforge.session.model import NO_MODEL
+from ragforge.session.state import Session
+from ragforge.session.trust import Place, Untrusted
+from ragforge.tools.base import AnyTool, Effect
+
+log = logging.getLogger(__name__)
+
+FETCHES = re.compile(
+    r"\b(git|gh|glab|hg|svn|jj|curl|wget|aria2c|rsync|scp|sftp|ftp|tar|bsdtar|unzip|7z|patch|npx|degit)\b"
+)
+"""Programs that bring files which others wrote: what they leave is from elsewhere, whoever starts them."""
+
+
+async def project_instructions(session: Session) -> str:
+    """Return the trusted instructions from the project's root down to the session's folder, read anew.
+
+    The user is asked about those that nobody was asked about, where there is a user to ask.
+    """
+    if (session.live.record.model or NO_MODEL) == NO_MODEL:
+        return ""  # there is nobody to read them
+    found = await _found_above(session)
+    admitted = await session.workspace.trust.admitted(_place(session), found)
+    session.live.instructions_given.update(item.path for item in admitted)
+    return as_text(admitted, _root(session))
+
+
+async def instructions_for(session: Session, paths: Sequence[Path]) -> str:
+    """Return the trusted instructions that apply to these paths and were not given yet; asks as above."""
+    root, given = session.workspace.place.root, session.live.instructions_given
+    place = Place(session.workspace.project.id, root)
+    folders = [folder for path in paths for folder in folders_between(root, path.parent)]
+    found = await _find(session, folders, root, given)
+    if not found:
+        return ""
+    admitted = await session.workspace.trust.admitted(place, found)
+    # Another tool of the same answer may have come first, while the user was asked.
+    fresh = [item for item in admitted if item.path not in given]
+    given.update(item.path for item in fresh)
+    return as_text(fresh, root)
+
+
+async def trusted_instructions(session: Session) -> str:
+    """Return what `project_instructions` would, without asking anybody."""
+    found = await _found_above(session)
+    trust, place = session.workspace.trust, _place(session)
+    left_out = {place.root / each.path for each in await trust.untrusted(place, found)}
+    return as_text([item for item in found if item.path not in left_out], _root(session))
+
+
+async def untrusted_instructions(session: Session) -> list[Untrusted]:
+    """Return the files from the project's root down to the session's folder that are not trusted."""
+    return await session.workspace.trust.untrusted(_place(session), await _found_above(session))
+
+
+async def all_instructions(session: Session) -> list[Untrusted]:
+    """Return every instruction file that is read here, or that the user was asked about, trusted or not."""
+    place, clean = _place(session), session.workspace.redactor.text
+    paths = sorted(await _watched(session, ()))
+    read = [await asyncio.to_thread(read_instructions, path, root=place.root, clean=clean) for path in paths]
+    return [
+        Untrusted(item.path.relative_to(place.root), item.text) for item in read if item and not item.is_note
+    ]
+
+
+async def answer_instructions(session: Session, files: Sequence[Untrusted], *, trusted: bool) -> None:
+    """Remember the user's answer about these very texts."""
+    await session.workspace.trust.answer(_place(session), files, trusted=trusted)
+
+
+def trusts_writes(session: Session, guard: Guard) -> Guard:
+    """Return the guard of tools which trusts the instructions that a tool writes, as `written_here` does."""
+
+    @asynccontextmanager
+    async def guarded(
+        tool: AnyTool,
+        paths: Sequence[Path],
+        *,
+        may_write: bool,
+        unkept: bool = False,
+        after: bytes | None = None,
+        command: str = "",
+    ) -> AsyncGenerator[None]:
+        async with guard(tool, paths, may_write=may_write, unkept=unkept, after=after, command=command):
+            is_known = after is not None if tool.effect is Effect.WRITE else not fetches(command)
+            if not may_write or session.live.unattended or not is_known:
+                yield
+                return
+            async with written_here(session, paths, content=after):
+                yield
+
+    return guarded
+
+
+@asynccontextmanager
+async def written_here(
+    session: Session, paths: Iterable[Path] = (), *, content: bytes | None = None
+) -> AsyncGenerator[None]:
+    """Trust the instructions that change meanwhile, as the user's own doing.
+
+    content: what the only file that is written will hold; anything else that is found then is from elsewhere.
+    A text that was not trusted before does not become so by a change to it, and none that the user declined.
+    """
+    before = await _now(session, paths)
+    yield
+    after = await _now(session, paths)
+    try:
+        await _trust_changes(session, before, after, content)
+    except StoreError as error:
+        log.warning("What was written here is asked about: %s", error)
+
+
+_Texts: TypeAlias = dict[Path, Instructions | None]
+
+
+async def _now(session: Session, paths: Iterable[Path]) -> _Texts:
+    """Return what the instruction files that may be written say now."""
+    root, clean = _root(session), session.workspace.redactor.text
+    try:
+        watched = await _watched(session, paths)
+    except StoreError as error:
+        log.warning("What is written here is asked about: %s", error)
+        return {}
+    return await asyncio.to_thread(
+        lambda: {path: read_instructions(path, root=root, clean=clean) for path in watched}
+    )
+
+
+async def _trust_changes(session: Session, before: _Texts, after: _Texts, content: bytes | None) -> None:
+    place, trust, clean = _place(session), session.workspace.trust, session.workspace.redactor.text
+    written = None if content is None else instructions_text(content, clean=clean)
+    for path, item in after.items():
+        was = before.get(path)
+        if path not in before or item is None or item.is_note or (was and was.digest == item.digest):
+            continue
+        if written is not None and item.text != written:
+            continue
+        was_trusted = was is None or (not was.is_note and await trust.is_trusted(place, was))
+        if was_trusted and await trust.is_trusted(place, item) is None:
+            file = Untrusted(path.relative_to(place.root), item.text)
+            await trust.answer(place, [file], trusted=True)
+
+
+def fetches(command: str) -> bool:
+    """Whether the shell command may bring files that others wrote."""
+    return FETCHES.search(command) is not None
+
+
+async def _watched(session: Session, paths: Iterable[Path]) -> set[Path]:
+    """Return every instruction file that is known: those read at the start, those asked about, and these."""
+    place = _place(session)
+    known = await session.workspace.local.instruction_paths(place.project_id)
+    named = [path for path in paths if path.name in NAMES and path.is_relative_to(place.root)]
+    above = [folder / name for folder in _folders_above(session) for name in NAMES]
+    return {*above, *(place.root / path for path in known), *named}
+
+
+async def _found_above(session: Session) -> list[Instructions]:
+    return await _find(session, _folders_above(session), _root(session))
+
+
+async def _find(
+    session: Session, folders: Iterable[Path], root: Path, given: Iterable[Path] = ()
+) -> list[Instructions]:
+    clean, chosen, left_out = session.workspace.redactor.text, list(folders), frozenset(given)
+    return await asyncio.to_thread(lambda: find_instructions(chosen, root=root, given=left_out, clean=clean))
+
+
+def _folders_above(session: Session) -> list[Path]:
+    return folders_between(session.workspace.place.root, session.cwd) or [session.cwd]
+
+
+def _root(session: Session) -> Path:
+    """What the paths of instructions are relative to: the project, or the session's folder outside of it."""
+    return _folders_above(session)[0]
+
+
+def _place(session: Session) -> Place:
+    return Place(session.workspace.project.id, _root(session))

@@ -1,0 +1,140 @@
+"""Which instruction files of a project are read: those whose very text the user trusts."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from ragforge.agent.instructions import Instructions, digest_of
+from ragforge.domain.errors import StoreError
+from ragforge.domain.printable import escaped
+from ragforge.store.local import LocalState
+from ragforge.tools.diffs import unified
+
+log = logging.getLogger(__name__)
+
+
+class Untrusted(Struct, frozen=True):
+    """An instruction file that is not read: new here, or changed since it was trusted.
+
+    path: relative to the project. before: the text that was trusted last. declined: the user was asked
+    about this very text and goes on without it.
+    """
+
+    path: Path
+    text: str
+    before: str | None = None
+    declined: bool = False
+
+    @property
+    def digest(self) -> str:
+        """The hash of the text."""
+        return digest_of(self.text)
+
+    def diff(self, shown: Callable[[str], str] = str) -> str:
+        """What changed, as a unified diff of the texts as `shown`; empty for a file that is new here."""
+        if self.before is None:
+            return ""
+        return unified(shown(self.before), shown(self.text), escaped(str(self.path)))
+
+
+Ask: TypeAlias = Callable[[Sequence[Untrusted]], Awaitable[bool]]
+"""Asks the user about the files, which nobody was asked about before: whether they are trusted."""
+
+
+class Place(Struct, frozen=True):
+    """A project and the folder that it, or a copy of it, is in."""
+
+    project_id: str
+    root: Path
+
+
+class Trust:
+    """The user's answers about instruction files, on this machine and in this run.
+
+    reads_all: what nobody was asked about is read in this run. ask, tell: set by the interface; without `ask`
+    nobody can be asked. tell hears once of each file that is left out.
+    """
+
+    def __init__(self, local: LocalState, *, reads_all: bool = False) -> None:
+        self.reads_all = reads_all
+        self.ask: Ask | None = None
+        self.tell: Callable[[str], None] | None = None
+        self._local = local
+        self._here: dict[tuple[str, Path, str], bool] = {}
+        """Answers of this run, which hold where they could not be stored too."""
+        self._told: set[tuple[str, Path, str]] = set()
+        self._asking = asyncio.Lock()
+
+    def unattended(self) -> "Trust":
+        """The same answers where nobody can be asked, and nothing new is trusted for good."""
+        other = Trust(self._local, reads_all=self.reads_all)
+        other.tell, other._here, other._told = self.tell, self._here, self._told
+        return other
+
+    async def admitted(self, place: Place, found: Sequence[Instructions]) -> list[Instructions]:
+        """Return those that may be read, after asking about those that nobody was asked about yet."""
+        async with self._asking:  # two tools may come to the same file at the same time
+            untrusted = await self.untrusted(place, found)
+            unknown = [each for each in untrusted if not each.declined]
+            if unknown and self.ask:
+                trusted = await self.ask(unknown)
+                await self.answer(place, unknown, trusted=trusted)
+                untrusted = [each for each in untrusted if each.declined] if trusted else untrusted
+            self._tell_of(place, untrusted)
+        left_out = {place.root / each.path for each in untrusted}
+        return [each for each in found if each.path not in left_out]
+
+    async def untrusted(self, place: Place, found: Iterable[Instructions]) -> list[Untrusted]:
+        """Return those that are not trusted."""
+        untrusted: list[Untrusted] = []
+        for item in found:
+            if item.is_note or self.reads_all:
+                continue
+            trusted = await self.is_trusted(place, item)
+            if not trusted:
+                path = item.path.relative_to(place.root)
+                before = await self._local.trusted_text(place.project_id, path)
+                untrusted.append(Untrusted(path, item.text, before, declined=trusted is False))
+        return untrusted
+
+    async def is_trusted(self, place: Place, item: Instructions) -> bool | None:
+        """Whether the user trusts the text; None where nobody was asked."""
+        path, digest = item.path.relative_to(place.root), item.digest
+        here = self._here.get((place.project_id, path, digest))
+        return await self._local.is_trusted(place.project_id, path, digest) if here is None else here
+
+    async def answer(self, place: Place, files: Iterable[Untrusted], *, trusted: bool) -> None:
+        """Remember the user's answer about these texts; for this run only where that cannot be stored."""
+        for file in files:
+            self._here[place.project_id, file.path, file.digest] = trusted
+            try:
+                await self._local.set_trust(
+                    place.project_id, file.path, file.digest, file.text, trusted=trusted
+                )
+            except StoreError as error:
+                log.warning("The answer about %s is not kept: %s", file.path, error)
+
+    def _tell_of(self, place: Place, files: Sequence[Untrusted]) -> None:
+        keys = {(place.project_id, file.path, file.digest): file for file in files}
+        new = [file for key, file in keys.items() if key not in self._told]
+        if not new or not self.tell:
+            return
+        self._told |= keys.keys()
+        self.tell(left_out_words(new, can_ask=self.ask is not None))
+
+
+def left_out_words(files: Sequence[Untrusted], *, can_ask: bool) -> str:
+    """Return which files are not read and what to do about it."""
+    names = ", ".join(escaped(str(file.path)) for file in files)
+    if can_ask:
+        return f"Not read: {names}. You chose to go on without; /trust asks again."
+    changed = any(file.before is not None for file in files)
+    why = "changed since you trusted it" if changed and len(files) == 1 else "not trusted"
+    return (
+        f"Instructions not read: {names} ({why}). Run `ragforge` here to look at them and trust them, or add "
+        "--trust-project to read them in this run."
+    )
