@@ -21,7 +21,7 @@ from ragforge.agent.parts import Guard
 from ragforge.domain.errors import StoreError
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Session
-from ragforge.session.trust import Place, Untrusted
+from ragforge.session.trust import FileTrust, Place
 from ragforge.tools.base import AnyTool, Effect
 
 log = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ async def project_instructions(session: Session) -> str:
 
     The user is asked about those that nobody was asked about, where there is a user to ask.
     """
-    if (session.live.record.model or NO_MODEL) == NO_MODEL:
-        return ""  # there is nobody to read them
+    if not _is_read(session):
+        return ""
     found = await _found_above(session)
     admitted = await session.workspace.trust.admitted(_place(session), found)
     session.live.instructions_given.update(item.path for item in admitted)
@@ -68,22 +68,27 @@ async def trusted_instructions(session: Session) -> str:
     return as_text([item for item in found if item.path not in left_out], _root(session))
 
 
-async def untrusted_instructions(session: Session) -> list[Untrusted]:
+async def new_instructions(session: Session) -> list[FileTrust]:
+    """Return the untrusted ones that nobody was asked about; none where there is no model to read them."""
+    if not _is_read(session):
+        return []
+    return [file for file in await untrusted_instructions(session) if file.trusted is None]
+
+
+async def untrusted_instructions(session: Session) -> list[FileTrust]:
     """Return the files from the project's root down to the session's folder that are not trusted."""
     return await session.workspace.trust.untrusted(_place(session), await _found_above(session))
 
 
-async def all_instructions(session: Session) -> list[Untrusted]:
+async def all_instructions(session: Session) -> list[FileTrust]:
     """Return every instruction file that is read here, or that the user was asked about, trusted or not."""
-    place, clean = _place(session), session.workspace.redactor.text
+    trust, place, clean = session.workspace.trust, _place(session), session.workspace.redactor.text
     paths = sorted(await _watched(session, ()))
     read = [await asyncio.to_thread(read_instructions, path, root=place.root, clean=clean) for path in paths]
-    return [
-        Untrusted(item.path.relative_to(place.root), item.text) for item in read if item and not item.is_note
-    ]
+    return [await trust.file(place, item) for item in read if item and not item.is_note]
 
 
-async def answer_instructions(session: Session, files: Sequence[Untrusted], *, trusted: bool) -> None:
+async def answer_instructions(session: Session, files: Sequence[FileTrust], *, trusted: bool) -> None:
     """Remember the user's answer about these very texts."""
     await session.workspace.trust.answer(_place(session), files, trusted=trusted)
 
@@ -157,7 +162,7 @@ async def _trust_changes(session: Session, before: _Texts, after: _Texts, conten
             continue
         was_trusted = was is None or (not was.is_note and await trust.is_trusted(place, was))
         if was_trusted and await trust.is_trusted(place, item) is None:
-            file = Untrusted(path.relative_to(place.root), item.text)
+            file = FileTrust(path.relative_to(place.root), item.text)
             await trust.answer(place, [file], trusted=True)
 
 
@@ -184,6 +189,11 @@ async def _find(
 ) -> list[Instructions]:
     clean, chosen, left_out = session.workspace.redactor.text, list(folders), frozenset(given)
     return await asyncio.to_thread(lambda: find_instructions(chosen, root=root, given=left_out, clean=clean))
+
+
+def _is_read(session: Session) -> bool:
+    """Whether there is a model to read them."""
+    return (session.live.record.model or NO_MODEL) != NO_MODEL
 
 
 def _folders_above(session: Session) -> list[Path]:

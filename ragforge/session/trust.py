@@ -17,17 +17,16 @@ from ragforge.tools.diffs import unified
 log = logging.getLogger(__name__)
 
 
-class Untrusted(Struct, frozen=True):
-    """An instruction file that is not read: new here, or changed since it was trusted.
+class FileTrust(Struct, frozen=True):
+    """An instruction file, and whether the user trusts its text; None where nobody was asked.
 
-    path: relative to the project. before: the text that was trusted last. declined: the user was asked
-    about this very text and goes on without it.
+    path: relative to the project. before: the text of the file that was trusted last.
     """
 
     path: Path
     text: str
     before: str | None = None
-    declined: bool = False
+    trusted: bool | None = None
 
     @property
     def digest(self) -> str:
@@ -35,13 +34,13 @@ class Untrusted(Struct, frozen=True):
         return digest_of(self.text)
 
     def diff(self, shown: Callable[[str], str] = str) -> str:
-        """What changed, as a unified diff of the texts as `shown`; empty for a file that is new here."""
+        """What changed, as a unified diff of the texts as `shown`; empty where no line did."""
         if self.before is None:
             return ""
         return unified(shown(self.before), shown(self.text), escaped(str(self.path)))
 
 
-Ask: TypeAlias = Callable[[Sequence[Untrusted]], Awaitable[bool]]
+Ask: TypeAlias = Callable[[Sequence[FileTrust]], Awaitable[bool]]
 """Asks the user about the files, which nobody was asked about before: whether they are trusted."""
 
 
@@ -79,27 +78,26 @@ class Trust:
         """Return those that may be read, after asking about those that nobody was asked about yet."""
         async with self._asking:  # two tools may come to the same file at the same time
             untrusted = await self.untrusted(place, found)
-            unknown = [each for each in untrusted if not each.declined]
+            unknown = [each for each in untrusted if each.trusted is None]
             if unknown and self.ask:
                 trusted = await self.ask(unknown)
                 await self.answer(place, unknown, trusted=trusted)
-                untrusted = [each for each in untrusted if each.declined] if trusted else untrusted
+                untrusted = [each for each in untrusted if each not in unknown or not trusted]
             self._tell_of(place, untrusted)
         left_out = {place.root / each.path for each in untrusted}
         return [each for each in found if each.path not in left_out]
 
-    async def untrusted(self, place: Place, found: Iterable[Instructions]) -> list[Untrusted]:
+    async def untrusted(self, place: Place, found: Iterable[Instructions]) -> list[FileTrust]:
         """Return those that are not trusted."""
-        untrusted: list[Untrusted] = []
-        for item in found:
-            if item.is_note or self.reads_all:
-                continue
-            trusted = await self.is_trusted(place, item)
-            if not trusted:
-                path = item.path.relative_to(place.root)
-                before = await self._local.trusted_text(place.project_id, path)
-                untrusted.append(Untrusted(path, item.text, before, declined=trusted is False))
-        return untrusted
+        files = [await self.file(place, item) for item in found if not (item.is_note or self.reads_all)]
+        return [file for file in files if not file.trusted]
+
+    async def file(self, place: Place, item: Instructions) -> FileTrust:
+        """Return the file with what the user said about it."""
+        path = item.path.relative_to(place.root)
+        trusted = await self.is_trusted(place, item)
+        before = None if trusted else await self._local.trusted_text(place.project_id, path)
+        return FileTrust(path, item.text, before, trusted)
 
     async def is_trusted(self, place: Place, item: Instructions) -> bool | None:
         """Whether the user trusts the text; None where nobody was asked."""
@@ -107,7 +105,7 @@ class Trust:
         here = self._here.get((place.project_id, path, digest))
         return await self._local.is_trusted(place.project_id, path, digest) if here is None else here
 
-    async def answer(self, place: Place, files: Iterable[Untrusted], *, trusted: bool) -> None:
+    async def answer(self, place: Place, files: Iterable[FileTrust], *, trusted: bool) -> None:
         """Remember the user's answer about these texts; for this run only where that cannot be stored."""
         for file in files:
             self._here[place.project_id, file.path, file.digest] = trusted
@@ -118,7 +116,7 @@ class Trust:
             except StoreError as error:
                 log.warning("The answer about %s is not kept: %s", file.path, error)
 
-    def _tell_of(self, place: Place, files: Sequence[Untrusted]) -> None:
+    def _tell_of(self, place: Place, files: Sequence[FileTrust]) -> None:
         keys = {(place.project_id, file.path, file.digest): file for file in files}
         new = [file for key, file in keys.items() if key not in self._told]
         if not new or not self.tell:
@@ -127,7 +125,7 @@ class Trust:
         self.tell(left_out_words(new, can_ask=self.ask is not None))
 
 
-def left_out_words(files: Sequence[Untrusted], *, can_ask: bool) -> str:
+def left_out_words(files: Sequence[FileTrust], *, can_ask: bool) -> str:
     """Return which files are not read and what to do about it."""
     names = ", ".join(escaped(str(file.path)) for file in files)
     if can_ask:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
-from ragforge.tui import link_watch, memory_watch, room_watch
+from ragforge.tui import link_watch, memory_watch, room_watch, trust
 from ragforge.tui.opening import Leaving, NotOpened, Opened
 from ragforge.tui.prompt_history import StoredHistory
 from ragforge.tui.screens.not_opened import NotOpenedScreen, Wanted
@@ -33,6 +33,7 @@ async def open_chat(chat: ChatScreen) -> None:
             app_of(chat).exit(Leaving(draft=chat.prompt.draft))
             return
         chat.take_conversation(opened.conversation)
+        trust.watch(chat, opened.conversation)
         adopt_settings(chat, opened.conversation)
         earlier = reversed(chat.prompt.sent.entries())
         chat.prompt.sent = StoredHistory(await opened.conversation.prompts(), chat.remember)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from ragforge.config.project import git_branch
 from ragforge.domain.errors import SessionBusy, UsageError
-from ragforge.tui import clipboard, keys, terminal
+from ragforge.tui import clipboard, keys, terminal, trust
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.opening import Leaving, Opened
 from ragforge.tui.screens.confirm import ConfirmScreen
@@ -136,6 +136,8 @@ async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
             told = await app_of(chat).push_screen_wait(ModelScreen(conversation))
             if told:
                 chat.say(told)
+        case ScreenName.TRUST:
+            await trust.ask_again(chat)
         case ScreenName.STORE:
             told = await app_of(chat).push_screen_wait(StoreScreen(conversation, args))
             if told:
@@ -171,6 +173,8 @@ async def front(chat: ChatScreen, opened: Opened, *, first: bool = False) -> Non
         told = await app_of(chat).push_screen_wait(ModelScreen(conversation, first=True))
         chat.say(told or "No model yet: /model chooses one. Until then search answers from what is stored.")
         chat.show_status()
+    if not await trust.may_stay(chat, conversation):
+        return
     chat.say(START)
     if opened.show_list:
         await chat.show_start_list()
@@ -191,6 +195,8 @@ async def _resume(chat: ChatScreen, opened: Opened, *, first: bool) -> None:
         chat.prompt.put_back(*filter(None, (shown.draft, typed)))
     for notice in shown.notices:
         chat.say(notice)
+    if first and not await trust.may_stay(chat, conversation):
+        return
     if shown.waits:
         chat.retry()
 

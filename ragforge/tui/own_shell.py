@@ -6,13 +6,14 @@ import asyncio
 import signal
 import subprocess
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from ragforge.session.instructions import fetches, written_here
 from ragforge.tui.typed import app_of
 
 if TYPE_CHECKING:  # the chat imports this module
@@ -23,15 +24,22 @@ async def run_shell(chat: ChatScreen, command: str) -> None:
     """Hand the terminal to the command, then come back. The command gets no keys of ours."""
     conversation = chat.ready()
     cwd, env = conversation.session.cwd, conversation.workspace.child_env
+    # What it writes is the user's own doing, but for what it fetches.
+    writing = nullcontext() if fetches(command) else written_here(conversation.session)
     try:
-        with app_of(chat).batch_update(), app_of(chat).suspend(), _keys_are_the_commands():
-            code = await asyncio.to_thread(_run, command, cwd, env)
+        async with writing:
+            code = await _in_terminal(chat, command, cwd, env)
     except SuspendNotSupported:
         chat.say("This terminal cannot be handed to a command.")
     except OSError as error:
         chat.say(f"{command} could not be run: {error.strerror}.")
     else:
         chat.say(f"! {command}  (exit {code})")
+
+
+async def _in_terminal(chat: ChatScreen, command: str, cwd: Path, env: Mapping[str, str]) -> int:
+    with app_of(chat).batch_update(), app_of(chat).suspend(), _keys_are_the_commands():
+        return await asyncio.to_thread(_run, command, cwd, env)
 
 
 def _run(command: str, cwd: Path, env: Mapping[str, str]) -> int:

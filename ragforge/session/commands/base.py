@@ -30,6 +30,7 @@ class ScreenName(StrEnum):
     MEMORY = "memory"
     LOG = "log"
     REWIND = "rewind"
+    TRUST = "trust"
 
 
 class Open(Struct, frozen=True):

@@ -40,9 +40,13 @@ class ChooseScreen(Dialog[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
+    ESCAPE: ClassVar[str] = "nothing is done"
+    """What Esc means."""
+
     def __init__(self, question: str, detail: str, options: Sequence[Option], *, diff: str = "") -> None:
         super().__init__()
-        self._question, self._detail, self._diff = question, detail, diff
+        self._question, self._detail = question, detail
+        self._rows = diff_lines(diff)[:DIFF_LINES_MAX] if diff else []
         self._options = {str(number): option for number, option in enumerate(options, 1)}
 
     def compose(self) -> ComposeResult:
@@ -52,15 +56,19 @@ class ChooseScreen(Dialog[str | None]):
             with VerticalScroll(id="choice-detail", can_focus=False):
                 if self._detail:
                     yield PlainText(self._detail, classes="dialog-detail")
-                if self._diff:
-                    yield TextRows(diff_lines(self._diff)[:DIFF_LINES_MAX])
+                if self._rows:
+                    yield TextRows(self._rows)
             for key, option in self._options.items():
                 yield PlainText(
                     f"{key}  {option.name}: {option.meaning}", classes="dialog-choice", id=f"_{key}"
                 )
-            yield PlainText("Esc  nothing is done", classes="dialog-choice", id="_0")
-            if self._diff:
-                yield PlainText("Shift+Up and Shift+Down scroll what differs", classes="dialog-hint")
+            yield PlainText(f"Esc  {self.ESCAPE}", classes="dialog-choice", id="_0")
+            if self._rows:
+                yield PlainText(self._hint, classes="dialog-hint")
+
+    @property
+    def _hint(self) -> str:
+        return "Shift+Up and Shift+Down scroll what differs"
 
     def on_resize(self) -> None:
         """Let what the question is about give way to the answers, all of which have to be seen."""

@@ -1,0 +1,108 @@
+"""The question whether instruction files are read: which ones, and all that they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from time import monotonic
+from typing import ClassVar
+
+from msgspec.structs import replace
+from textual import events
+
+from ragforge.domain import timeouts
+from ragforge.domain.printable import escaped
+from ragforge.domain.visible import spelled_out
+from ragforge.domain.words import counted
+from ragforge.session.commands.base import Option
+from ragforge.session.trust import FileTrust
+from ragforge.tui.key_watch import key_watch_of
+from ragforge.tui.screens.choose import ChooseScreen
+from ragforge.tui.widgets.diff_view import diff_lines
+from ragforge.tui.widgets.text_rows import TextLine
+
+NEW = "This folder has instructions for the model. Do you trust them?"
+CHANGED = "The project's instructions have changed. Do you trust them as they are now?"
+WHY = (
+    "The model follows them in every turn. Read them if somebody else wrote them: text in them can make it "
+    "act against you. Characters that cannot be seen are spelled out, as <U+200B>."
+)
+
+
+class Answer(StrEnum):
+    """What the user may answer."""
+
+    TRUST = "trust"
+    WITHOUT = "without"
+    LEAVE = "leave"
+
+
+TRUST = Option("Trust", "the model gets them, now and until they change", Answer.TRUST)
+WITHOUT = Option("Go on without", "the model does not get them", Answer.WITHOUT)
+LEAVE = Option("Leave", "quit ragforge", Answer.LEAVE)
+
+
+class TrustScreen(ChooseScreen):
+    """An `Answer`; None for Esc. New files are shown whole, changed ones as a diff.
+
+    As an approval it takes no key before `APPROVAL_QUIET_S` have passed without one: it may come up while
+    somebody types. `typed_meanwhile` has what was typed instead of an answer.
+    """
+
+    ESCAPE: ClassVar[str] = "go on without them"
+
+    def __init__(self, files: Sequence[FileTrust], *, can_leave: bool = False) -> None:
+        question = CHANGED if any(file.before is not None for file in files) else NEW
+        super().__init__(question, WHY, (TRUST, WITHOUT, *([LEAVE] if can_leave else [])))
+        self._rows = file_lines(files)
+        self._last_key_s = 0.0
+        self.typed_meanwhile = ""
+
+    @property
+    def _hint(self) -> str:
+        return f"{counted(len(self._rows), 'line')} · PgUp and PgDn scroll"
+
+    def on_mount(self) -> None:
+        """Count from the last key on."""
+        self._last_key_s = key_watch_of(self).last_key_s
+
+    def on_key(self, event: events.Key) -> None:
+        """Is it an answer, or was it meant for what was there before?"""
+        is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
+        if event.is_printable and event.character and not (is_answer and event.key in self._options):
+            self.typed_meanwhile += event.character
+        elif is_answer or event.key not in (*self._options, "escape"):
+            super().on_key(event)
+        event.stop()
+        event.prevent_default()
+
+    def on_click(self, event: events.Click) -> None:
+        """Answer with the mouse."""
+        if monotonic() - self._last_key_s >= timeouts.APPROVAL_QUIET_S:
+            super().on_click(event)
+
+
+class TrustAgainScreen(TrustScreen):
+    """The same question, asked for by the user: Esc leaves everything as it is."""
+
+    ESCAPE: ClassVar[str] = "nothing changes"
+
+
+def file_lines(files: Sequence[FileTrust]) -> list[TextLine]:
+    """The lines to draw: of each file its name, then what changed or, where it is new, all of it."""
+    lines = [line for file in files for line in _lines(file)]
+    width = max((len(line.gutter) for line in lines), default=0)
+    # Text folds beside the first line's gutter, so no other may be wider.
+    return [replace(line, gutter=line.gutter.rjust(width)) for line in lines]
+
+
+def _lines(file: FileTrust) -> Iterator[TextLine]:
+    known = {True: " (trusted)", False: " (not read)", None: " (changed)" if file.before else ""}
+    yield TextLine(escaped(str(file.path)) + known[file.trusted], kind="file")
+    if diff := file.diff(spelled_out):
+        yield from diff_lines(diff, line_chars_max=None)
+        return
+    lines = spelled_out(file.text).removesuffix("\n").split("\n")
+    width = len(str(len(lines)))
+    for number, line in enumerate(lines, 1):
+        yield TextLine(line, f"{number:>{width}} ")
