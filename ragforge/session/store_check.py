@@ -17,6 +17,7 @@ from ragforge.history.state import HistoryState, open_history_state
 from ragforge.session.databases import Machine, contents, opened
 from ragforge.store.blob_repair import damaged_contents, rebuild, set_aside
 from ragforge.store.file_check import file_faults, repair_indexes
+from ragforge.store.file_text import repair_text, text_faults
 from ragforge.store.files import BACKUPS, Role, StoreFile, StoreServer, contents_file, store_files
 from ragforge.store.local import open_local_state
 
@@ -61,7 +62,7 @@ async def _file(file: StoreFile, *, repair: bool) -> Checked:
     wrong = await asyncio.to_thread(file_faults, file)
     done: list[str] = []
     if wrong and repair:
-        done = await asyncio.to_thread(repair_indexes, file)
+        done = await asyncio.to_thread(_repaired, file)
         wrong = await asyncio.to_thread(file_faults, file)
     if wrong:
         wrong.append(HELPS.format(file.facts.holds))
@@ -75,13 +76,15 @@ async def _conversations(
     done: list[str] = []
     if isinstance(row, StoreFile):
         if repair and row.path.is_file():
-            done += await asyncio.to_thread(repair_indexes, row)
+            done += await asyncio.to_thread(_repaired, row)
         if wrong := await asyncio.to_thread(file_faults, row, deep=False):
             return Checked(row.title, (*wrong, HELPS.format(row.facts.holds)), tuple(done))
     try:
         async with opened(machine, machine.url, tell=tell) as store:
             said = await store.check(repair=True) if repair else []
             left = await store.check()
+        if isinstance(row, StoreFile):
+            left += await asyncio.to_thread(text_faults, row)
     except StoreError as error:
         if isinstance(row, StoreServer) or not row.path.exists():
             raise
@@ -99,6 +102,9 @@ async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -
     done: list[str] = []
     if repair:
         try:
+            if wrong:
+                done += await asyncio.to_thread(_repaired, file)
+                wrong = await asyncio.to_thread(file_faults, file)
             if wrong or not file.path.exists():
                 done.append(await asyncio.to_thread(_rebuild, file))
             done += await _keep_again(machine, rows)
@@ -113,6 +119,11 @@ async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -
     missing, notes = await _missing(machine, rows, tell=tell)
     wrong = [f"Damaged: {counted(len(damaged), 'content')}."] if damaged and not repair else []
     return Checked(file.title, (*wrong, *missing), tuple(done), tuple(notes))
+
+
+def _repaired(file: StoreFile) -> list[str]:
+    # In this order: a text that is changed is looked for by the indexes.
+    return repair_indexes(file) + (repair_text(file) if text_faults(file) else [])
 
 
 def _rebuild(file: StoreFile) -> str:

@@ -119,7 +119,7 @@ def _rows(path: Path) -> Iterator[Row]:
 def _used_by(path: Path) -> list[str]:
     if not path.is_file():
         return []
-    with suppress(apsw.Error), closing(raw_connection(path)) as connection:
+    with suppress(apsw.Error, UnicodeDecodeError), closing(raw_connection(path)) as connection:
         connection.execute("PRAGMA writable_schema = 1")
         return [url for (url,) in connection.execute("SELECT url FROM used_by")]
     return []

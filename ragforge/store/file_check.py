@@ -7,12 +7,13 @@ from pathlib import Path
 
 import apsw
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreUnavailable
+from ragforge.store.file_text import text_faults
 from ragforge.store.files import StoreFile, schema_of
 from ragforge.store.sqlite.connection import Connection, raw_connection
 
 FAULTS_MAX = 20
-LOCK_WAIT_MS = 2_000
 
 
 def file_faults(file: StoreFile, *, deep: bool = True) -> list[str]:
@@ -41,7 +42,7 @@ def repair_indexes(file: StoreFile) -> list[str]:
         return []
     try:
         with closing(raw_connection(file.path)) as connection:
-            connection.pragma("busy_timeout", LOCK_WAIT_MS)
+            connection.pragma("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX)
             if connection.pragma("application_id") != schema_of(file.role).application_id:
                 return []
             before = _integrity(connection)
@@ -50,7 +51,7 @@ def repair_indexes(file: StoreFile) -> list[str]:
             except apsw.CorruptError:
                 _make_indexes_anew(connection)
             after = _integrity(connection)
-    except (apsw.Error, RagforgeError):
+    except (apsw.Error, RagforgeError, UnicodeDecodeError):
         return []
     return ["Rebuilt its indexes."] if len(after) < len(before) else []
 
@@ -94,7 +95,7 @@ def _database_faults(file: StoreFile, *, deep: bool) -> list[str]:
     schema = schema_of(file.role)
     found: list[str] = []
     with _told(found), closing(raw_connection(file.path)) as connection:
-        connection.pragma("busy_timeout", LOCK_WAIT_MS)
+        connection.pragma("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX)
         version = int(connection.pragma("user_version"))
         (is_empty,) = next(connection.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)"))
         if is_empty:
@@ -110,7 +111,7 @@ def _database_faults(file: StoreFile, *, deep: bool) -> list[str]:
         found += [
             f"Row {row} of {table} refers to a {parent} that is missing." for table, row, parent, _ in broken
         ]
-    return found
+    return found + text_faults(file)
 
 
 def _integrity(connection: Connection) -> list[str]:
@@ -128,7 +129,7 @@ def _told(found: list[str]) -> Generator[None]:
         yield
     except apsw.NotADBError:
         found.append("It is not a database.")
-    except (apsw.CorruptError, apsw.FormatError, apsw.SQLError) as error:
+    except (apsw.CorruptError, apsw.FormatError, apsw.SQLError, UnicodeDecodeError) as error:
         found.append(f"It is damaged: {error}.")
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreUnavailable("Another process keeps it locked. End that process and try again.") from error

@@ -1,12 +1,14 @@
 """Damage to each file of the store: it is said in words, and what is left of the file is left alone."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 import pytest
 
-from ragforge.store.file_check import file_faults
+from ragforge.store.file_check import file_faults, repair_indexes
+from ragforge.store.file_text import repair_text
 from ragforge.store.files import Role, StoreFile, schema_of, store_files
 from ragforge.store.sqlite.prepare import prepare
 from tests.cli.running import Program
@@ -125,3 +127,37 @@ async def test_a_damaged_index_names_the_repair_that_heals_it(
     assert (repaired.code, repaired.err) == (0, ""), repaired
     assert "parser" in (await quick.run("search", "parser")).out
     assert (await quick.run("-c", "-p", "and now?")).code == 0
+
+
+async def test_a_text_with_a_flipped_bit_is_told_and_made_readable(quick: Program, openai: OpenAIStandIn):
+    await quick.run("-p", "the parser fails")
+    connection = apsw.Connection(str(part(quick.data, Role.CONVERSATIONS).path))
+    connection.execute("UPDATE session SET title = CAST(x'74ff65' AS TEXT)")
+    connection.close()
+    ran = await quick.run("sessions")
+    assert ran.code == 4, ran
+    assert "ragforge db check --repair" in ran.err
+    checked = await quick.run("db", "check")
+    assert (checked.code, "session.title cannot be read as text" in checked.out) == (1, True)
+    assert (await quick.run("db", "check", "--repair")).code == 0
+    assert "t\ufffde" in (await quick.run("sessions")).out
+
+
+@pytest.mark.parametrize("role", Role)
+def test_no_flipped_bit_stops_the_check_or_the_repair(tmp_path: Path, role: Role):
+    file, chance = StoreFile(role, tmp_path / "part.db"), random.Random(1)
+    prepare(file.path, schema_of(role), lock_dir=tmp_path)
+    sound = file.path.read_bytes()
+    places = [place for place, byte in enumerate(sound) if byte]
+    for _ in range(40):
+        place = chance.choice(places)
+        damaged = bytearray(sound)
+        damaged[place] ^= 1 << chance.randrange(8)
+        for tail in ("-wal", "-shm"):
+            file.path.with_name(file.path.name + tail).unlink(missing_ok=True)
+        file.path.write_bytes(damaged)
+        file_faults(file)
+        repair_indexes(file)
+        repair_text(file)
+        for sentence in file_faults(file):
+            assert sentence.endswith(".")

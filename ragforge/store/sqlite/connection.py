@@ -226,6 +226,10 @@ def translated(path: Path) -> Generator[None, None, None]:
         raise
     except apsw.Error as error:
         raise _explained(error, path) from error
+    except UnicodeDecodeError as error:
+        raise StoreDamaged(
+            f"The store {path} is damaged: one of its texts cannot be read ({error.reason}). Run `{REPAIR}`."
+        ) from error
     except UnicodeEncodeError as error:
         # All text is made storable before; what is left are identifiers that a person typed.
         raise Conflict(f"{error.object!r} is in no store: it is not valid text.") from error
