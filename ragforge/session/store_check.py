@@ -3,19 +3,21 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import TypeAlias
 
 import apsw
 from msgspec import Struct
 
 from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.ids import now
 from ragforge.domain.words import counted
 from ragforge.history.clean_up import lacking
 from ragforge.history.contents import prove_contents
 from ragforge.history.manifest import Manifest
 from ragforge.history.state import HistoryState, open_history_state
 from ragforge.session.databases import Machine, contents, opened
-from ragforge.store.blob_repair import damaged_contents, rebuild, set_aside
+from ragforge.store.blob_repair import damaged_contents, rebuild, remove_leftovers, set_aside
 from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text, text_faults
 from ragforge.store.files import BACKUPS, Role, StoreFile, StoreServer, contents_file, store_files
@@ -24,6 +26,8 @@ from ragforge.store.local import open_local_state
 Rows: TypeAlias = list[StoreFile | StoreServer]
 Tell: TypeAlias = Callable[[str], object]
 
+LEFTOVER_MIN = timedelta(days=1)
+"""A temporary file that is younger may belong to a process that is just writing it."""
 HELPS = f"It holds {{}}, so no empty one is made in its place. `{BACKUPS}` lists what can be brought back."
 
 
@@ -108,6 +112,8 @@ async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -
             if wrong or not file.path.exists():
                 done.append(await asyncio.to_thread(_rebuild, file))
             done += await _keep_again(machine, rows)
+            left = await asyncio.to_thread(remove_leftovers, file, older_than=now() - LEFTOVER_MIN)
+            done += [f"Removed {counted(left, 'temporary file')} of a crash."] if left else []
         except (RagforgeError, OSError, apsw.Error) as error:
             return Checked(file.title, (*wrong, f"It could not be repaired: {error}."), tuple(done))
     damaged = await _damaged(machine, file)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
+from datetime import datetime
 from pathlib import Path
 
 import apsw
@@ -57,6 +58,14 @@ def set_aside(file: StoreFile, digests: Sequence[bytes]) -> Path:
                     opened.write(row[1])
             connection.execute("DELETE FROM blob WHERE digest = ?", (digest,))
     return folder
+
+
+def remove_leftovers(file: StoreFile, *, older_than: datetime) -> int:
+    """Remove files of large contents that a crash kept from coming into place; how many. Raises OSError."""
+    staged = [path for path, digest, _ in _files(file).older_than(older_than.timestamp()) if digest is None]
+    for path in staged:
+        path.unlink(missing_ok=True)
+    return len(staged)
 
 
 def rebuild(file: StoreFile) -> Rebuilt:

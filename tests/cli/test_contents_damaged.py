@@ -94,3 +94,17 @@ async def test_what_no_file_has_any_more_is_said_to_be_lost(quick: Program, open
     undone = await quick.run("undo")
     assert undone.code != 0
     assert "precious.txt" in undone.err
+
+
+async def test_a_repair_removes_what_a_crash_left_behind(quick: Program, openai: OpenAIStandIn):
+    assert (await command(quick, openai, "touch a")).code == 0
+    folder = contents_file(quick.data).beside
+    assert folder
+    folder.mkdir(exist_ok=True)
+    old, new = folder / "0123456789abcdef.staged", folder / "fedcba9876543210.staged"
+    for path in (old, new):
+        path.write_bytes(b"half a content")
+    os.utime(old, (0, 0))
+    repaired = await quick.run("db", "check", "--repair")
+    assert (repaired.code, "Removed 1 temporary file" in repaired.out) == (0, True), repaired
+    assert (old.exists(), new.exists()) == (False, True), "somebody may be writing the new one"
