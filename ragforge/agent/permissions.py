@@ -7,6 +7,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
+from ragforge.agent.open_words import Surroundings
 from ragforge.agent.shell_patterns import stays_harmless
 from ragforge.agent.shell_rules import matches, propose
 from ragforge.domain.approvals import Mode, Rule
@@ -149,12 +150,13 @@ def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path)
     if not parsed.commands:
         return Ask("runs a command that is empty")
     folders = _folders(parsed, cwd)
-    if folders is None or not all(inside(folder, root) for folder in folders):
+    if isinstance(folders, Ask):
+        return folders
+    if not all(inside(folder, root) for folder in folders):
         return Ask("runs a command outside the project")
+    place = Surroundings(root=root, cwd=cwd, folders=folders)
     doubts = [
-        doubt
-        for each in parsed.commands
-        if (doubt := _doubt(each, rules=rules, root=root, cwd=cwd, folders=folders)) is not None
+        doubt for each in parsed.commands if (doubt := _doubt(each, rules=rules, place=place)) is not None
     ]
     if not doubts:
         return Allow()
@@ -163,15 +165,13 @@ def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path)
     return Ask(doubts[0].reason, wanted if offered else ())
 
 
-def _doubt(
-    command: SimpleCommand, *, rules: Sequence[Rule], root: Path, cwd: Path, folders: frozenset[Path]
-) -> _Doubt | None:
+def _doubt(command: SimpleCommand, *, rules: Sequence[Rule], place: Surroundings) -> _Doubt | None:
+    root, cwd, folders = place.root, place.cwd, place.folders
     if _is_cd(command):
         return None  # where it leads has been looked at
-    elsewhere = any(folder != cwd for folder in folders)
-    if any(matches(rule, command, elsewhere=elsewhere) for rule in rules):
+    if any(matches(rule, command, place) for rule in rules):
         return None
-    rule = propose(command, elsewhere=elsewhere)
+    rule = propose(command, place)
     shown = " ".join(command.texts)
     if command.assigns or not command.words:
         return _Doubt("runs a command with an assignment", None)
@@ -180,12 +180,12 @@ def _doubt(
         return _Doubt(f"runs a command with words that the shell replaces: {shown}", rule)
     if reads is None:
         return _Doubt(f"runs a command that may change something: {shown}", rule)
-    if elsewhere and command.texts[0] == "git":
+    if place.elsewhere and command.texts[0] == "git":
         # A folder may hold a repository whose settings run programs.
         return _Doubt(f"runs git in another folder: {shown}", rule)
     if command.texts[0] == "git" and (danger := find_danger(cwd, root)):
         return _Doubt(f"runs git, and this repository may make it run a program ({danger}): {shown}", rule)
-    exact = propose(command, elsewhere=elsewhere, exact=True)
+    exact = propose(command, place, exact=True)
     for path in reads.paths:
         resolved = [Path(os.path.realpath(folder / path)) for folder in folders]
         if path != os.devnull and not all(inside(each, root) for each in resolved):
@@ -206,17 +206,21 @@ def _is_cd(command: SimpleCommand) -> bool:
     )
 
 
-def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path] | None:
-    """Every folder in which a part of the command may run, whichever `cd` of it succeeds; None for many."""
+def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path] | Ask:
+    """Every folder in which a part of the command may run, whichever `cd` of it succeeds."""
     # As they are written: the shell goes back with `..` through the link by which it came, the system
     # from where the link leads.
     written = {cwd}
     for command in parsed.commands:
         if _is_cd(command):
             wanted = {folder / command.texts[1] for folder in written}
-            written |= wanted | {Path(os.path.normpath(each)) for each in wanted}
+            wanted |= {Path(os.path.normpath(each)) for each in wanted}
+            if not any(each.is_dir() for each in wanted):
+                # Made meanwhile, it may be a link to anywhere.
+                return Ask(f"runs a command in a folder that is not there: {command.texts[1]}")
+            written |= wanted
         if len(written) > FOLDERS_MAX:
-            return None
+            return Ask("runs a command in very many folders")
     return frozenset(Path(os.path.realpath(folder)) for folder in written)
 
 

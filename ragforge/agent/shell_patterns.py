@@ -20,12 +20,11 @@ def stays_harmless(command: SimpleCommand, *, folders: Iterable[Path], root: Pat
     if not words:
         return True
     return command.texts[0] in _TAKE_ANY_NUMBER and all(
-        word.text.startswith(_PATTERNS_FOR_THE_PROGRAM) or _stays_inside(word, folders, root)
-        for word in words
+        word.text.startswith(_PATTERNS_FOR_THE_PROGRAM) or stays_inside(word, folders, root) for word in words
     )
 
 
-def _stays_inside(word: Word, folders: Iterable[Path], root: Path) -> bool:
+def stays_inside(word: Word, folders: Iterable[Path], root: Path) -> bool:
     """Whether no file of the folder, matching or not, is a link out of the project or named like a flag."""
     parent, _, name = word.text.rpartition("/")
     # `.*` stands for `..` too; a pattern for folders stands for more than one folder's files.

@@ -9,10 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, decide
+from ragforge.agent.program_flags import PROGRAMS, Program
 from ragforge.domain.approvals import Mode, Rule
 from ragforge.tools import shell
 from ragforge.tools.base import AnyTool, Preview
 from ragforge.tools.readonly_commands import find_reads
+from ragforge.tools.readonly_flags import GIT
+from ragforge.tools.readonly_flags import PROGRAMS as READ_ONLY
 from ragforge.tools.registry import find_tools
 from tests.bash_trace import trace
 
@@ -34,8 +37,10 @@ allowed = st.lists(words, max_size=4).map(lambda items: f"git add {shlex.join(it
 @given(allowed)
 def test_a_rule_allows_its_command_with_any_quoted_words(command: str) -> None:
     text = judge(command, GIT_ADD)
-    # Words that may be flags which run programs are asked about, see runs_others.
-    assert text == Allow() or any(word.startswith("-") for word in shlex.split(command))
+    # Words that may be flags which run programs are asked about, and paths that lead out, see `are_open`.
+    assert text == Allow() or any(
+        word.startswith(("-", "/", "~", "..")) or "/" in word for word in shlex.split(command)
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -224,6 +229,78 @@ def test_what_always_would_add_is_enough_and_is_written_as_it_is_read(command: s
     decision = judge(command)
     if isinstance(decision, Ask) and decision.rules:
         assert judge(command, *decision.rules) == Allow()
+
+
+# What "always" offers for each tool, and how its flags that run or write may be spelled.
+OPEN = [
+    (f"{name} {subcommand.replace('*', 'test')}".strip(), program)
+    for name, program in PROGRAMS.items()
+    for subcommand in (program.always or ("",))
+]
+
+
+@st.composite
+def spelled(draw: st.DrawFn, program: Program, own: Program) -> str:
+    """One of the flags as its tool may take it. own: what the subcommand has besides."""
+    letters = program.letters + program.first_letters
+    if letters and (not program.names or draw(st.booleans())):
+        letter = draw(st.sampled_from(letters))
+        others = draw(st.text("qvxs", max_size=2)) if program.clusters else ""
+        others = "".join(each for each in others if each not in program.value_letters + own.value_letters)
+        glued = letter in program.first_letters or program.clusters
+        return f"-{others}{letter}{draw(st.sampled_from(['', 'x=y', './e'])) if glued else ''}"
+    if not program.names:
+        return "-O" if program.letters else "@x"
+    name = draw(st.sampled_from(program.names.split()))
+    dashes = "-" if program.one_dash_names and draw(st.booleans()) else "--"
+    if program.abbreviates and len(name) > 3 and draw(st.booleans()):
+        name = name[: draw(st.integers(3, len(name)))]
+    elif draw(st.booleans()):
+        first, *rest = name.split("-")
+        name = first + "".join(word.capitalize() for word in rest)
+    return dashes + name + draw(st.sampled_from(["", "=x", "=./e", " x"]))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), st.sampled_from([each for each in OPEN if each[1].names or each[1].letters]))
+def test_no_spelling_of_a_flag_that_runs_or_writes_goes_with_a_rule(
+    data: st.DataObject, tool: tuple[str, Program]
+) -> None:
+    words, program = tool
+    flag = data.draw(spelled(program, PROGRAMS.get(words, Program())))
+    if flag.lstrip("-").partition("=")[0].split()[0] in program.harmless.split():
+        return  # another flag by the same first letters
+    around = data.draw(st.sampled_from(["{}", "x {}", "-q {}", "{} x", "-- {}"]))
+    command = f"{words} {around.format(flag)}"
+    # Behind `--` a word is no flag to a command that is silent without a rule.
+    assert isinstance(judge(command, Rule("shell", words)), Ask) or judge(command) == Allow()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from([each for each in OPEN if each[1].always]),
+    st.sampled_from(["/etc", "../x", "a/../../x", "~/x", "/", "..", "/etc/../etc/passwd", "https://x.org/y"]),
+    st.sampled_from(["{}", "-- {}", "x {}", "--some-flag={}", "--some-flag={},b", "-q {}"]),
+)
+def test_no_path_out_of_the_project_goes_with_a_rule_for_a_tool(
+    tool: tuple[str, Program], path: str, around: str
+) -> None:
+    command = f"{tool[0]} {around.format(path)}"
+    assert isinstance(judge(command, Rule("shell", tool[0])), Ask) or judge(command) == Allow()
+
+
+def test_no_flag_of_a_silent_command_is_one_that_runs_or_writes() -> None:
+    silent = {
+        **{name: flags for name, flags in READ_ONLY.items() if name in PROGRAMS},
+        **{f"git {name}": flags for name, flags in GIT.items()},
+    }
+    for name, flags in silent.items():
+        program, own = PROGRAMS[name.split()[0]], PROGRAMS.get(name, Program())
+        # `git rev-parse --git-dir` prints what `git --git-dir=x` sets.
+        told = (flags.long | flags.long_values) - {"git-dir"}
+        assert not told & set(f"{program.names} {own.names}".split()), name
+        short = set(flags.short + flags.short_values + flags.short_optional)
+        assert not short & set(program.letters + own.letters), name
 
 
 WRITERS = [tool for tool in TOOLS.values() if tool.effect == "write"]
