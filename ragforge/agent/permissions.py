@@ -10,8 +10,10 @@ from msgspec import Struct
 from ragforge.agent.open_words import Surroundings
 from ragforge.agent.shell_patterns import stays_harmless
 from ragforge.agent.shell_rules import matches, propose
-from ragforge.domain.approvals import Mode, Rule
+from ragforge.config.repository import foreign_above
+from ragforge.domain.approvals import Mode, Rule, foreign_rule
 from ragforge.domain.json import JsonObject
+from ragforge.domain.printable import escaped
 from ragforge.tools.base import AnyTool, Effect, Preview
 from ragforge.tools.git_settings import find_danger
 from ragforge.tools.paths import inside, is_protected
@@ -155,9 +157,11 @@ def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path)
     if not all(inside(folder, root) for folder in folders):
         return Ask("runs a command outside the project")
     place = Surroundings(root=root, cwd=cwd, folders=folders)
-    doubts = [
-        doubt for each in parsed.commands if (doubt := _doubt(each, rules=rules, place=place)) is not None
-    ]
+    doubts = _foreign_doubts(parsed, rules, place)
+    asks_anyway = bool(doubts)
+    for each in parsed.commands:
+        doubt = _doubt(each, rules=rules, place=place, asks_anyway=asks_anyway)
+        doubts += [doubt] if doubt else []
     if not doubts:
         return Allow()
     wanted = tuple(dict.fromkeys(doubt.rule for doubt in doubts if doubt.rule is not None))
@@ -165,7 +169,25 @@ def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path)
     return Ask(doubts[0].reason, wanted if offered else ())
 
 
-def _doubt(command: SimpleCommand, *, rules: Sequence[Rule], place: Surroundings) -> _Doubt | None:
+def _foreign_doubts(parsed: Parsed, rules: Sequence[Rule], place: Surroundings) -> list[_Doubt]:
+    """One for each repository that git would read though it knows nothing of the folder."""
+    if not any(command.texts and Path(command.texts[0]).name == "git" for command in parsed.commands):
+        return []
+    found = {repository for folder in place.folders if (repository := foreign_above(folder))}
+    asked = [each for each in sorted(found) if foreign_rule(each) not in rules]
+    return [
+        _Doubt(
+            f"runs git, and .git leads to a repository that does not know this folder: {escaped(str(each))}",
+            foreign_rule(each) if str(each).isprintable() else None,
+        )
+        for each in asked
+    ]
+
+
+def _doubt(
+    command: SimpleCommand, *, rules: Sequence[Rule], place: Surroundings, asks_anyway: bool = False
+) -> _Doubt | None:
+    """asks_anyway: so that git is not asked for the settings of a repository that may not be read."""
     root, cwd, folders = place.root, place.cwd, place.folders
     if _is_cd(command):
         return None  # where it leads has been looked at
@@ -183,7 +205,7 @@ def _doubt(command: SimpleCommand, *, rules: Sequence[Rule], place: Surroundings
     if place.elsewhere and command.texts[0] == "git":
         # A folder may hold a repository whose settings run programs.
         return _Doubt(f"runs git in another folder: {shown}", rule)
-    if command.texts[0] == "git" and (danger := find_danger(cwd, root)):
+    if command.texts[0] == "git" and not asks_anyway and (danger := find_danger(cwd, root)):
         return _Doubt(f"runs git, and this repository may make it run a program ({danger}): {shown}", rule)
     exact = propose(command, place, exact=True)
     for path in reads.paths:

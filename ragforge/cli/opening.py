@@ -12,6 +12,7 @@ from ragforge.domain.approvals import Mode, parse_rule
 from ragforge.domain.errors import ModelError, StoreAddressWrong, StoreError, UsageError
 from ragforge.providers.registry import parse_model
 from ragforge.session.connecting import other_place
+from ragforge.session.foreign_git import unread_repository, unread_words
 from ragforge.session.library import find_session, newest_session, turn_at
 from ragforge.session.model import choose_model
 from ragforge.session.open import (
@@ -49,6 +50,8 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
     await _apply_flags(session, options)
     if session.live.record.model and not session.live.stored:
         parse_model(session.live.record.model, endpoints=workspace.settings.endpoints)
+    if repository := unread_repository(session):
+        tell(unread_words(repository))
     return session
 
 

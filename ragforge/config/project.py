@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.config.repository import foreign_repository, git_dir
 from ragforge.domain import timeouts
 
 _HEAD_BYTES_MAX = 4096
@@ -33,24 +34,30 @@ class Place(Struct, frozen=True):
     first_commit: str = ""
     branch: str = ""
     is_home_or_root: bool = False
+    foreign_git: Path | None = None
+    """The repository that the root's `.git` leads to though it knows nothing of the folder: not read."""
 
 
-def find_project(cwd: Path, *, identify: bool = True) -> Place:
+def find_project(cwd: Path, *, identify: bool = True, allowed: Path | None = None) -> Place:
     """The place of a folder: its git root, else itself.
 
     identify: also ask git for remote and first commit, which takes a few processes (2 s at most).
     They are needed only where the path is not known yet. What git cannot tell stays empty.
+    allowed: a repository that may be read though it knows nothing of the folder.
     """
     here = cwd.resolve()
     root = git_root(here)
+    foreign = foreign_repository(root) if root else None
+    is_read = root is not None and foreign in {None, allowed}
     place = Place(
         cwd=here,
         root=root or here,
-        is_git=root is not None,
-        branch=git_branch(root) if root else "",
+        is_git=is_read,
+        branch=git_branch(root) if root and is_read else "",
         is_home_or_root=_is_home_or_root(root or here),
+        foreign_git=None if is_read else foreign,
     )
-    if not (identify and root):
+    if not (identify and root and is_read):
         return place
     remote, commit = _git_answers(root)
     return Place(
@@ -61,15 +68,15 @@ def find_project(cwd: Path, *, identify: bool = True) -> Place:
 def git_root(folder: Path) -> Path | None:
     """The nearest folder upwards that git works in, or None; a bare repository is none. Starts no process."""
     for candidate in (folder, *folder.parents):
-        if _git_dir(candidate):
+        if git_dir(candidate):
             return candidate
     return None
 
 
 def git_branch(root: Path) -> str:
     """The branch that is checked out, else the commit's first eight characters, else nothing. No process."""
-    git_dir = _git_dir(root)
-    head = _read_line(git_dir / "HEAD") if git_dir else ""
+    found = git_dir(root)
+    head = _read_line(found / "HEAD") if found else ""
     if head.startswith("ref: "):
         name = head.removeprefix("ref: ").removeprefix("refs/heads/")
         # The name may come from a stranger and goes to a terminal. Where git keeps its references in
@@ -88,22 +95,6 @@ def normal_remote(url: str) -> str:
     path = path.rstrip("/").removesuffix(".git").rstrip("/")
     # Hosts are the same in capitals and small letters, paths need not be.
     return f"{host}/{path.lstrip('/')}" if host else path
-
-
-def _git_dir(folder: Path) -> Path | None:
-    """The folder of git's own files, also of a work tree or a submodule, whose `.git` is a file."""
-    dot_git = folder / ".git"
-    try:
-        if dot_git.is_dir():
-            found = dot_git
-        elif (line := _read_line(dot_git)).startswith("gitdir: "):
-            found = folder / line.removeprefix("gitdir: ")
-        else:
-            return None
-        # An empty `.git` is none to git either.
-        return found if (found / "HEAD").is_file() or (found / "HEAD").is_symlink() else None
-    except (OSError, ValueError):
-        return None
 
 
 def _read_line(file: Path) -> str:

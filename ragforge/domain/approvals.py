@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ class Rule(Struct, frozen=True):
     shell: the pattern's words are the first words of a simple command. A final `*` is not needed.
     `shell(= rm -r build)`, with a sign in front, means that command exactly.
     edit, write and read: a path pattern as in gitignore, relative to the project.
+    git: the path of a repository that git may read though it does not know the folder.
     """
 
     tool: str
@@ -34,6 +36,11 @@ class Rule(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})"
+
+
+def foreign_rule(repository: Path) -> Rule:
+    """The consent to read a repository that does not know the folder from which `.git` leads to it."""
+    return Rule("git", str(repository))
 
 
 def parse_rule(text: str) -> Rule:

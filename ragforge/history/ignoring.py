@@ -13,10 +13,10 @@ from ragforge.history.reading import is_settled
 from ragforge.history.tracked import Tracked, tracked_in
 from ragforge.tools.files import open_file
 from ragforge.tools.ignore import (
-    GIT_FOLDER,
     IGNORE_FILE_BYTES_MAX,
     Rules,
     is_ignored,
+    repository_excludes,
     rules_above,
     rules_in,
 )
@@ -72,7 +72,7 @@ class IgnoreRules:
 
 def hash_of_sources(coverage: Coverage) -> bytes:
     """The hash of the rules that lie in no folder of the project: the person's and the repository's own."""
-    sources = (coverage.excludes, coverage.root / GIT_FOLDER / "info" / "exclude")
+    sources = (coverage.excludes, repository_excludes(coverage.root))
     return hashlib.sha256(b"".join(_hash_of(str(path)) for path in sources if path)).digest()
 
 

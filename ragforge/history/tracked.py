@@ -12,9 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.config.repository import foreign_repository, git_dir
 from ragforge.domain.errors import UsageError
 from ragforge.tools.files import open_file
-from ragforge.tools.ignore import GIT_FOLDER
 
 INDEX_BYTES_MAX = 256 * 1024 * 1024
 
@@ -34,10 +34,14 @@ class Tracked(Struct, frozen=True):
 def tracked_in(root: Path) -> Tracked:
     """What git tracks below the root of a repository; nothing where there is none, or it cannot be read.
 
+    Nothing either where `.git` leads to a repository that knows nothing of the folder.
+
     Of an index that is split in two, only what stands in the newer part.
     """
+    folder = git_dir(root)
+    if folder is None or foreign_repository(root):
+        return Tracked()
     try:
-        folder = _git_folder(root)
         index = _read(folder / "index")
         # The index does not tell how long its hashes are. Of a work tree the settings lie elsewhere.
         common = folder / os.fsdecode(_read(folder / "commondir").strip() or b".")
@@ -52,15 +56,6 @@ def tracked_in(root: Path) -> Tracked:
             folders.add(above)
             above = above.rpartition("/")[0]
     return Tracked(files, frozenset(folders))
-
-
-def _git_folder(root: Path) -> Path:
-    """Where git keeps its own files: of a work tree or a submodule `.git` is a file that says so."""
-    git = root / GIT_FOLDER
-    if git.is_dir():
-        return git
-    said = _read(git).partition(b"\n")[0]
-    return root / os.fsdecode(said.removeprefix(b"gitdir: ").rstrip(b"\r"))
 
 
 def _read(path: Path) -> bytes:

@@ -16,6 +16,7 @@ from ragforge.memory.recall import Answer
 from ragforge.session import history, modes, queue, setup, turn
 from ragforge.session.commands.base import Command, Outcome, find_commands, run_command
 from ragforge.session.costs import memory_cost
+from ragforge.session.foreign_git import read_repository
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
@@ -297,6 +298,10 @@ class Conversation:
         self.session = Session(workspace, self.session.live)
 
     # The folder
+
+    async def read_repository(self) -> None:
+        """Allow the repository that `.git` leads to, though it does not know the folder."""
+        self._work_in(await read_repository(self.session))
 
     async def confirm_folder(self) -> None:
         """The person wants this unlikely folder as a project."""

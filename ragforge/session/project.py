@@ -1,8 +1,11 @@
 """Which project a folder is: known by its path, or by what its repository has in common with a known one."""
 
+from pathlib import Path
+
 from msgspec import Struct
 
 from ragforge.config.project import Place
+from ragforge.domain.approvals import foreign_rule
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.turns import Project
 from ragforge.store.base import Store
@@ -41,6 +44,15 @@ async def identify_project(store: Store, local: LocalState, place: Place) -> Ide
         first_commit=place.first_commit,
     )
     return Identified(fresh, tuple(alike))
+
+
+async def allowed_repository(
+    local: LocalState, project_id: str | None, repository: Path | None
+) -> Path | None:
+    """The repository, where the user allowed it in this project though it does not know the folder."""
+    if repository is None or project_id is None:
+        return None
+    return repository if foreign_rule(repository) in await local.rules(project_id) else None
 
 
 async def keep_project(store: Store, project: Project) -> None:

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from ragforge.config.repository import foreign_repository
 from ragforge.domain import timeouts
 
 SUBMODULES_MAX = 50
@@ -73,6 +74,8 @@ def _find_in_submodules(top: Path, root: Path, env: Mapping[str, str]) -> str:
     present = [top / name for name in names if (top / name / ".git").exists()]
     if len(present) > SUBMODULES_MAX:
         return "more submodules than can be looked at"
+    if stranger := next((each for each in present if foreign_repository(each)), None):
+        return f"a repository elsewhere that {stranger.relative_to(top)} leads to"
     return next((found for each in present if (found := _find(each, root, env, is_submodule=True))), "")
 
 

@@ -10,12 +10,13 @@ from typing import Protocol, cast
 
 from msgspec import Struct
 
+from ragforge.config.repository import GIT_NAME as GIT_FOLDER
+from ragforge.config.repository import foreign_repository
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.tools.files import open_file
 
 IGNORE_FILE_BYTES_MAX = 1024 * 1024
-GIT_FOLDER = ".git"
 
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
 
@@ -49,13 +50,18 @@ def rules_above(folder: Path, root: Path, excludes: Path | None) -> Rules:
     root: where the rules begin; the folder lies in it. excludes: the person's own file, if any.
     """
     base = str(root)
-    files = [read_rules(path, base) for path in (excludes, root / GIT_FOLDER / "info" / "exclude") if path]
+    files = [read_rules(path, base) for path in (excludes, repository_excludes(root)) if path]
     files += [
         read_rules(above / ".gitignore", str(above))
         for above in reversed(folder.parents)
         if above.is_relative_to(root)
     ]
     return tuple(file for file in files if file.lines)
+
+
+def repository_excludes(root: Path) -> Path | None:
+    """The repository's own file of patterns, which need not exist; None where it is a stranger's."""
+    return None if foreign_repository(root) else root / GIT_FOLDER / "info" / "exclude"
 
 
 def rules_in(folder: str, rules: Rules) -> Rules:

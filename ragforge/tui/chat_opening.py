@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
-from ragforge.tui import link_watch, memory_watch, room_watch, trust
+from ragforge.tui import foreign_git, link_watch, memory_watch, room_watch, trust
 from ragforge.tui.opening import Leaving, NotOpened, Opened
 from ragforge.tui.prompt_history import StoredHistory
 from ragforge.tui.screens.not_opened import NotOpenedScreen, Wanted
@@ -44,6 +44,7 @@ async def open_chat(chat: ChatScreen) -> None:
         return
     for notice in opened.notices:
         chat.say(notice)
+    await chat.attempt(foreign_git.ask(chat, opened.conversation))
     chat.show_status()
     link_watch.start(chat)
     memory_watch.start(chat)

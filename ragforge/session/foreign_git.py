@@ -1,0 +1,37 @@
+"""Consent to read a repository that does not know the folder from which `.git` leads to it."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ragforge.config.project import find_project
+from ragforge.domain.approvals import foreign_rule
+from ragforge.domain.printable import escaped
+from ragforge.session.state import Session, Workspace
+
+
+def unread_repository(session: Session) -> Path | None:
+    """The repository that `.git` leads to and that nobody allowed to read; None where there is none."""
+    repository = session.workspace.place.foreign_git
+    return None if repository is None or foreign_rule(repository) in session.live.rules else repository
+
+
+def unread_words(repository: Path) -> str:
+    """Say which repository is not read, and how to allow it."""
+    rule = escaped(str(foreign_rule(repository)))
+    return (
+        f"The repository {escaped(str(repository))} is not read: .git leads to it, but it does not know this "
+        f"folder. Allow it with --allow '{rule}' for one run, or with /permissions add {rule}"
+    )
+
+
+async def read_repository(session: Session) -> Workspace:
+    """Remember the consent, and return the workspace with the repository's branch."""
+    workspace, live = session.workspace, session.live
+    place = workspace.place
+    if place.foreign_git is None:
+        return workspace
+    rule = foreign_rule(place.foreign_git)
+    await workspace.local.add_rules(workspace.project.id, (rule,))
+    live.rules = tuple(dict.fromkeys((*live.rules, rule)))
+    return replace(workspace, place=find_project(place.cwd, identify=False, allowed=place.foreign_git))
