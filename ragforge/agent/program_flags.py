@@ -124,7 +124,7 @@ _PROGRAMS: dict[str, Program] = {
     "rg": Program(names="pre hostname-bin search-zip ignore-file file", letters="zf"),
     "sort": Program(
         names="compress-program output files0-from temporary-directory",
-        letters="oT",
+        letters="To",
         value_letters="kSt",
         abbreviates=True,
     ),
