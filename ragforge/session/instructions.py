@@ -22,7 +22,7 @@ from ragforge.domain.errors import StoreError
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Session
 from ragforge.session.trust import FileTrust, Place
-from ragforge.tools.base import AnyTool, Effect
+from ragforge.tools.base import AnyTool
 
 log = logging.getLogger(__name__)
 
@@ -107,11 +107,10 @@ def trusts_writes(session: Session, guard: Guard) -> Guard:
         command: str = "",
     ) -> AsyncGenerator[None]:
         async with guard(tool, paths, may_write=may_write, unkept=unkept, after=after, command=command):
-            is_known = after is not None if tool.effect is Effect.WRITE else not fetches(command)
-            if not may_write or session.live.unattended or not is_known:
+            if not may_write or session.live.unattended:
                 yield
                 return
-            async with written_here(session, paths, content=after):
+            async with written_here(session, paths, content=after, command=command):
                 yield
 
     return guarded
@@ -119,30 +118,43 @@ def trusts_writes(session: Session, guard: Guard) -> Guard:
 
 @asynccontextmanager
 async def written_here(
-    session: Session, paths: Iterable[Path] = (), *, content: bytes | None = None
+    session: Session, paths: Iterable[Path] = (), *, content: bytes | None = None, command: str = ""
 ) -> AsyncGenerator[None]:
-    """Trust the instructions that change meanwhile, as the user's own doing.
+    """Trust the instructions that are written meanwhile with the user's consent.
 
-    content: what the only file that is written will hold; anything else that is found then is from elsewhere.
+    content: what the one file at `paths` will hold; any other text that is found then is from elsewhere.
+    command: what a shell runs otherwise; the files that it names are written by it, unless it fetches.
     A text that was not trusted before does not become so by a change to it, and none that the user declined.
     """
-    before = await _now(session, paths)
+    named = NAMES if content is not None else names_in(command)
+    if not named:
+        yield
+        return
+    before = await _now(session, paths, named)
     yield
-    after = await _now(session, paths)
+    after = await _now(session, paths, named)
     try:
         await _trust_changes(session, before, after, content)
     except StoreError as error:
         log.warning("What was written here is asked about: %s", error)
 
 
+def names_in(command: str) -> list[str]:
+    """Return the names of instruction files that the shell command says it writes, if it writes any.
+
+    Other programs may change other files while it runs, so those that it does not name are not counted.
+    """
+    return [] if FETCHES.search(command) else [name for name in NAMES if name in command]
+
+
 _Texts: TypeAlias = dict[Path, Instructions | None]
 
 
-async def _now(session: Session, paths: Iterable[Path]) -> _Texts:
-    """Return what the instruction files that may be written say now."""
+async def _now(session: Session, paths: Iterable[Path], names: Sequence[str]) -> _Texts:
+    """Return what the instruction files with these names say now."""
     root, clean = _root(session), session.workspace.redactor.text
     try:
-        watched = await _watched(session, paths)
+        watched = [path for path in await _watched(session, paths) if path.name in names]
     except StoreError as error:
         log.warning("What is written here is asked about: %s", error)
         return {}
@@ -164,11 +176,6 @@ async def _trust_changes(session: Session, before: _Texts, after: _Texts, conten
         if was_trusted and await trust.is_trusted(place, item) is None:
             file = FileTrust(path.relative_to(place.root), item.text)
             await trust.answer(place, [file], trusted=True)
-
-
-def fetches(command: str) -> bool:
-    """Whether the shell command may bring files that others wrote."""
-    return FETCHES.search(command) is not None
 
 
 async def _watched(session: Session, paths: Iterable[Path]) -> set[Path]:

@@ -6,14 +6,13 @@ import asyncio
 import signal
 import subprocess
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from ragforge.session.instructions import fetches, written_here
 from ragforge.tui.typed import app_of
 
 if TYPE_CHECKING:  # the chat imports this module
@@ -22,12 +21,12 @@ if TYPE_CHECKING:  # the chat imports this module
 
 async def run_shell(chat: ChatScreen, command: str) -> None:
     """Hand the terminal to the command, then come back. The command gets no keys of ours."""
+    from ragforge.session.instructions import written_here  # the session loads it
+
     conversation = chat.ready()
     cwd, env = conversation.session.cwd, conversation.workspace.child_env
-    # What it writes is the user's own doing, but for what it fetches.
-    writing = nullcontext() if fetches(command) else written_here(conversation.session)
     try:
-        async with writing:
+        async with written_here(conversation.session, command=command):
             code = await _in_terminal(chat, command, cwd, env)
     except SuspendNotSupported:
         chat.say("This terminal cannot be handed to a command.")

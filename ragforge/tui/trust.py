@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ragforge.session.instructions import all_instructions, answer_instructions, new_instructions
 from ragforge.tui import terminal
 from ragforge.tui.typed import app_of
 
@@ -30,12 +29,18 @@ def watch(chat: ChatScreen, conversation: Conversation) -> None:
         finally:
             terminal.set_title(app_of(chat), "ragforge")
 
+    def tell(text: str) -> None:
+        if chat.is_drawn:
+            chat.say(text)
+
     conversation.workspace.trust.ask = ask
-    conversation.workspace.trust.tell = chat.say
+    conversation.workspace.trust.tell = tell
 
 
 async def may_stay(chat: ChatScreen, conversation: Conversation) -> bool:
     """Ask about the folder's instruction files where nobody was asked yet; False on leaving."""
+    from ragforge.session.instructions import answer_instructions, new_instructions  # the session loads it
+
     session = conversation.session
     files = await new_instructions(session)
     if not files:
@@ -53,6 +58,7 @@ async def may_stay(chat: ChatScreen, conversation: Conversation) -> bool:
 
 async def ask_again(chat: ChatScreen) -> None:
     """Show every instruction file, and take another answer."""
+    from ragforge.session.instructions import all_instructions, answer_instructions
     from ragforge.tui.screens.trust import Answer, TrustAgainScreen
 
     session = chat.ready().session

@@ -1,6 +1,6 @@
 """A folder with instructions of its own, in a real terminal."""
 
-from tests.terminal.screen import CTRL_D, Desk
+from tests.terminal.screen import CTRL_D, ENTER, Desk
 
 
 def test_a_folder_with_instructions_is_asked_about_once(desk: Desk) -> None:
@@ -12,6 +12,12 @@ def test_a_folder_with_instructions_is_asked_about_once(desk: Desk) -> None:
     first.wait_for("Type a message")
     first.send("What is the capital of France?")
     first.wait_for("It is Paris, on the Seine.")
+    first.send("!echo Be brief. >> AGENTS.md")
+    first.wait_for("Enter returns")
+    first.press(ENTER)
+    first.wait_for("(exit 0)")
+    first.send("What is the capital of France, again?")  # not asked about: the user wrote it here
+    first.wait_for(lambda screen: screen.count("It is Paris, on the Seine.") == 2)
     first.press(CTRL_D)
     assert first.ended() == 0
     first.assert_restored()

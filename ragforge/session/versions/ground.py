@@ -10,7 +10,6 @@ from ragforge.domain.errors import UsageError
 from ragforge.history.lock import folder_lock
 from ragforge.history.restore import recover
 from ragforge.history.state import Head
-from ragforge.session.instructions import written_here
 from ragforge.session.state import Session, Workspace
 from ragforge.session.versions.moving import Ground, Move, finish
 from ragforge.session.versions.recorder import catch_up, recorder_of
@@ -32,8 +31,7 @@ async def on_ground(session: Session) -> AsyncGenerator[Ground]:
         await end_restore(ground)
         before = await ground.state.head(ground.root)
         await catch_up(session, held=True)
-        async with written_here(session):
-            yield replace(ground, head_before=before.version)
+        yield replace(ground, head_before=before.version)
 
 
 async def ground_of(workspace: Workspace) -> Ground | None:
