@@ -12,6 +12,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.visible import spelled_out
 from ragforge.session.trust import FileTrust
 from ragforge.tui.screens.chat import ChatScreen
+from ragforge.tui.screens.choose import STEP
 from ragforge.tui.screens.trust import TrustAgainScreen, TrustScreen
 from ragforge.tui.widgets.text_rows import TextRows
 from tests.standins.gemini import Calls, GeminiStandIn, Text
@@ -205,6 +206,28 @@ async def test_all_of_a_long_file_is_reached_by_scrolling(lab: Lab) -> None:
         await chat.until(lambda: area.scroll_y == area.max_scroll_y > 0)
         answers = screen.query(".dialog-choice")
         assert all(0 < each.region.bottom <= 24 for each in answers)
+
+
+async def test_no_line_is_passed_over_by_paging() -> None:
+    file = FileTrust(Path("AGENTS.md"), "\n".join(f"Rule {number}" for number in range(40)))
+    app = ChatApp()
+    async with app.run_test(size=(60, 14)) as pilot:
+        screen = TrustScreen([file], can_leave=True)
+        await app.push_screen(screen)
+        area = screen.query_one("#choice-detail")
+        await until(pilot, lambda: area.max_scroll_y > 30 and area.size.height < STEP)
+        await until_still(pilot)
+        drawn: set[str] = set()
+        while True:
+            drawn |= {
+                "".join(part.text for part in strip) for strip in app.screen._compositor.render_strips()
+            }
+            if area.scroll_y == area.max_scroll_y:
+                break
+            before = area.scroll_y
+            await pilot.press("pagedown")
+            await until(pilot, lambda: area.scroll_y > before)  # noqa: B023 - awaited here
+    assert all(any(f" Rule {number} " in line for line in drawn) for number in range(40))
 
 
 @pytest.mark.parametrize("columns", [44, 100])

@@ -99,8 +99,10 @@ class ChooseScreen(Dialog[str | None]):
         if event.key == "escape":
             self.dismiss(None)
         elif by := _SCROLLS.get(event.key):
-            scrolled = ".dialog" if self.has_class("-tight") else "#choice-detail"
-            self.query_one(scrolled).scroll_relative(y=by, animate=False)
+            scrolled = self.query_one(".dialog" if self.has_class("-tight") else "#choice-detail")
+            if abs(by) == STEP:  # no more than is seen at a time: nothing is passed over
+                by = by // STEP * min(STEP, max(1, scrolled.size.height))
+            scrolled.scroll_relative(y=by, animate=False)
         elif option := self._options.get(event.key):
             self.dismiss(option.then)
 
