@@ -17,9 +17,10 @@ import shutil
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -120,6 +121,8 @@ class Servers:
     required: bool
     """Whether tests fail where a server is missing, instead of being skipped."""
     _known: dict[str, Neo4jServer] = field(default_factory=dict[str, Neo4jServer])
+    _users: Counter[str] = field(default_factory=Counter[str])
+    """How often this process uses each now."""
 
     def want(self, kinds: Iterable[str]) -> None:
         """Say that tests will need them."""
@@ -217,18 +220,31 @@ class Servers:
     @contextmanager
     def _used(self, kind: str, way: int) -> Generator[Neo4jServer]:
         server = self.get(kind)
-        descriptor = os.open(self._noted(kind, "lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            deadline = time.monotonic() + TURN_S_MAX
-            while not _locked(descriptor, way):
-                assert time.monotonic() < deadline, f"{kind} was in use for {TURN_S_MAX} s"
-                time.sleep(0.01)
+        with ExitStack() as held:
+            # Whoever waits to be alone stands in the door, so that others do not go on coming in one by one.
+            with ExitStack() as door:
+                if not self._users[kind]:
+                    door.enter_context(_locked(self._noted(kind, "door"), fcntl.LOCK_EX))
+                held.enter_context(_locked(self._noted(kind, "lock"), way))
+            self._users[kind] += 1
+            held.callback(self._users.subtract, [kind])
             yield server
-        finally:
-            os.close(descriptor)
 
 
-def _locked(descriptor: int, way: int) -> bool:
+@contextmanager
+def _locked(path: Path, way: int) -> Generator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + TURN_S_MAX
+        while not _is_locked(descriptor, way):
+            assert time.monotonic() < deadline, f"{path.stem} was in use for {TURN_S_MAX} s"
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_locked(descriptor: int, way: int) -> bool:
     try:
         fcntl.flock(descriptor, way | fcntl.LOCK_NB)
     except BlockingIOError:
