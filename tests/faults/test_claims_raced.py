@@ -1,0 +1,38 @@
+"""One writer a session, also when another gives it up between the opening of its lock and the locking."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+RACE = """
+import asyncio, sys
+from pathlib import Path
+from ragforge.domain.errors import SessionBusy
+from ragforge.store.sqlite.claims import FileClaim
+
+locks = Path(sys.argv[1])
+first = FileClaim.take(locks, "session")
+third = []
+
+def between(event, _):
+    # Told before the call: the second has opened the file of the first, and is about to lock it.
+    global first
+    if event == "fcntl.flock" and first is not None:
+        leaving, first = first, None
+        asyncio.run(leaving.release())
+        third.append(FileClaim.take(locks, "session"))
+
+sys.addaudithook(between)
+try:
+    FileClaim.take(locks, "session")
+    print("two holders")
+except SessionBusy:
+    print(f"{len(third)} holder")
+"""
+
+
+def test_a_lock_that_its_holder_removed_is_nobodys(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", RACE, str(tmp_path / "locks")], capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout, ran.stderr) == ("1 holder\n", "")
