@@ -1,5 +1,6 @@
 """A call that waited for consent while ragforge was closed still rests on the files that were read."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -48,16 +49,19 @@ async def resumed(
     await close_workspace(workspace)
 
 
-@pytest.mark.parametrize("touched", [False, True])
+@pytest.mark.parametrize("touched", ["", "later", "with its time set back"])
 async def test_it_is_done_unless_the_file_was_changed_meanwhile(
-    tmp_path: Path, gemini: GeminiStandIn, touched: bool
+    tmp_path: Path, gemini: GeminiStandIn, touched: str
 ):
     file = tmp_path / "project" / "a.txt"
     file.parent.mkdir()
     file.write_text("old\n")
     record = await left_waiting(tmp_path, gemini)
+    before = file.stat()
     if touched:
         file.write_text("old and more\n")
+    if touched == "with its time set back":
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     gemini.script(Text("Done."))
     person = Person()
     async with resumed(tmp_path, gemini, record) as session:
