@@ -149,3 +149,16 @@ def test_by_hand_it_drops_at_once_and_says_what_went() -> None:
     assert (dropped.turns, dropped.results) > (0, 0)
     assert dropped.tokens_left == window.tokens <= 13_000 < dropped.tokens
     assert window.drop() is None
+
+
+def test_by_hand_it_drops_once_and_then_grows_again() -> None:
+    """As it is read anew: the step down comes with the next message, and not again with those after it."""
+    window = window_of([Said(3_000, (3_000,), 3_000)] * 8, WindowLimits(1_000_000, 13_000))
+    window.compact_next = True
+    held: list[int] = []
+    for number in range(8, 14):
+        window = window.copy()
+        window.extend(str(number), number, Said(3_000, (3_000,), 3_000).messages(number))
+        held.append(window.tokens)
+    assert held[0] < 16_000
+    assert all(later - earlier > 3_000 for earlier, later in pairwise(held)), held
