@@ -5,7 +5,7 @@ on this machine. So all those stores are asked, and whatever is not known for ce
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -156,6 +156,19 @@ async def lacking(
     older = all_contents(needs.given_up) - needed
     missing = set(await blobs.missing(sorted((needed | older) - {""})))
     return Lacking(frozenset(missing & needed), frozenset(missing & older))
+
+
+async def paths_of(store: Store, digests: Collection[str]) -> list[str]:
+    """The paths at which versions of the store have one of these contents, by name."""
+    found: set[str] = set()
+    for versions in (await _versions_of(store)).values() if digests else ():
+        for version in versions:
+            found.update(
+                change.path
+                for change in version.changes
+                if any(node and node.digest in digests for node in (change.before, change.after))
+            )
+    return sorted(found)
 
 
 async def _find_needs(

@@ -1,7 +1,7 @@
 """`ragforge db check`: every part of the store looked at in turn, and what can be is repaired."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import TypeAlias
@@ -12,7 +12,7 @@ from msgspec import Struct
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
-from ragforge.history.clean_up import lacking
+from ragforge.history.clean_up import lacking, paths_of
 from ragforge.history.contents import prove_contents
 from ragforge.history.manifest import Manifest
 from ragforge.history.state import HistoryState, open_history_state
@@ -26,6 +26,7 @@ from ragforge.store.local import open_local_state
 Rows: TypeAlias = list[StoreFile | StoreServer]
 Tell: TypeAlias = Callable[[str], object]
 
+NAMED_MAX = 5
 LEFTOVER_MIN = timedelta(days=1)
 """A temporary file that is younger may belong to a process that is just writing it."""
 HELPS = f"It holds {{}}, so no empty one is made in its place. `{BACKUPS}` lists what can be brought back."
@@ -122,9 +123,9 @@ async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -
         done.append(
             f"Moved {counted(len(damaged), 'damaged content')} that no file has any more to {folder}."
         )
-    missing, notes = await _missing(machine, rows, tell=tell)
-    wrong = [f"Damaged: {counted(len(damaged), 'content')}."] if damaged and not repair else []
-    return Checked(file.title, (*wrong, *missing), tuple(done), tuple(notes))
+        damaged = []
+    wrong, notes = await _lost(machine, rows, {digest.hex() for digest in damaged}, tell=tell)
+    return Checked(file.title, tuple(wrong), tuple(done), tuple(notes))
 
 
 def _repaired(file: StoreFile) -> list[str]:
@@ -162,10 +163,16 @@ async def _keep_again(machine: Machine, rows: Rows) -> list[str]:
     return said
 
 
-async def _missing(machine: Machine, rows: Rows, *, tell: Tell) -> tuple[list[str], list[str]]:
-    """What is needed and not here: what is wrong, and what a clean-up may have given up."""
+async def _lost(
+    machine: Machine, rows: Rows, damaged: set[str], *, tell: Tell
+) -> tuple[list[str], list[str]]:
+    """What is damaged, or needed and not here: what is wrong, and what a clean-up may have given up."""
+    harm = f"Damaged: {counted(len(damaged), 'content')}"
+    wrong = [f"{harm}."] if damaged else []
     if not all(_can_open(row) for row in rows if row.role is Role.CONVERSATIONS):
-        return [], ["What the conversations need of it cannot be told while their own database is damaged."]
+        return wrong, [
+            "What the conversations need of it cannot be told while their own database is damaged."
+        ]
     async with AsyncExitStack() as stack:
         state = await _state(machine, rows, stack)
         local = None
@@ -176,13 +183,25 @@ async def _missing(machine: Machine, rows: Rows, *, tell: Tell) -> tuple[list[st
         blobs = await stack.enter_async_context(contents(machine))
         try:
             found = await lacking(store, blobs, state, local)
+            if damaged:
+                wrong = [f"{harm}{_few(await paths_of(store, damaged))}."]
+            if found.needed:
+                words = (
+                    f"Missing: {counted(len(found.needed), 'content')} that versions or conversations need"
+                )
+                wrong.append(f"{words}{_few(await paths_of(store, found.needed))}.")
         except StoreError as error:
-            return [], [f"What is needed of it cannot be told: {error}"]
+            return wrong, [f"What is needed of it cannot be told: {error}"]
     older = (
         f"Missing: {counted(len(found.older), 'content')} of older versions. A clean-up may have removed it."
     )
-    wrong = f"Missing: {counted(len(found.needed), 'content')} that versions or conversations need."
-    return [wrong] if found.needed else [], [older] if found.older else []
+    return wrong, [older] if found.older else []
+
+
+def _few(paths: Sequence[str]) -> str:
+    """The first of them after a colon, and how many more there are."""
+    more = f" and {len(paths) - NAMED_MAX:,} more" if len(paths) > NAMED_MAX else ""
+    return f": {', '.join(paths[:NAMED_MAX])}{more}" if paths else ""
 
 
 async def _state(machine: Machine, rows: Rows, stack: AsyncExitStack) -> HistoryState | None:

@@ -86,11 +86,11 @@ async def test_what_no_file_has_any_more_is_said_to_be_lost(quick: Program, open
     (quick.project / "precious.txt").write_bytes(WORDS)
     assert (await command(quick, openai, "rm precious.txt")).code == 0
     flipped(contents_file(quick.data), at=WORDS)
-    assert "Damaged: 1 content" in (await quick.run("db", "check")).out
+    assert "Damaged: 1 content: precious.txt." in (await quick.run("db", "check")).out
     repaired = await quick.run("db", "check", "--repair")
     assert repaired.code == 1
     assert "Moved 1 damaged content" in repaired.out
-    assert "Missing: 1 content that versions or conversations need" in repaired.out
+    assert "Missing: 1 content that versions or conversations need: precious.txt." in repaired.out
     undone = await quick.run("undo")
     assert undone.code != 0
     assert "precious.txt" in undone.err
@@ -108,3 +108,28 @@ async def test_a_repair_removes_what_a_crash_left_behind(quick: Program, openai:
     repaired = await quick.run("db", "check", "--repair")
     assert (repaired.code, "Removed 1 temporary file" in repaired.out) == (0, True), repaired
     assert (old.exists(), new.exists()) == (False, True), "somebody may be writing the new one"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_undo_that_lacks_a_content_says_so_and_changes_nothing(
+    quick: Program, openai: OpenAIStandIn, kind: str
+):
+    precious = quick.project / "precious.txt"
+    precious.write_bytes(WORDS)
+    assert (await command(quick, openai, "echo after > precious.txt; echo new > other")).code == 0
+    damage(contents_file(quick.data), kind, at=WORDS)
+    undone = await quick.run("undo")
+    assert undone.code != 0
+    assert "precious.txt" in undone.err or "ragforge db check --repair" in undone.err, undone
+    assert (precious.read_text(), (quick.project / "other").read_text()) == ("after\n", "new\n")
+
+
+@pytest.mark.parametrize("kind", ["garbage", "a folder"])
+async def test_a_long_result_that_cannot_be_kept_whole_ends_no_turn(
+    quick: Program, openai: OpenAIStandIn, kind: str
+):
+    assert (await command(quick, openai, "touch other")).code == 0
+    damage(contents_file(quick.data), kind, at=b"")
+    (quick.project / "long").write_text("word " * 100_000)
+    ran = await command(quick, openai, "cat long", "-c")
+    assert (ran.code, ran.out) == (0, "Done.\n"), ran

@@ -5,12 +5,12 @@ import gzip
 import json
 import os
 import pty
-import re
 import signal
 from pathlib import Path
 
 import apsw
 
+from ragforge.store.files import store_files
 from tests.cli.running import TRACES, Program, ended
 from tests.standins.openai import OpenAIStandIn
 
@@ -78,8 +78,9 @@ async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program,
     sound = await quick.run("db", "check")
     assert (sound.code, sound.err) == (0, "")
     assert "The store is sound" in sound.out
-    assert re.findall(r"^(\S+) \(.*: sound", sound.out, re.MULTILINE) == [
-        str(quick.data / name) for name in ("ragforge.db", "blobs.db", "history.db", "local.db")
+    url = f"sqlite://{quick.data / 'ragforge.db'}"
+    assert [line for line in sound.out.splitlines() if line.endswith(": sound.")] == [
+        f"{row.title}: sound." for row in store_files(quick.data, url)
     ]
     connection = apsw.Connection(str(quick.data / "ragforge.db"))
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
