@@ -9,6 +9,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from urllib.parse import quote, quote_plus
 
 from msgspec.structs import replace
@@ -21,22 +22,14 @@ MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
 """Shorter ones are left alone: blotting out every "abc" would hide nothing and spoil the text."""
 
+KEY_CHARS_MAX = 20_000
+"""A private key in a block is no longer; what goes on after it began is shown from then on."""
+
+_KEY_BLOCKS = (("-----BEGIN ", "-----END "), ("Private-Lines: ", "Private-MAC: "))
 _PASSES_MAX = 4
 # Up to the last @: a password that was not quoted for the URL may hold one.
 _URL_PASSWORD = re.compile(r"(://[^\s/:@\"'<>]{0,200}:)[^\s/\"'<>]{1,500}(?=@)")
-_PATTERNS = (
-    # The end may be missing, cut off by a limit on output; then it goes as far as it looks like a key.
-    re.compile(
-        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=:,.\s\\-]{40,}?"
-        r"(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|(?![A-Za-z0-9+/=:,.\s\\-]))"
-    ),
-    re.compile(r"AIza[0-9A-Za-z_-]{35}"),
-    re.compile(r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}"),
-    re.compile(r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}"),
-    re.compile(r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
-    re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])"),
-    re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{10,}"),
-)
+_URL_VARIABLE = re.compile(r"[$%{<*].*|\[redacted\]|(?:pass(?:word|wd)?|secret|x+)\W*", re.IGNORECASE)
 
 
 class Redactor:
@@ -117,9 +110,9 @@ class Redactor:
         )
 
     def stream(self, *, exact: bool = False) -> "RedactedStream":
-        """For text that arrives in pieces: a configured secret is found across their borders.
+        """For text that arrives in pieces: a secret is found across their borders.
 
-        exact: what only looks like a key stays.
+        exact: what only looks like a key stays, and each piece is given out at once.
         """
         return RedactedStream(self, exact=exact)
 
@@ -148,8 +141,8 @@ class Redactor:
 class RedactedStream:
     """Redacts a text that arrives in pieces; what could be the beginning of a secret is held back.
 
-    The patterns of unknown keys are looked for in each piece only: store and model get the whole text,
-    redacted as one.
+    exact: only the configured secrets. Without it whole lines are given out, as what makes a secret of a word
+    stands in its line, and a private key as one.
     """
 
     def __init__(self, redactor: Redactor, *, exact: bool = False) -> None:
@@ -158,15 +151,31 @@ class RedactedStream:
         self._held = ""
         # So many characters at the start of `_held` belong to a secret whose mark is out already.
         self._covered = 0
+        self._line: list[str] = []
 
     def feed(self, piece: str) -> str:
         """What can be shown now."""
+        if not self._exact:
+            return self._feed_lines(piece)
         text = self._held + piece
         return self._take(text, self._redactor.unfinished_at(text))
 
     def flush(self) -> str:
         """What was held back, at the end of the stream."""
+        if not self._exact:
+            text, self._line = "".join(self._line), []
+            return self._redactor.text(text)
         return self._take(self._held, len(self._held))
+
+    def _feed_lines(self, piece: str) -> str:
+        """The lines that the piece ends."""
+        self._line.append(piece)  # joined at its end only: a line may be as long as the whole output
+        if "\n" not in piece and "\r" not in piece:
+            return ""
+        text = "".join(self._line)
+        until = min(_lines_end(text), _open_key_at(text), self._redactor.unfinished_at(text))
+        self._line = [text[until:]]
+        return self._redactor.text(text[:until])
 
     def _take(self, text: str, until: int) -> str:
         """Give out `text[:until]` and hold back the rest."""
@@ -184,7 +193,21 @@ class RedactedStream:
             at = end
         out.append(text[at:until])
         self._held, self._covered = text[until:], max(0, at - until)
-        return "".join(out) if self._exact else without_patterns("".join(out))
+        return "".join(out)
+
+
+def _lines_end(text: str) -> int:
+    """Where the last line begins that has not ended; a `\r` at the end may be the first half of an end."""
+    return max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
+
+
+def _open_key_at(text: str) -> int:
+    """Where a private key begins that has not ended, and may still."""
+    for opening, closing in _KEY_BLOCKS:
+        at = text.rfind(opening)
+        if at >= 0 and len(text) - at < KEY_CHARS_MAX and closing not in text[at:]:
+            return at
+    return len(text)
 
 
 def hide_url_passwords(text: str) -> str:
@@ -193,10 +216,36 @@ def hide_url_passwords(text: str) -> str:
 
 
 def without_patterns(text: str) -> str:
-    """The text without what looks like a well-known kind of key: best effort."""
-    for pattern in _PATTERNS:
-        text = pattern.sub(MARK, text)
-    return hide_url_passwords(text)
+    """The text without what looks like a well-known kind of key, or is named as one: best effort."""
+    # Their patterns take milliseconds to make ready, which a start must not wait for.
+    from ragforge.domain.secret_kinds import KINDS
+    from ragforge.domain.secret_names import hide_named
+
+    for kind in KINDS:
+        for keyword in kind.keywords:
+            if keyword in text:
+                text = _compiled(kind.pattern).sub(_hidden, text)
+                break
+    text = hide_named(text, MARK)
+    return _URL_PASSWORD.sub(_hidden_in_url, text) if "://" in text else text
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _hidden(found: re.Match[str]) -> str:
+    """The mark for the group `value`, or for all where there is none."""
+    if "value" not in found.re.groupindex:
+        return MARK
+    start, end = found.start("value") - found.start(), found.end("value") - found.start()
+    return found[0][:start] + MARK + found[0][end:]
+
+
+def _hidden_in_url(found: re.Match[str]) -> str:
+    password = found[0][len(found[1]) :]
+    return found[0] if _URL_VARIABLE.fullmatch(password) else found[1] + MARK
 
 
 def _replaced(text: str, spans: list[tuple[int, int]]) -> str:

@@ -79,6 +79,7 @@ class Asked(Struct, frozen=True):
     without: turns that are not looked at, because whoever asks has them.
     spend: told what each model call used, however it ended.
     say: told what is done, for the eye.
+    clean: takes secrets out of what is shown to the model.
     """
 
     question: str
@@ -88,6 +89,7 @@ class Asked(Struct, frozen=True):
     spend: Callable[[Usage], Awaitable[None]]
     say: Callable[[str], None] = lambda _: None
     without: frozenset[str] = frozenset()
+    clean: Callable[[str], str] = str
 
 
 class _Look(Struct):
@@ -171,7 +173,7 @@ async def _results(asked: Asked, calls: Sequence[CallRequest], look: _Look, *, l
         )
         if last and number == len(calls) - 1:
             text += "\n\n(This was the last search. Answer now, with what you have.)"
-        results.append(CallResult(call.id, call.name, text, provider_id=call.provider_id))
+        results.append(CallResult(call.id, call.name, asked.clean(text), provider_id=call.provider_id))
     return ToolMessage(tuple(results))
 
 

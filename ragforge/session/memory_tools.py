@@ -109,6 +109,7 @@ async def recall_memory(session: Session, question: str, say: Callable[[str], No
                 spend,
                 say,
                 without=frozenset({head} if head else ()),
+                clean=workspace.redactor.text,
             )
         )
 

@@ -8,6 +8,7 @@ import pytest
 from ragforge.domain.events import AgentEvent, TextDelta, ThoughtDelta
 from ragforge.session.export import as_markdown
 from tests.flow.running import ended, environ, of_type, opened, say
+from tests.planted import PLANTED, samples
 from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Reply, Text
 
 KEY = "AQ.Zk9-secret_key/With+odd=chars42"
@@ -71,3 +72,29 @@ async def test_the_name_of_an_image_is_kept_without_configured_secrets(tmp_path:
         assert gemini.key not in repr(events)
         stored = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
         assert not any(gemini.key.encode() in path.read_bytes() for path in stored)
+
+
+async def test_planted_secrets_reach_neither_disk_nor_model(tmp_path: Path) -> None:
+    planted = [secret for _, secret in samples().values()] + list(PLANTED.values())
+    texts = [text for text, _ in samples().values()] + list(PLANTED)
+    async with GeminiStandIn() as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        (session.cwd / "notes.txt").write_text("\n\n".join(texts[::2]))
+        (session.cwd / "more.txt").write_text("\n\n".join(texts[1::2]))
+        gemini.script(Calls(Call("read", {"path": "notes.txt"}), Call("shell", {"command": "cat more.txt"})))
+        events = await say(session, "\n\n".join(texts))
+        await session.workspace.background.finish(timeout_s=60)
+        stored = b"".join(
+            path.read_bytes()
+            for path in (tmp_path / "data").rglob("*")
+            if path.is_file() and not path.name.startswith("blobs.db")
+        )
+        shown = as_printed(events) + await as_markdown(session)
+        sent = "".join(json.dumps(request.body) for request in gemini.requests)
+    for secret in planted:
+        assert secret.encode() not in stored, secret
+        assert secret not in shown, secret
+        assert json.dumps(secret)[1:-1] not in sent, secret
+
+
+def as_printed(events: list[AgentEvent]) -> str:
+    return "\n".join(map(str, events))

@@ -86,7 +86,7 @@ async def filled(rows: Rows) -> list[Record]:
 
 def as_stored(records: list[Record]) -> list[bytes]:
     """What can be compared: no store can hold half of a surrogate pair."""
-    return [canonical(record).replace(b"\\ud800", "\ufffd".encode()) for record in records]
+    return [canonical(record).replace(b"\\ud800", b"\\ufffd") for record in records]
 
 
 async def dumped(graph: Graph) -> list[Record]:

@@ -61,18 +61,17 @@ def test_text_without_secrets_is_unchanged(text: str, secrets: list[str]) -> Non
 @given(chunked())
 def test_a_stream_gives_what_the_whole_text_would(case: tuple[list[str], list[str]]) -> None:
     secrets, pieces = case
-    assume("://" not in "".join(pieces))  # patterns are looked for in each piece only
     redactor = Redactor(secrets)
-    stream = redactor.stream()
+    stream = redactor.stream(exact=True)
     shown = "".join([*[stream.feed(piece) for piece in pieces], stream.flush()])
-    assert shown == redactor.text("".join(pieces))
+    assert shown == redactor.exact("".join(pieces))
 
 
 @settings(deadline=None)
-@given(chunked())
-def test_a_stream_never_shows_a_secret(case: tuple[list[str], list[str]]) -> None:
+@given(chunked(), st.booleans())
+def test_a_stream_never_shows_a_secret(case: tuple[list[str], list[str]], exact: bool) -> None:
     secrets, pieces = case
-    stream = Redactor(secrets).stream()
+    stream = Redactor(secrets).stream(exact=exact)
     shown = "".join([*[stream.feed(piece) for piece in pieces], stream.flush()])
     assert not any(secret in shown for secret in secrets)
 

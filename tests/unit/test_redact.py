@@ -100,7 +100,7 @@ def test_json_is_redacted_in_depth_names_included() -> None:
 
 
 def test_a_stream_holds_back_only_what_could_become_a_secret() -> None:
-    stream = Redactor(["hunter2!"]).stream()
+    stream = Redactor(["hunter2!"]).stream(exact=True)
     assert stream.feed("all of this") == "all of this"
     assert stream.feed(" and hun") == " and "
     assert stream.feed("gry") == "hungry"
@@ -111,7 +111,7 @@ def test_a_stream_holds_back_only_what_could_become_a_secret() -> None:
 
 
 def test_a_secret_that_overlaps_itself_is_one_across_borders() -> None:
-    stream = Redactor(["abcabc"]).stream()
+    stream = Redactor(["abcabc"]).stream(exact=True)
     out = [stream.feed(piece) for piece in ("xxabcabc", "abc", "ab", "y")]
     assert "".join([*out, stream.flush()]) == Redactor(["abcabc"]).text("xxabcabcabcaby") == "xx[redacted]aby"
 

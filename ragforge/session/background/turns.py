@@ -42,7 +42,10 @@ async def material_of(session: Session, turn: Turn) -> Material:
     """The turn with what is needed to understand it. Raises StoreError."""
     calls = await session.workspace.store.calls.of_turns([turn.id])
     near = () if came_to_nothing(turn, calls) else await near_memories(session, turn)
-    return Material(turn, session.workspace.project.id, tuple(calls), near)
+    # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
+    clean = session.workspace.redactor
+    shown = replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
+    return Material(shown, session.workspace.project.id, tuple(calls), near)
 
 
 async def near_memories(session: Session, turn: Turn) -> tuple[Memory, ...]:

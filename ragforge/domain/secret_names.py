@@ -1,0 +1,377 @@
+"""Values that are secrets because of the name beside them: `NAME=value`, "the password is value".
+
+Two kinds of names. One that says *password* or *secret* makes a secret of whatever could be one. One that
+says *token* or *key* is too common in programs for that: its value must look drawn by lot. In either case a
+value that is a name, a call, a path or a placeholder is none.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from ragforge.domain.secret_kinds import VENDORS
+
+STRONG_CHARS_MIN = 6
+DRAWN_CHARS_MIN = 16
+VENDOR_CHARS_MIN = 14
+HEX_CHARS_MIN = 16
+NAME_CHARS_MAX = 60
+PLACEHOLDER_CHARS_MAX = 100
+
+HINTS = (
+    "passw",
+    "passphrase",
+    "passcode",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "auth",
+    "mdp",
+    "mot de passe",
+)
+"""In small letters, what a name or a sentence holds where a search begins."""
+
+SAID_HINTS = ("pass word", "pass phrase", "pin", "jeton", "clé", "cle d", "cle a")
+"""The same for what is only looked for in sentences."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STRONG = _words("password passwd passphrase passcode passwort pwd pass secret mdp motdepasse")
+_WEAK = _words("token apikey authkey accesskey secretkey privatekey credential credentials creds auth bearer")
+_STRONG_ENDS = ("password", "passwd", "passphrase", "passcode", "secret")
+_WEAK_ENDS = ("token", "apikey", "accesskey", "privatekey", "secretkey")
+_KEYS = _words("api access auth private signing encryption master account service storage license licence")
+"""What makes a secret of a `key`, which alone is a word of every program."""
+_ABOUT = _words(
+    "hash hashed digest file filename path dir folder url uri endpoint name names id ids type kind count "
+    "counts len length size max min limit limits field fields label env var variable prompt regex pattern "
+    "re policy expiry expires expiration ttl hint input index idx offset start end line list set map dict "
+    "class cls format version algorithm alg method mode manager provider store ref arn usage budget rate "
+    "cost required enabled valid error errors message msg color colour column col row func function fn "
+    "callback cb handler generator exception status state fingerprint strategy header headers scheme "
+    "plugin module test tests example placeholder description title text help"
+)
+"""As the last word of a name: it speaks about the secret and does not hold it."""
+_FIELD_WORDS = (
+    _STRONG | _WEAK | _KEYS | _ABOUT | _words("key user username login email host db my the new old")
+)
+_PLACEHOLDER_WORDS = _words(
+    "changeme changeit change example examples sample placeholder dummy fake mock test testing tests none "
+    "null nil true false undefined todo tbd fixme redacted hidden removed masked omitted required "
+    "optional default defaults empty unset missing invalid wrong value values str string bytes int object "
+    "any self foo bar baz xxx abc abcdef here your yours my our insert enter put replace not no needed "
+    "foobar admin root guest anonymous prompt ask keyring vault file env environ environment"
+)
+
+# Each begins at a hint. What repeats is possessive, so that a search takes time by the length alone.
+_ASSIGNED = r"""(?xi)
+(?: mot[ ]de[ ]passe | [\w.-]{2,48}+ )
+(?: \\?["'`\]] ){0,2}+
+(?: [ ]?:[ ]?[a-z_][\w.\[\],|]{0,40}+[ ]?(?==[^=]) )?
+(?P<gap>[ \t]{0,12}+)
+(?P<sign> => | :=? | \?= | ={1,3} | (?<=[ ]) )
+[ \t]{0,12}+
+(?: (?P<quote>\\?["'`])(?P<quoted>[^"'`\\\n]{1,400}+) | (?P<bare>[^\s"'`]{1,400}+) )
+"""
+_TAGGED = r"[\w.:-]{2,48}+>(?P<value>[^<>\n]{1,400}+)</"
+_SAID = r"""(?xi)
+(?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | secret | token | jeton | key | pin
+  | cl(?:é|e)[ ](?:d['’]?|de[ ]l?['’]?)?[ ]?(?:api|acc(?:è|e)s) )
+[ ]{1,3}
+(?: (?:for|of|to|on|at|in|de|du|pour|sur)[ ]\S{1,40}+[ ](?:\S{1,40}+[ ])?? )?
+(?: is|was|will[ ]be|are|est|était|sera|c['’]est )
+[ ]{0,2} (?: now|still|simply|:|maintenant|toujours )?
+[ ]{1,3} ["'`«“]?[ ]? (?P<value>[^\s"'`«»“”]{4,200}+)
+"""
+_BEFORE_KEY = re.compile(r"(?:api|access|secret|private|auth)[ -]?\Z", re.IGNORECASE)
+_HEADER = (
+    r"(?i)\b(?:proxy-)?authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?"
+    r"(?:basic|bearer|token|apikey)[ \t]+([\w+/=.~-]{8,400}+)"
+)
+_LOGIN = r"(?:-u|--user)[ =]{1,3}[\"']?[\w.@-]{0,60}+:([^\s\"'@/:]{3,100}+)"
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_NAME_END = re.compile(r"[A-Za-z0-9_.-]*\Z")
+_ENV = re.compile(r"(?:^|[\s;&\"'(]|-e[ =]?)[A-Z][A-Z0-9_]*\Z")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_DOTTED = re.compile(r"[^\W\d]\w*(?:(?:\.|->|::|\?\.)\w+)+;?")
+_VARIABLE = re.compile(
+    r"\$\$?\{?[A-Za-z_][\w:.?-]*\}?|\$\(.*|\$\{.*|%\(?\w*\)?[sdrv%]?|%\w+%|\{+[^{}]*\}*|<[^>]*>?|\[+[^\]]*\]?|@\w+@?|#\{.*"
+    r"|!\w+.*|&\w*|\(.*|\*\w+|!+|[./~\\]+[\w./~\\-]*|\w+://.*|b?r?f?[\"'].*"
+)
+_CALL = re.compile(r"[^\W\d][\w.]*[(\[]")
+_HEX = re.compile(r"(?:0x)?[a-fA-F0-9]+")
+_DRAWN = re.compile(r"[\w+/=.~:!@#$%^&*?-]+")
+_STOPS = re.compile(r"[,;)}\]|&]")
+_SUFFIXES = re.compile(
+    r"(?:ed|ing|able|ible|ive|ful|less|ly|ent|ant|ory|ary|al|ous|ct|id|ty|ong|ort|own|ept|ent|ite|ire|oire|if|ique|eux|é|és"
+    r"|ée|ées|ez|er|ir|é)$"
+)
+_COMMON = _words(
+    "required wrong right empty missing the and but for not that this what when where which with only "
+    "never always used hidden kept your mine ours theirs weak strong short long same different unknown "
+    "known here there null none valid needed also still now good bad safe secure secret public private "
+    "sent read stored shown asked given typed taken found lost gone done then than too very just more "
+    "less most like into from over under above below after before about because being been have has had "
+    "made must should would could will shall may might can same some such dans avec pour sans vide faux "
+    "juste bon mauvais aussi trop plus moins bien pas jamais toujours encore"
+)
+
+
+def hide_named(text: str, mark: str) -> str:
+    """Return the text with the mark for each value that its name makes a secret."""
+    lower = text.lower()
+    if len(lower) != len(text):  # some letters are two when they are small
+        lower = "".join(char.lower() if char.isascii() else char for char in text)
+    if starts := _starts(lower):
+        text = _replaced(text, _named_spans(text, starts, mark), mark)
+    if "uthorization" in lower:
+        text = _compiled(_HEADER).sub(lambda found: _inner(found, mark, _is_token), text)
+    if "curl" in lower:
+        text = _compiled(_LOGIN).sub(lambda found: _inner(found, mark, _is_password), text)
+    return text
+
+
+def _starts(lower: str) -> list[int]:
+    """Where a hint stands, in order; looking for one word after the other is quicker than for all at once."""
+    found: set[int] = set()
+    for hint in (*HINTS, *SAID_HINTS):
+        at = lower.find(hint)
+        while at >= 0:
+            found.add(at)
+            at = lower.find(hint, at + len(hint))
+    return sorted(found)
+
+
+def _named_spans(text: str, starts: list[int], mark: str) -> list[tuple[int, int]]:
+    assigned, said, tagged = _compiled(_ASSIGNED), _compiled(_SAID), _compiled(_TAGGED)
+    spans: list[tuple[int, int]] = []
+    end = 0
+    for start in starts:
+        if start < end:
+            continue
+        span = None
+        if found := assigned.match(text, start):
+            span = _assigned(found, mark)
+        if span is None and (found := said.match(text, start)):
+            span = _said(found, mark)
+        if span is None and (found := tagged.match(text, start)):
+            span = _tagged(found, mark)
+        if span is not None:
+            spans.append(span)
+            end = span[1]
+    return spans
+
+
+def _replaced(text: str, spans: list[tuple[int, int]], mark: str) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in spans:
+        pieces += [text[at:start], mark]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _assigned(found: re.Match[str], mark: str) -> tuple[int, int] | None:
+    """Where the secret stands that is given to a name; None where it is none."""
+    sign, group = found["sign"], "quoted" if found["quote"] else "bare"
+    before = found.string[max(0, found.start() - NAME_CHARS_MAX) : found.start()]
+    head = _NAME_END.search(before)
+    name_start = head[0] if head else ""
+    name = name_start + found.string[found.start() : found.start("gap")]
+    if not sign and not name.startswith("--"):
+        return None
+    value = found[group]
+    env = sign == "=" and not found["gap"] and group == "bare" and _is_env(before, name_start, name)
+    if group == "bare" and not env:
+        value = _up_to_stop(value, mark)
+    if not is_secret(name.strip("\"'`]\\"), value, quoted=group == "quoted" or not sign, env=env, mark=mark):
+        return None
+    return found.start(group), found.start(group) + len(value)
+
+
+def _is_env(before: str, name_start: str, name: str) -> bool:
+    """Whether it is written as an environment's variable is: NAME=value where a word begins."""
+    lead = before[: len(before) - len(name_start)]
+    return _ENV.search(lead + name) is not None
+
+
+def _up_to_stop(value: str, mark: str) -> str:
+    """What of an unquoted value belongs to it in a program or a list."""
+    at = value.find(mark)
+    stop = _STOPS.search(value, at + len(mark) if at >= 0 else 0)
+    return value[: stop.start()] if stop else value
+
+
+def _tagged(found: re.Match[str], mark: str) -> tuple[int, int] | None:
+    name, value = found[0].partition(">")[0], found["value"]
+    opened = found.string.rfind("<", max(0, found.start() - NAME_CHARS_MAX), found.start())
+    if opened < 0 or not is_secret(name, value, quoted=True, env=False, mark=mark):
+        return None
+    return found.span("value")
+
+
+def _said(found: re.Match[str], mark: str) -> tuple[int, int] | None:
+    value = found["value"]
+    if found[0][:3].lower() == "key" and not _BEFORE_KEY.search(
+        found.string, max(0, found.start() - 9), found.start()
+    ):
+        return None
+    trimmed = value if value.endswith(mark) else value.rstrip(".,;:!?)]}")
+    strong = (
+        found[0][0] in "pPmM"
+    )  # a password, and not a token or key, which most sentences only speak about
+    if mark in value or not _is_said(trimmed, strong=strong):
+        return None
+    return found.start("value"), found.start("value") + len(trimmed)
+
+
+def _inner(found: re.Match[str], mark: str, accepts: Callable[[str], bool]) -> str:
+    value = found[found.lastindex or 0]
+    trimmed = value.rstrip(".,;:!?)]}") if not value.endswith(mark) else value
+    if mark in value or not accepts(trimmed):
+        return found[0]
+    start = found.start(found.lastindex or 0) - found.start()
+    return found[0][:start] + mark + found[0][start + len(trimmed) :]
+
+
+def is_secret(name: str, value: str, *, quoted: bool, env: bool, mark: str = "\0") -> bool:
+    """Whether the name makes a secret of the value.
+
+    quoted: it stands in quotes. env: it is written as NAME=value, as in an environment file or a command.
+    """
+    rest = value.replace(mark, "")
+    if rest != value:
+        return any(char.isalnum() for char in rest) and _strength(name) is not None and not quoted
+    strength = _strength(name)
+    if strength is None or _is_placeholder(value):
+        return False
+    if not quoted and (_CALL.match(value) if env else _is_code(value, strong=strength == 0)):
+        return False
+    if strength == 0:
+        return _is_strong_value(value, quoted=quoted, env=env)
+    return _is_drawn(value, chars_min=strength)
+
+
+def _strength(name: str) -> int | None:
+    """0 for a name that says password, else the least length of what must look drawn by lot, or None."""
+    if name in ("PWD", "OLDPWD"):  # the folder of a shell
+        return None
+    words = [word.lower() for word in _WORD.findall(name)]
+    while words and words[-1].isdigit():
+        words.pop()
+    if not words or words[-1] in _ABOUT:
+        return None
+    joined = "".join(words[-3:])
+    if any(word in _STRONG or word.endswith(_STRONG_ENDS) for word in words) or joined == "motdepasse":
+        return 0
+    if any(word in _WEAK or word.endswith(_WEAK_ENDS) for word in words):
+        return DRAWN_CHARS_MIN
+    if words[-1] != "key" and "key" not in words:
+        return None
+    if any(word in VENDORS for word in words):
+        return VENDOR_CHARS_MIN
+    return DRAWN_CHARS_MIN if any(word in _KEYS for word in words) else None
+
+
+def _is_placeholder(value: str) -> bool:
+    """Whether it stands for a secret: a variable, a path, "changeme", or one character repeated."""
+    if _VARIABLE.fullmatch(value) or len(set(value.lower())) < 4:
+        return True
+    if len(value) > PLACEHOLDER_CHARS_MAX:
+        return False
+    words = [word.lower() for word in _WORD.findall(value)]
+    if not words:
+        return True
+    letters = [word for word in words if not word.isdigit()]
+    if all(word in _FIELD_WORDS or word in _PLACEHOLDER_WORDS for word in letters):
+        return sum(map(len, letters)) * 2 >= len(value)
+    telling = letters[0] in (
+        "your",
+        "my",
+        "changeme",
+        "change",
+        "replace",
+        "insert",
+        "example",
+        "placeholder",
+        "dummy",
+    )
+    return (telling or letters[-1] in ("here", "placeholder", "example")) and not _is_drawn(
+        value, chars_min=24
+    )
+
+
+def _is_code(value: str, *, strong: bool) -> bool:
+    """Whether what stands without quotes is a part of a program: a name, a call, a number."""
+    if "(" in value or "[" in value or "{" in value or "<" in value or value.isdigit():
+        return True
+    if _DOTTED.fullmatch(value):
+        return not _is_drawn(value, chars_min=DRAWN_CHARS_MIN)
+    if _IDENTIFIER.fullmatch(value):
+        return not (any(char.isdigit() for char in value) and (strong or len(value) >= DRAWN_CHARS_MIN))
+    return False
+
+
+def _is_strong_value(value: str, *, quoted: bool, env: bool) -> bool:
+    if len(value) < STRONG_CHARS_MIN or (" " in value and not any(char.isdigit() for char in value)):
+        return False
+    if value.count(" ") > 4:
+        return False  # a sentence about it
+    if _IDENTIFIER.fullmatch(value) and not any(char.isdigit() for char in value):
+        # A word, which in a program names a field or a key, and in an environment may be the password itself.
+        return (env and not value.isupper()) or (quoted and "_" not in value and not value.isupper())
+    return quoted or env or any(char.isalnum() for char in value)
+
+
+def _is_drawn(value: str, *, chars_min: int) -> bool:
+    """Whether it looks drawn by lot: long, letters and digits mixed, no words with dashes between."""
+    if len(value) < chars_min or not _DRAWN.fullmatch(value):
+        return False
+    digits = sum(char.isdigit() for char in value)
+    letters = sum(char.isalpha() for char in value)
+    if _HEX.fullmatch(value):
+        return len(value) >= HEX_CHARS_MIN and digits > 0 and letters > 0
+    if digits < 2 or letters < 2 or len(set(value)) < 8:
+        return False
+    longest = max((len(word) for word in re.split(r"[\W_]+", value)), default=0)
+    parts = [part for part in re.split(r"[\W_]+", value) if part]
+    mixed = [part for part in parts if any(map(str.isdigit, part)) and any(map(str.isalpha, part))]
+    return bool(mixed) and (longest >= 12 or len(max(mixed, key=len)) >= 8)
+
+
+def _is_token(value: str) -> bool:
+    return not _is_placeholder(value) and _is_drawn(value, chars_min=12)
+
+
+def _is_password(value: str) -> bool:
+    return not _is_placeholder(value)
+
+
+def _is_said(value: str, *, strong: bool) -> bool:
+    """Whether a word of a sentence is the password, and not what is said of one."""
+    if len(value) < 4 or _is_placeholder(value) or value.lower() in _COMMON or "(" in value:
+        return False
+    if any(char.isdigit() for char in value):
+        return strong or len(value) >= STRONG_CHARS_MIN
+    if not strong:
+        return False
+    inner = value.strip("-'’")
+    if inner.isalpha():
+        return len(inner) >= STRONG_CHARS_MIN and inner.islower() and not _SUFFIXES.search(inner)
+    return (
+        len(value) >= STRONG_CHARS_MIN
+        and bool(re.search(r"[^\w'’-]", inner))
+        and not _DOTTED.fullmatch(value)
+    )

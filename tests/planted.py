@@ -1,0 +1,119 @@
+"""Secrets that are none, made by the program's own patterns, to be planted and looked for."""
+
+import random
+import re
+from re import _constants as constants  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+from ragforge.domain.secret_kinds import KINDS, Kind
+
+AWS = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+HEX = "5f4dcc3b5aa765d61d8327deb882cf99"
+PLANTED = {
+    "DB_PASSWORD=hunter2": "hunter2",
+    "export PGPASSWORD=correcthorse": "correcthorse",
+    "docker run -e MYSQL_ROOT_PASSWORD=s3cr3t,comma img": "s3cr3t,comma",
+    "ADMIN_PASS='Tr0ub4dor&3'": "Tr0ub4dor&3",
+    '"password": "correct horse 9"': "correct horse 9",
+    '{"db": {"passwd":"p4ss-w0rd"}}': "p4ss-w0rd",
+    'password: str = "swordfish"': "swordfish",
+    "password: hunter22 # yaml": "hunter22",
+    "config['client_secret'] = 'zx81-basic'": "zx81-basic",
+    f"aws_secret_access_key = {AWS}": AWS,
+    f"AWS_SECRET_ACCESS_KEY={AWS}": AWS,
+    f"API_KEY={HEX}": HEX,
+    f'"api_key": "{HEX}"': HEX,
+    f"datadog_api_key: {HEX}": HEX,
+    f'ALGOLIA_KEY = "{HEX}"': HEX,
+    "algolia_key: 'a1b2c3d4e5f6g7'": "a1b2c3d4e5f6g7",
+    "deploy --token 9kQ2xV7pLw3nR8tZ": "9kQ2xV7pLw3nR8tZ",
+    "mysql --password=letmein1 -u me": "letmein1",
+    "mysql --password letmein1": "letmein1",
+    "<password>hunter2</password>": "hunter2",
+    "Authorization: Bearer 0a1b2c3d4e5f6g7h8i9j": "0a1b2c3d4e5f6g7h8i9j",
+    "curl -u ada:lovelace1815 https://x": "lovelace1815",
+    "Driver=ODBC;Uid=sa;Pwd=P@ssw0rd!;": "P@ssw0rd!",
+    "postgres://ada:lovelace1815@db/x": "lovelace1815",
+    "the password is hunter2": "hunter2",
+    "My password for the server is Tr0ub4dor&3.": "Tr0ub4dor&3",
+    "password is `swordfish`": "swordfish",
+    "my password is swordfish": "swordfish",
+    "le mot de passe est azerty12, merci": "azerty12",
+    "Le mot de passe du serveur est : azerty12": "azerty12",
+    "mot de passe: azerty12": "azerty12",
+    "MOT_DE_PASSE=azerty12": "azerty12",
+    "the PIN is 482913": "482913",
+    f"the api key is {HEX}": HEX,
+    f"la clé d'API est {HEX}": HEX,
+}
+"""Texts, and what in each is known to be a secret by the name beside it."""
+
+
+def sample(pattern: str) -> str:
+    """Return a text that the pattern matches as a whole, its shortest repetitions taken; always the same."""
+    return _made(parser.parse(pattern), random.Random(pattern))
+
+
+def planted(kind: Kind) -> tuple[str, str]:
+    """Return a text of the kind, and the part of it that is secret."""
+    text = sample(kind.pattern)
+    found = re.search(kind.pattern, text)
+    assert found, (kind, text)
+    return text, found["value"] if "value" in found.re.groupindex else found[0]
+
+
+def samples() -> dict[str, tuple[str, str]]:
+    """Return one of each kind, by its name."""
+    return {kind.name: planted(kind) for kind in KINDS}
+
+
+def _made(tree: Any, draw: random.Random) -> str:
+    made = ""
+    for operation, argument in tree:
+        match operation:
+            case constants.LITERAL:
+                made += chr(argument)
+            case constants.IN:
+                made += draw.choice(_members(argument))
+            case constants.MAX_REPEAT | constants.MIN_REPEAT | constants.POSSESSIVE_REPEAT:
+                least, _, inner = argument
+                made += "".join(_made(inner, draw) for _ in range(least))
+            case constants.SUBPATTERN:
+                made += _made(argument[-1], draw)
+            case constants.BRANCH:
+                made += _made(argument[1][0], draw)
+            case constants.NOT_LITERAL:
+                made += draw.choice("abcdefghijkmnpqrstuvwxyz23456789")
+            case constants.GROUPREF:
+                made += '"'
+            case constants.ASSERT | constants.ASSERT_NOT | constants.AT:
+                pass
+            case _:
+                raise NotImplementedError(operation)
+    return made
+
+
+def _members(choices: Any) -> list[str]:
+    """The characters of a set; of a class such as `\\w` those that keys are made of."""
+    found: list[str] = []
+    for operation, argument in choices:
+        match operation:
+            case constants.LITERAL:
+                found.append(chr(argument))
+            case constants.RANGE:
+                found += map(chr, range(argument[0], argument[1] + 1))
+            case constants.CATEGORY if argument is constants.CATEGORY_DIGIT:
+                found += "0123456789"
+            case constants.CATEGORY if argument is constants.CATEGORY_SPACE:
+                found.append(" ")
+            case constants.CATEGORY if argument is constants.CATEGORY_NOT_WORD:
+                found.append("=")
+            case constants.CATEGORY:
+                found += "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+            case constants.NEGATE:
+                return list("abcdefghijkmnpqrstuvwxyz23456789")
+            case _:
+                raise NotImplementedError(operation)
+    # A drawn text of one letter would be taken for a placeholder.
+    return [char for char in found if char.isalnum()] or found
