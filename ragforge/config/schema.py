@@ -24,6 +24,7 @@ from ragforge.config.kinds import (
     Tokens,
     VariableName,
 )
+from ragforge.domain import timeouts
 
 
 class TurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -194,7 +195,7 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     delay_s_max: Annotated[
         Seconds,
         About("The longest wait between two tries, in seconds.", "a number from 1 to 86400"),
-    ] = 60.0
+    ] = timeouts.RETRY_DELAY_S_MAX
 
 
 class StreamSettings(Struct, frozen=True, forbid_unknown_fields=True):

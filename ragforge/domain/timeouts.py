@@ -83,6 +83,11 @@ OPENAI_END_S_MAX = 1.0
 STREAM_END_S_MAX = 2.0
 """How long leaving waits for a source that ignores its cancellation."""
 
+RETRY_DELAY_S_FIRST = 1.0
+RETRY_DELAY_S_MAX = 60.0
+"""The longest wait between two tries, unless `retry.delay_s_max` says otherwise; a service that asks for more
+is not asked again."""
+
 # Embedders
 
 EMBEDDER_CONNECT_S_MAX = 10.0

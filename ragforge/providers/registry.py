@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, field
 
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelRefusedKey, UsageError
 from ragforge.providers.base import LoadBlob, Provider
 from ragforge.providers.gemini import GeminiProvider
@@ -41,7 +42,7 @@ class ProviderParts(Struct, frozen=True):
     thinking_level: str | None = None
     show_thoughts: bool = True
     attempts_max: int = 5
-    delay_s_max: float = 60.0
+    delay_s_max: float = timeouts.RETRY_DELAY_S_MAX
     idle_timeout_s: float = 120.0
 
 

@@ -4,9 +4,11 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from math import ceil, isfinite
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelError
 from ragforge.domain.events import ModelEvent, RetryWaiting
 
@@ -15,8 +17,8 @@ class RetryPolicy(Struct, frozen=True):
     """How often and how long. Without a word from the server the wait doubles from `delay_s_first`."""
 
     attempts_max: int = 5
-    delay_s_max: float = 60.0
-    delay_s_first: float = 1.0
+    delay_s_max: float = timeouts.RETRY_DELAY_S_MAX
+    delay_s_first: float = timeouts.RETRY_DELAY_S_FIRST
 
 
 class Retryable(Exception):
@@ -64,7 +66,9 @@ async def retried(
             delay_s = _delay_s(failure, policy, number)
             if begun:
                 raise failure.error from failure
-            if number >= attempts_max or delay_s > policy.delay_s_max:
+            if delay_s > policy.delay_s_max:
+                raise _too_long(failure, delay_s, policy.delay_s_max) from failure
+            if number >= attempts_max:
                 raise _given_up(failure, number) from failure
             waiting = RetryWaiting(failure.reason, delay_s, number + 1, attempts_max)
         yield waiting
@@ -86,3 +90,21 @@ def _given_up(failure: Retryable, number: int) -> ModelError:
     if number == 1:
         return failure.error
     return type(failure.error)(f"{failure.error} Tried {number} times.")
+
+
+def _too_long(failure: Retryable, delay_s: float, delay_s_max: float) -> ModelError:
+    """The error with how long the service wants to be left alone, which is longer than a turn waits."""
+    return type(failure.error)(
+        f"{failure.error} The service asks to wait {wait_words(delay_s)}; not tried again, "
+        f"as the longest wait is {wait_words(delay_s_max)} (retry.delay_s_max)."
+    )
+
+
+def wait_words(seconds: float) -> str:
+    """A wait as it is said: "45 s", "20 minutes", "24 hours", "3 days"."""
+    for length_s, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        # 24 hours are said so, and not as one day.
+        if seconds >= 2 * length_s or (seconds == length_s and name != "day"):
+            count = ceil(seconds / length_s) if isfinite(seconds) else "many"
+            return f"{count} {name}{'' if count == 1 else 's'}"
+    return f"{seconds:g} s"

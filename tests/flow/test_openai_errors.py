@@ -170,6 +170,18 @@ async def test_busy_for_longer_than_anyone_waits_is_an_error_at_once():
         assert len(server.chats) == 1
 
 
+@pytest.mark.parametrize(
+    ("wait", "words"),
+    [("86400", "24 hours"), ("3600", "1 hour"), ("61", "61 s"), ("200", "4 minutes"), ("inf", "many days")],
+)
+async def test_a_long_wait_is_said_and_not_begun(wait: str, words: str):
+    async with OpenAIStandIn() as server:
+        server.script(Failure(429, said("slow down"), (("Retry-After", wait),)))
+        with pytest.raises(ModelOverloaded, match=f"asks to wait {words}; not tried again"):
+            await events_of(provider_at(server.base_url))
+        assert len(server.chats) == 1
+
+
 async def test_busy_to_the_end_says_how_often_it_was_tried():
     async with OpenAIStandIn() as server:
         server.script(*[Failure(500, said("oops"), SOON)] * 3)

@@ -43,7 +43,7 @@ class GeminiProvider:
         thinking_level: str | None = None,
         show_thoughts: bool = True,
         attempts_max: int = 5,
-        delay_s_max: float = 60.0,
+        delay_s_max: float = timeouts.RETRY_DELAY_S_MAX,
         idle_timeout_s: float = 120.0,
     ) -> None:
         self.model = model.removeprefix("models/")

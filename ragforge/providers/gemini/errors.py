@@ -19,7 +19,7 @@ from ragforge.domain.errors import (
     ModelUnreachable,
 )
 from ragforge.providers.pump import StreamSilent
-from ragforge.providers.retry import Retryable
+from ragforge.providers.retry import Retryable, wait_words
 
 SERVER_TEXT_CHARS_MAX = 300
 CAUSES_MAX = 20
@@ -144,7 +144,7 @@ def _over_quota(refusal: _Refusal, said: str, endpoint: Endpoint) -> ModelError 
             f"Today's quota of {endpoint.model} is used up ({said}; {daily[0]}). "
             "Choose another model with /model, or go on tomorrow."
         )
-    asks = f", asking to wait {refusal.retry_delay_s:g} s" if refusal.retry_delay_s else ""
+    asks = f", asking to wait {wait_words(refusal.retry_delay_s)}" if refusal.retry_delay_s else ""
     over = ModelOverloaded(
         f"{endpoint.model} is over its quota ({said}{asks}). "
         "Wait a little and /retry, or choose another model with /model."

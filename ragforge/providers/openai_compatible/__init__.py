@@ -42,7 +42,7 @@ class OpenAICompatibleProvider:
         load_blob: LoadBlob,
         context_tokens_max: int | None = None,
         attempts_max: int = 5,
-        delay_s_max: float = 60.0,
+        delay_s_max: float = timeouts.RETRY_DELAY_S_MAX,
         idle_timeout_s: float = 120.0,
     ) -> None:
         self.name = name
