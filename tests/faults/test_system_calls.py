@@ -5,7 +5,6 @@ A few calls of each kind; `python -m tests.soak` tries every one.
 
 import errno
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,9 +23,10 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
         yield started
 
 
-@pytest.fixture
-def ground(forked: Children, tmp_path: Path) -> Ground:
-    return Ground(forked, tmp_path).begin()
+@pytest.fixture(scope="module")
+def ground(forked: Children, tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    """One project for all turns, one after another: what a fault leaves behind would show in the next."""
+    return Ground(forked, tmp_path_factory.mktemp("turns")).begin()
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
+
 from tests.soak.conversation import ScriptedProvider, conversation, say, usual_calls, words_of
 
 LOOK_EVERY = 100
@@ -41,9 +43,17 @@ class Figures:
 def figures(turns: int, data: Path) -> Figures:
     gc.collect()
     traced = tracemalloc.get_traced_memory()[0] / 1024 if tracemalloc.is_tracing() else 0
-    local = (data / "local.db").stat().st_size / 1024
+    local = used_kb(data / "local.db")
     files, threads = sum(1 for _ in Path("/proc/self/fd").iterdir()), threading.active_count()
     return Figures(turns, resident_kb(), traced, local, files, threads, len(asyncio.all_tasks()))
+
+
+def used_kb(database: Path) -> float:
+    """What its pages hold, also where they stand in the log still."""
+    connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+    count, free, size = (connection.pragma(each) for each in ("page_count", "freelist_count", "page_size"))
+    connection.close()
+    return (count - free) * size / 1024
 
 
 def resident_kb() -> float:
