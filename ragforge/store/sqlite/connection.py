@@ -21,7 +21,7 @@ T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[object] | Mapping[str, object]
 
-CACHE_KIB = 4_096
+CACHE_KIB = 2_048
 """Of pages, for each connection: a run has up to three of each of its four files."""
 FULL_BYTES = 65_536
 
