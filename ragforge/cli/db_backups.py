@@ -10,6 +10,7 @@ from ragforge.cli.db_progress import size
 from ragforge.cli.edge import tell
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.printing import json_line, printable
+from ragforge.domain.errors import UsageError
 from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -57,13 +58,16 @@ def backups(
 
 def recover(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `ragforge db backups` lists it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `ragforge db backups` lists it.")] = "",
     only: Annotated[
         list[str] | None,
         typer.Option(
             "--only", metavar="ROLE", help="Only conversations, versions, machine or outbox; repeatable."
         ),
     ] = None,
+    empty: Annotated[
+        bool, typer.Option("--empty", help="Begin with an empty store in place of one that is lost.")
+    ] = False,
 ) -> None:
     """Bring back one of the backups that ragforge made: it takes the place of the databases as they are.
 
@@ -75,10 +79,28 @@ def recover(
         from ragforge.session.recovery import recover as bring_back
 
         machine = _machine(context)
+        if empty:
+            await _begin_empty(machine, name)
+            return 0
+        if not name:
+            raise UsageError("Give the NAME of a backup; `ragforge db backups` lists them.")
         _print_recovered(await bring_back(machine, name, only=_roles(only or []), tell=tell))
         return 0
 
     raise typer.Exit(run_async(work))
+
+
+async def _begin_empty(machine: "Machine", name: str) -> None:
+    import asyncio
+
+    from ragforge.store.backup_recovery import begin_empty
+
+    if name:
+        raise UsageError("--empty begins with nothing, so it takes no NAME.")
+    aside = await asyncio.to_thread(begin_empty, machine.folder, machine.url)
+    typer.echo(printable(f"The store {machine.url.removeprefix('sqlite://')} is there, and empty."))
+    for path in aside:
+        typer.echo(printable(f"What was there before is in {path}"))
 
 
 async def _make(machine: "Machine") -> None:
@@ -96,7 +118,6 @@ async def _make(machine: "Machine") -> None:
 
 
 def _roles(names: list[str]) -> "frozenset[Role]":
-    from ragforge.domain.errors import UsageError
     from ragforge.store.files import ROLES, Backup, Role
 
     known = [role for role in Role if ROLES[role].backup is Backup.COPIED]

@@ -14,6 +14,7 @@ RagforgeError
     ├── StoreUnavailable        cannot be opened, read or written
     │   └── StoreLoginRefused   its server does not take user and password
     ├── StoreDamaged            integrity check failed
+    ├── StoreLost               missing or empty, though it held something
     ├── StoreNewer              written by a newer version
     ├── StoreOlder              must be migrated first
     ├── StoreForeign            holds what is not ours
@@ -95,6 +96,10 @@ class StoreLoginRefused(StoreUnavailable):
 
 class StoreDamaged(StoreError):
     """The database is not one, or failed its integrity check."""
+
+
+class StoreLost(StoreError):
+    """The database is missing or empty, and what is beside it shows that it held something."""
 
 
 class StoreNewer(StoreError):

@@ -19,11 +19,12 @@ from ragforge.domain.errors import Conflict, StoreDamaged, StoreError, StoreNewe
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Change
 from ragforge.history.presence import Presence, is_present
+from ragforge.store.backups import recovery_words
 from ragforge.store.files import versions_file
 from ragforge.store.history_schema import HISTORY
 from ragforge.store.json_text import to_json
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.prepare import prepare
+from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, prepare
 
 T = TypeVar("T")
 
@@ -365,7 +366,9 @@ def _explained(path: Path) -> Generator[None]:
     held = "where this machine's folders stand in the version tree"
     try:
         yield
-    except (StoreNewer, msgspec.ValidationError) as error:
+    except StoreNewer as error:
+        raise StoreNewer(str(error).replace(INSTEAD, INSTEAD_OF_FOLDER)) from error
+    except msgspec.ValidationError as error:
         raise StoreNewer(
             f"{path} was written by a newer ragforge. Update ragforge, or choose another folder for its data "
             "with RAGFORGE_DATA_DIR."
@@ -374,6 +377,7 @@ def _explained(path: Path) -> Generator[None]:
         raise StoreDamaged(
             f"{path} cannot be used ({error.__cause__ or error}). It holds {held}; the versions and their "
             "contents are kept elsewhere. Move it away; a new one is made."
+            f"{recovery_words(path.parent, path)}"
         ) from error
     except StoreUnavailable as error:
         if "disk is full" in str(error):

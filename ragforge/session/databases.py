@@ -23,6 +23,7 @@ from ragforge.store.base import Link, RecordKind, Store, StoreStatus
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.files import contents_file
 from ragforge.store.open import migrate_store
+from ragforge.store.survey import refuse_lost
 
 if TYPE_CHECKING:  # most have no server
     from ragforge.store.neo4j import Neo4jStore
@@ -66,12 +67,19 @@ async def open_database(
     """
     if not make and url.startswith(FILE_SCHEME) and not Path(url.removeprefix(FILE_SCHEME)).exists():
         with telling_who_named(url, machine.loaded, machine.environ):
+            await asyncio.to_thread(refuse_lost, machine.folder, url)
             raise StoreUnavailable(
                 f"There is no store {url.removeprefix(FILE_SCHEME)}. Check the address; a new store is made "
                 "when ragforge is started with it."
             )
     return await open_named(
-        machine.loaded, machine.environ, url, machine_dir=machine.folder, password=password, adopt=adopt
+        machine.loaded,
+        machine.environ,
+        url,
+        machine_dir=machine.folder,
+        password=password,
+        adopt=adopt,
+        make=make,
     )
 
 

@@ -10,7 +10,8 @@ from ragforge.config.settings import Loaded, SourceKind
 from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import StoreAddressWrong, StoreError, StoreLoginRefused, UsageError
 from ragforge.store.base import Store
-from ragforge.store.open import open_store
+from ragforge.store.open import check_scheme, open_store
+from ragforge.store.survey import refuse_lost
 
 
 async def open_named(
@@ -21,13 +22,18 @@ async def open_named(
     machine_dir: Path,
     password: str = "",
     adopt: bool = False,
+    make: bool = False,
 ) -> Store:
     """The store at the address. Its password is the one given, else the one that is known.
 
-    Raises as `open_store`, in the words of `telling_who_named`.
+    make: one that is missing or empty is made, whatever it held.
+    Raises as `open_store`, in the words of `telling_who_named`, and StoreLost.
     """
     known = password or await known_password(url, environ)
     with telling_who_named(url, loaded, environ):
+        if not make:
+            check_scheme(url)
+            await asyncio.to_thread(refuse_lost, machine_dir, url)
         return await open_store(url, machine_dir=machine_dir, password=known, adopt=adopt)
 
 

@@ -17,11 +17,13 @@ from ragforge.history.contents import prove_contents
 from ragforge.history.manifest import Manifest
 from ragforge.history.state import HistoryState, open_history_state
 from ragforge.session.databases import Machine, contents, opened
+from ragforge.store.backups import recovery_words
 from ragforge.store.blob_repair import damaged_contents, rebuild, remove_leftovers, set_aside
 from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text, text_faults
 from ragforge.store.files import BACKUPS, Role, StoreFile, StoreServer, contents_file, store_files
 from ragforge.store.local import open_local_state
+from ragforge.store.survey import refuse_newer_files
 
 Rows: TypeAlias = list[StoreFile | StoreServer]
 Tell: TypeAlias = Callable[[str], object]
@@ -29,7 +31,6 @@ Tell: TypeAlias = Callable[[str], object]
 NAMED_MAX = 5
 LEFTOVER_MIN = timedelta(days=1)
 """A temporary file that is younger may belong to a process that is just writing it."""
-HELPS = f"It holds {{}}, so no empty one is made in its place. `{BACKUPS}` lists what can be brought back."
 
 
 class Checked(Struct, frozen=True):
@@ -47,13 +48,15 @@ class Checked(Struct, frozen=True):
 async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Checked]:
     """Every part of the store in use, in the order of the table.
 
-    tell: hears of rows that still wait for a server. Raises StoreError where there is no store at all.
+    tell: hears of rows that still wait for a server. Raises StoreError where there is no store at all, or it
+    is of a newer version, of which nothing here may be repaired.
     """
+    await asyncio.to_thread(refuse_newer_files, machine.folder, machine.url)
     rows: Rows = store_files(machine.folder, machine.url)
     checked = {
         row: await _conversations(machine, row, repair=repair, tell=tell)
         if row.role is Role.CONVERSATIONS or isinstance(row, StoreServer)
-        else await _file(row, repair=repair)
+        else await _file(machine, row, repair=repair)
         for row in rows
         if row.role is not Role.CONTENTS
     }
@@ -62,7 +65,7 @@ async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Che
     return [checked[row] for row in rows]
 
 
-async def _file(file: StoreFile, *, repair: bool) -> Checked:
+async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
     """A database of which nothing is derived from elsewhere."""
     wrong = await asyncio.to_thread(file_faults, file)
     done: list[str] = []
@@ -70,9 +73,15 @@ async def _file(file: StoreFile, *, repair: bool) -> Checked:
         done = await asyncio.to_thread(_repaired, file)
         wrong = await asyncio.to_thread(file_faults, file)
     if wrong:
-        wrong.append(HELPS.format(file.facts.holds))
+        wrong.append(_helps(machine, file))
     notes = () if file.path.exists() else ("There is no such file.",)
     return Checked(file.title, tuple(wrong), tuple(done), notes)
+
+
+def _helps(machine: Machine, file: StoreFile) -> str:
+    """What a damaged database holds, and which backup brings it back."""
+    backup = recovery_words(machine.folder, file.path) or f" `{BACKUPS}` lists what can be brought back."
+    return f"It holds {file.facts.holds}, so no empty one is made in its place.{backup}"
 
 
 async def _conversations(
@@ -83,7 +92,7 @@ async def _conversations(
         if repair and row.path.is_file():
             done += await asyncio.to_thread(_repaired, row)
         if wrong := await asyncio.to_thread(file_faults, row, deep=False):
-            return Checked(row.title, (*wrong, HELPS.format(row.facts.holds)), tuple(done))
+            return Checked(row.title, (*wrong, _helps(machine, row)), tuple(done))
     try:
         async with opened(machine, machine.url, tell=tell) as store:
             said = await store.check(repair=True) if repair else []

@@ -14,7 +14,6 @@ import apsw
 import msgspec
 
 from ragforge.config.store_address import bare_url
-from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.store.backups import (
@@ -29,6 +28,7 @@ from ragforge.store.backups import (
 )
 from ragforge.store.files import CHECK, Backup, Role, StoreFile, store_files
 from ragforge.store.sqlite.connection import Connection, translated
+from ragforge.store.sqlite.prepare import reading
 
 PAGES_AT_ONCE = 500
 """Copied before it is asked again whether to stop."""
@@ -118,15 +118,10 @@ def _copy_all(
 @contextmanager
 def _state_of(path: Path) -> Generator[Connection]:
     """A connection that sees one state of the database from here on, whatever is written meanwhile."""
-    with translated(path):
-        connection = cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
-        try:
-            connection.pragma("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX)
-            connection.execute("BEGIN")
-            next(connection.execute("SELECT count(*) FROM sqlite_schema"))
-            yield connection
-        finally:
-            connection.close()
+    with translated(path), reading(path) as connection:
+        connection.execute("BEGIN")
+        next(connection.execute("SELECT count(*) FROM sqlite_schema"))
+        yield connection
 
 
 def _counts(connection: Connection) -> Mapping[str, int]:

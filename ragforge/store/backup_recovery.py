@@ -3,7 +3,7 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable, U
 from ragforge.domain.ids import now
 from ragforge.store.backup_copies import alone, sync_folder, synced_hash
 from ragforge.store.backups import BackupSet, CopiedFile, backups_folder, get_backup, path_of
-from ragforge.store.files import Role, StoreFile, schema_of, store_files
+from ragforge.store.files import Role, StoreFile, conversations_row, schema_of, store_files
+from ragforge.store.sqlite.prepare import look, prepare
 
 BESIDE = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database. It belongs to the one before and must never meet another."""
@@ -49,7 +50,9 @@ def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> B
     files, kept = _without_live_outboxes(folder, wanted, only)
     for file in files:
         _check_schema(file, name)
-    with alone(folder) as is_alone, _nobody_else(folder, made, files):
+    paths = {each.path for each in store_files(folder, made.store) if isinstance(each, StoreFile)}
+    paths |= {path_of(folder, file) for file in files}
+    with alone(folder) as is_alone, _nobody_else(paths):
         if not is_alone:
             raise StoreUnavailable(
                 "Another process is making or bringing back a backup. Try again when it is done."
@@ -63,6 +66,22 @@ def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> B
                 "make the folder writable, then run the same command again."
             ) from error
     return BroughtBack(made, tuple(path_of(folder, file) for file in files), tuple(aside), kept)
+
+
+def begin_empty(folder: Path, url: str) -> list[Path]:
+    """Make an empty store at the address where there is none; what is set aside of the one before.
+
+    Raises UsageError for a store that holds something, StoreUnavailable while another process has it open.
+    """
+    row = conversations_row(url)
+    if not isinstance(row, StoreFile):
+        raise UsageError("--empty is for a store in a file. A server's database is emptied there.")
+    if look(row.path) is not None:
+        raise UsageError(f"{row.path} is a database. Nothing was changed; --empty is for one that is lost.")
+    with alone(folder), _nobody_else([row.path]):
+        aside = _set_aside(row.path, {})
+        prepare(row.path, schema_of(row.role), lock_dir=folder / "locks")
+    return aside
 
 
 def _without_live_outboxes(
@@ -87,10 +106,8 @@ def _check_schema(file: CopiedFile, name: str) -> None:
 
 
 @contextmanager
-def _nobody_else(folder: Path, made: BackupSet, files: Sequence[CopiedFile]) -> Generator[None]:
+def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
     """No other process has one of the databases open, and none opens what is there meanwhile."""
-    paths = {each.path for each in store_files(folder, made.store) if isinstance(each, StoreFile)}
-    paths |= {path_of(folder, file) for file in files}
     with ExitStack() as locked:
         for path in sorted(paths):
             with suppress(FileNotFoundError):
@@ -138,18 +155,24 @@ def _replace_all(staged: Sequence[tuple[Path, Path]]) -> list[Path]:
     folders: dict[Path, Path] = {}
     moved: list[Path] = []
     for target, copy in staged:
-        # The database first: one without its log would be taken for whole, one that is missing is noticed.
-        for path in (target, *(target.with_name(target.name + end) for end in BESIDE)):
-            if path.exists():
-                if target.parent not in folders:
-                    folders[target.parent] = _aside_folder(target.parent)
-                aside = folders[target.parent] / path.name
-                path.rename(aside)
-                moved += [aside] if path == target else []
+        moved += _set_aside(target, folders)
         copy.rename(target)
         sync_folder(target.parent)
-    for folder in folders.values():
-        sync_folder(folder)
+    return moved
+
+
+def _set_aside(target: Path, folders: dict[Path, Path]) -> list[Path]:
+    """Move the database with its log away; where it is now. folders: for what was beside it, by its own."""
+    moved: list[Path] = []
+    # The database first: one without its log would be taken for whole, one that is missing is noticed.
+    for path in (target, *(target.with_name(target.name + end) for end in BESIDE)):
+        if path.exists():
+            if target.parent not in folders:
+                folders[target.parent] = _aside_folder(target.parent)
+            aside = folders[target.parent] / path.name
+            path.rename(aside)
+            sync_folder(aside.parent)
+            moved += [aside] if path == target else []
     return moved
 
 

@@ -103,12 +103,15 @@ def backup_of(folder: Path, path: Path) -> BackupSet | None:
 
 
 def recovery_words(folder: Path, path: Path) -> str:
-    """A sentence that names the newest backup of this database and the command for it; empty without one."""
+    """A sentence, after a blank, on the newest backup of this database and its command; empty without one."""
     if (found := backup_of(folder, path)) is None:
         return ""
     role = next(file.role for file in found.files if path_of(folder, file) == path)
     only = "" if role is Role.CONVERSATIONS else f" --only {role}"
-    return f"To bring back the backup of {moment_words(found.made_at)}, run: {found.command}{only}"
+    when = moment_words(found.made_at)
+    return (
+        f" There is a backup of {when}; to bring it back, close every ragforge and run: {found.command}{only}"
+    )
 
 
 def path_of(folder: Path, file: CopiedFile) -> Path:

@@ -21,10 +21,11 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
+from ragforge.store.backups import recovery_words
 from ragforge.store.files import machine_file
 from ragforge.store.local_schema import LOCAL
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.prepare import prepare
+from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, prepare
 
 T = TypeVar("T")
 
@@ -423,14 +424,12 @@ def _explained(path: Path) -> Generator[None]:
     try:
         yield
     except StoreNewer as error:
-        raise StoreNewer(
-            f"{path} was written by a newer ragforge. Update ragforge, or choose another folder for its data "
-            "with RAGFORGE_DATA_DIR."
-        ) from error
+        raise StoreNewer(str(error).replace(INSTEAD, INSTEAD_OF_FOLDER)) from error
     except StoreDamaged as error:
         raise StoreDamaged(
             f"{path} cannot be used ({error.__cause__ or error}). It holds this machine's prompt history, "
             "drafts and consent rules, nothing of the conversations. Move it away; a new one is made."
+            f"{recovery_words(path.parent, path)}"
         ) from error
     except StoreUnavailable as error:
         raise StoreUnavailable(

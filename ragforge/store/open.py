@@ -41,6 +41,7 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
 
     Raises UsageError for an unknown scheme, and StoreUnavailable, StoreDamaged, StoreNewer or StoreForeign.
     """
+    await asyncio.to_thread(_prepare_opening, machine_dir, url)
     # In a thread: a server's driver takes half a second, in which the interface goes on.
     package = await asyncio.to_thread(_package, url)
     opener = cast("Opener", package.open_store)
@@ -72,6 +73,13 @@ def check_scheme(url: str) -> str:
         shown = hide_url_passwords(url)
         raise UsageError(f"No store answers to {shown!r}. Its address begins with one of: {known}.")
     return scheme
+
+
+def _prepare_opening(machine_dir: Path, url: str) -> None:
+    from ragforge.store.survey import prepare_opening  # knows every kind of store's files, which ask here
+
+    check_scheme(url)
+    prepare_opening(machine_dir, url)
 
 
 def _package(url: str) -> ModuleType:

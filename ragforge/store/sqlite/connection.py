@@ -15,7 +15,7 @@ import apsw
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, RagforgeError, StoreDamaged, StoreUnavailable
-from ragforge.store.files import BACKUPS, REPAIR
+from ragforge.store.files import REPAIR
 
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
@@ -240,11 +240,12 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
         case apsw.NotADBError():
             return StoreDamaged(
                 f"{path} is not a database. Move it away, or choose another with RAGFORGE_STORE=sqlite:///PATH."
+                f"{_backup_words(path)}"
             )
         case apsw.CorruptError() | apsw.FormatError() | apsw.SQLError():
             return StoreDamaged(
                 f"The store {path} is damaged ({error}). Run `{REPAIR}`, which rebuilds indexes and never "
-                f"deletes words. Where that is not enough, `{BACKUPS}` lists what can be brought back."
+                f"deletes words.{_backup_words(path)}"
             )
         case apsw.ConstraintError():
             return Conflict(f"The store {path} refused to write: what it refers to is not stored ({error}).")
@@ -262,6 +263,16 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
             )
         case _:
             return StoreUnavailable(f"Cannot use the store {path} ({error}). Check its disk and try again.")
+
+
+def _backup_words(path: Path) -> str:
+    """Which backup has this database and the command for it, where there is one."""
+    from ragforge.config.paths import data_dir  # only for what went wrong, as is the table of files
+    from ragforge.store.backups import recovery_words
+
+    with suppress(RagforgeError):
+        return recovery_words(path.parent, path) or recovery_words(data_dir(os.environ), path)
+    return ""
 
 
 def _is_full(folder: Path) -> bool:

@@ -2,8 +2,12 @@
 
 import fcntl
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
+import apsw
 from msgspec import Struct
 
 from ragforge.domain import timeouts
@@ -16,6 +20,13 @@ from ragforge.store.sqlite.connection import (
     translated,
 )
 
+INSTEAD = "choose another store with RAGFORGE_STORE=sqlite:///PATH"
+INSTEAD_OF_FOLDER = "choose another folder for its data with RAGFORGE_DATA_DIR"
+MAGIC = b"SQLite format 3\0"
+HEADER_BYTES = 100
+VERSION_AT, APPLICATION_AT = 60, 68
+"""Where the header has our schema and mark. Source: sqlite.org/fileformat.html, "The Database Header"."""
+
 
 class Schema(Struct, frozen=True):
     """Numbered steps, and the mark in the file's header that tells our databases from others."""
@@ -27,12 +38,71 @@ class Schema(Struct, frozen=True):
 def prepare(path: Path, schema: Schema, *, lock_dir: Path) -> None:
     """Make the file where it is missing and take the steps that it lacks, all or none.
 
-    Raises StoreNewer, StoreDamaged where it is not ours or no database, StoreUnavailable.
+    Raises StoreNewer, StoreDamaged where it is not ours or no database, StoreUnavailable. One of a newer
+    version is only looked at: none of its files changes.
     """
+    if (found := look(path)) and found.application_id == schema.application_id:
+        refuse_newer(path, found.version, schema)
     make_private_file(path)
     with translated(path):
         if not _is_ready(path, schema):
             _migrate_alone(path, schema, lock_dir)
+
+
+class Header(Struct, frozen=True):
+    """What a database says of itself. version: how many steps of its schema were taken."""
+
+    application_id: int
+    version: int
+
+
+def look(path: Path) -> Header | None:
+    """What the database says of itself; None where there is none, an empty file or no database at all.
+
+    Neither it nor its log changes, whoever else has it open.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEADER_BYTES)
+        logged = log.exists() and log.stat().st_size > 0
+    except (OSError, ValueError):  # the latter for a path that none can be
+        return None  # whoever opens it says why
+    if len(head) < HEADER_BYTES or not head.startswith(MAGIC):
+        return None
+    if logged:
+        return _look_through_log(path)
+    application_id, version = (int.from_bytes(head[at : at + 4]) for at in (APPLICATION_AT, VERSION_AT))
+    return Header(application_id, version)
+
+
+def _look_through_log(path: Path) -> Header | None:
+    """The newest header may be in the log."""
+    try:
+        with reading(path) as connection:
+            return Header(int(connection.pragma("application_id")), int(connection.pragma("user_version")))
+    except apsw.Error:
+        return None  # as above
+
+
+@contextmanager
+def reading(path: Path) -> Generator[Connection]:
+    """A connection that writes nothing into the database or its log, not even as it is closed."""
+    connection = cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
+    try:
+        connection.pragma("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX)
+        yield connection
+    finally:
+        connection.close()
+
+
+def refuse_newer(path: Path, version: int, schema: Schema, *, instead: str = INSTEAD) -> None:
+    """Raise StoreNewer where the database is of a version that this program does not know."""
+    if version > len(schema.steps):
+        raise StoreNewer(
+            f"{path} was written by a newer ragforge (schema {version}; this one knows up to "
+            f"{len(schema.steps)}). Nothing was changed. Update ragforge, or {instead}."
+        )
 
 
 def _is_ready(path: Path, schema: Schema) -> bool:
@@ -52,11 +122,7 @@ def _version(connection: Connection, path: Path, schema: Schema) -> int:
         raise StoreDamaged(
             f"{path} is a database of another kind. Choose another file with RAGFORGE_STORE=sqlite:///PATH."
         )
-    if version > len(schema.steps):
-        raise StoreNewer(
-            f"{path} was written by a newer ragforge (schema {version}; this one knows up to "
-            f"{len(schema.steps)}). Update ragforge, or choose another store with RAGFORGE_STORE=sqlite:///PATH."
-        )
+    refuse_newer(path, version, schema)
     return version
 
 

@@ -1,0 +1,135 @@
+"""A look at the databases of a store before any is opened: nothing is created or changed by it.
+
+A newer version's are refused before anything is written, older ones are backed up before they are migrated.
+One that is missing or empty though it held something is an alarm and never "no history".
+"""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+import apsw
+
+from ragforge.config.store_address import bare_url, parse_store_url
+from ragforge.domain.errors import StoreError, StoreLost
+from ragforge.domain.words import counted, moment_words
+from ragforge.store.backup_copies import make_backup
+from ragforge.store.backups import Reason, list_backups
+from ragforge.store.files import (
+    Role,
+    StoreFile,
+    contents_file,
+    conversations_row,
+    machine_file,
+    outbox_files,
+    schema_of,
+    store_files,
+    versions_file,
+)
+from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, look, reading, refuse_newer
+
+log = logging.getLogger(__name__)
+
+
+def prepare_opening(folder: Path, url: str) -> None:
+    """Refuse what a newer version wrote, and back up what is about to be migrated.
+
+    folder: the data folder. Raises StoreNewer; nothing was changed then.
+    """
+    if refuse_newer_files(folder, url):
+        _back_up(folder, url)
+
+
+def refuse_newer_files(folder: Path, url: str) -> list[StoreFile]:
+    """The databases that are older than this program knows. Raises StoreNewer where one is newer."""
+    older: list[StoreFile] = []
+    for file in _files(folder, url):
+        found, schema = look(file.path), schema_of(file.role)
+        if found is None or found.application_id != schema.application_id:
+            continue  # whoever opens it says what is wrong
+        instead = INSTEAD if file.role is Role.CONVERSATIONS else INSTEAD_OF_FOLDER
+        refuse_newer(file.path, found.version, schema, instead=instead)
+        if 0 < found.version < len(schema.steps):
+            older.append(file)
+    return older
+
+
+def _files(folder: Path, url: str) -> Iterable[StoreFile]:
+    """Those that are opened with the store. The table of an outbox loads a driver that most never need."""
+    is_server = parse_store_url(url) is not None
+    for file in store_files(folder, url):
+        if isinstance(file, StoreFile) and (is_server or file.role is not Role.OUTBOX):
+            yield file
+
+
+def _back_up(folder: Path, url: str) -> None:
+    try:
+        make_backup(folder, url, reason=Reason.MIGRATION)
+    except StoreError as error:
+        # A migration is one transaction; to refuse all work until there is room would help nobody.
+        log.warning("There is no backup from before the migration: %s", error)
+
+
+def refuse_lost(folder: Path, url: str) -> None:
+    """Raise StoreLost where the store's file is missing or empty, and its neighbours show that it was not."""
+    row = conversations_row(url)
+    if not isinstance(row, StoreFile) or _holds_something(row.path):
+        return
+    shown = _backup_shown(folder, url) or _neighbours_shown(folder, url)
+    if not shown:
+        return
+    how = "is empty" if row.path.exists() else "is missing"
+    raise StoreLost(
+        f"The store {row.path} {how}, but it held conversations: {shown} Nothing was changed. If you moved "
+        f"it, move it back, or {INSTEAD}. To begin with an empty store instead, run: ragforge db recover "
+        "--empty"
+    )
+
+
+def _holds_something(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):  # the latter for a path that none can be
+        return True  # whoever opens it says why it cannot be read
+
+
+def _backup_shown(folder: Path, url: str) -> str:
+    for made in list_backups(folder, store=url):
+        held = ", ".join(counted(number, noun.removesuffix("s")) for noun, number in made.counts.items())
+        when = moment_words(made.made_at)
+        return (
+            f"a backup of {when} has {held}. To bring it back, close every ragforge and run: {made.command}."
+        )
+    return ""
+
+
+def _neighbours_shown(folder: Path, url: str) -> str:
+    stores = _values(contents_file(folder).path, "SELECT url FROM used_by")
+    if bare_url(url) in stores:
+        return f"{contents_file(folder).path} has contents of its files and results, and there is no backup."
+    # Nothing says of which store these are: of the default one, as long as no other was ever used.
+    row = conversations_row(url)
+    is_default = isinstance(row, StoreFile) and row.path.parent == folder
+    if not is_default or stores or outbox_files(folder):
+        return ""
+    for path, query in (
+        (versions_file(folder).path, "SELECT 1 FROM turn LIMIT 1"),
+        (versions_file(folder).path, "SELECT 1 FROM head WHERE version != '' LIMIT 1"),
+        (machine_file(folder).path, "SELECT 1 FROM recalled LIMIT 1"),
+    ):
+        if _values(path, query):
+            return f"{path} knows of turns in it, and there is no backup."
+    return ""
+
+
+def _values(path: Path, query: str) -> list[object]:
+    """The first column; empty where the database is missing, unreadable or of another schema."""
+    if not path.is_file():
+        return []
+    try:
+        with reading(path) as connection:
+            return [row[0] for row in connection.execute(query)]
+    except apsw.Error:
+        return []
