@@ -1,6 +1,7 @@
 """The calls of one step: checked, consented to, run, stored as each ends."""
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Sequence
@@ -12,13 +13,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.agent.parts import AgentParts, Progress
-from ragforge.agent.permissions import Allow, Ask, Refuse, only_reads
+from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
 from ragforge.agent.undisturbed import undisturbed
-from ragforge.domain.approvals import Answer, Rule, ToolApproval
+from ragforge.domain.approvals import Answer, OtherCall, Proposal, Rule, ToolApproval, proposal_text
 from ragforge.domain.errors import NotKept, StoreError, UsageError
 from ragforge.domain.events import ToolEnded, ToolOutput, ToolStarted
 from ragforge.domain.ids import now
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
+from ragforge.domain.redact import MARK
+from ragforge.domain.reveal import oddities
 from ragforge.domain.turns import CallStatus, Step, ToolCall
 from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext, ToolResult
 from ragforge.tools.limits import cut_result, result_chars_max
@@ -49,6 +52,8 @@ class _OpenCall(Struct, frozen=True):
     step: Step
     request: CallRequest
     position: int
+    from_store: bool = False
+    """Read back from the store, where secrets are redacted."""
     started_at: datetime = field(default_factory=now)
     started_s: float = field(default_factory=time.monotonic)
 
@@ -96,12 +101,18 @@ class _OpenCall(Struct, frozen=True):
 
 
 async def execute_calls(
-    parts: AgentParts, progress: Progress, step: Step, done: Sequence[ToolCall] = ()
+    parts: AgentParts,
+    progress: Progress,
+    step: Step,
+    done: Sequence[ToolCall] = (),
+    *,
+    from_store: bool = False,
 ) -> ToolMessage:
     """The results of the step's calls, in their order, each stored as it ended.
 
-    done: calls of this step that ended in an earlier run; they are not repeated. Calls that only read
-    run at the same time; one that changes something waits for those before it and runs alone.
+    done: calls of this step that ended in an earlier run; they are not repeated. from_store: the step was
+    read back from the store. Calls that only read run at the same time; one that changes something waits
+    for those before it and runs alone.
     Raises StoreError when a result cannot be kept.
     """
     ended = {call.id: call for call in done}
@@ -111,7 +122,7 @@ async def execute_calls(
             for position, request in enumerate(step.message.calls):
                 if request.id in ended:
                     continue
-                call = _OpenCall(parts, progress, step, request, position)
+                call = _OpenCall(parts, progress, step, request, position, from_store)
                 ready = await _prepare(call)
                 if isinstance(ready, _Refused):
                     ended[request.id] = await call.end(ToolResult(ready.text, failed=True), ready.status)
@@ -136,8 +147,7 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
     """The call, ready to run and consented to, or why it does not run."""
     request, parts = call.request, call.parts
     tool = parts.tools.get(request.name)
-    args = _read_args(request, tool)
-    summary = tool.summarise(args) if tool and not isinstance(args, _Refused) else ""
+    args, summary = _read_args(call, tool)
     await parts.events.send(
         ToolStarted(request.id, request.name, parts.redact.fields(request.args), parts.redact.text(summary))
     )
@@ -146,28 +156,47 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
         return _Refused(f"There is no tool called {request.name!r}. There are: {known}.")
     if isinstance(args, _Refused):
         return args
-    preview = await tool.preview(args, parts.context)
-    if preview.refused:
-        return _Refused(preview.refused)
-    ready = _Ready(tool, args, preview)
-    return await _ask_consent(call, ready) or ready
-
-
-def _read_args(request: CallRequest, tool: AnyTool | None) -> msgspec.Struct | _Refused:
-    if request.malformed:
-        return _Refused(f"The arguments could not be read: {request.malformed}. Send them as a JSON object.")
-    if tool is None:
-        return _Refused("")
     try:
-        return tool.parse(request.args)
+        preview = await tool.preview(args, parts.context)
+        if preview.refused:
+            return _Refused(preview.refused)
+        decision = parts.consent(tool, request.args, preview)
+    except Exception as error:
+        return _Refused(_unexpected(tool.name, error))
+    ready = _Ready(tool, args, preview)
+    return await _ask_consent(call, ready, decision) or ready
+
+
+def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | _Refused, str]:
+    """The arguments, or why they cannot be used; and the call in one line."""
+    request = call.request
+    if request.malformed:
+        why = f"The arguments could not be read: {request.malformed}. Send them as a JSON object."
+        return _Refused(why), ""
+    if tool is None:
+        return _Refused(""), ""
+    if call.from_store and MARK in json.dumps(request.args):
+        # Nobody can consent to it: what is shown would not be what the model asked for.
+        why = "Parts of this call were redacted when it was stored, so it cannot run. Make the call again."
+        return _Refused(why), ""
+    try:
+        args = tool.parse(request.args)
+        return args, tool.summarise(args)
     except msgspec.ValidationError as error:
-        return _Refused(f"The arguments do not fit {request.name}: {error}.")
+        return _Refused(f"The arguments do not fit {request.name}: {error}."), ""
+    except Exception as error:
+        return _Refused(_unexpected(tool.name, error)), ""
 
 
-async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
+def _unexpected(tool: str, error: Exception) -> str:
+    # A tool returns its failures; what it raises is a mistake of ours, and must not end the turn.
+    log.exception("The tool %s failed unexpectedly", tool)
+    return f"{tool} failed unexpectedly: {type(error).__name__}: {error}"
+
+
+async def _ask_consent(call: _OpenCall, ready: _Ready, decision: Decision) -> _Refused | None:
     """None when the call may run, else what the model hears."""
     parts = call.parts
-    decision = parts.consent(ready.tool, call.request.args, ready.preview)
     match decision:
         case Allow():
             return None
@@ -177,14 +206,15 @@ async def _ask_consent(call: _OpenCall, ready: _Ready) -> _Refused | None:
             pass
     # It waits for a person now, perhaps for days: whoever opens the session meanwhile is to ask again.
     await parts.record.save_step(call.step, waits=True)
-    answer = await parts.approve(_approval(call, ready, decision.reason, decision.rules))
+    approval = _approval(call, ready, decision.reason, decision.rules)
+    answer = await parts.approve(approval)
     # Should the program die while the call runs, it must not be taken for one that never began.
     await parts.record.run_on(call.progress.turn_id)
     match answer.answer:
         case Answer.ONCE:
             return None
         case Answer.ALWAYS:
-            await parts.add_rules(decision.rules)
+            await parts.add_rules(approval.rules)
             return None
         case Answer.NO:
             why = f" They said: {answer.reason}" if answer.reason else ""
@@ -200,14 +230,6 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         parts.events.offer(ToolOutput(call.request.id, shown.feed(text)))
 
     try:
-        # Links may have been turned elsewhere while the person thought about it.
-        now_meant = await ready.tool.preview(ready.args, parts.context)
-        if now_meant.paths != ready.preview.paths:
-            moved = ToolResult(
-                "The path leads elsewhere than when consent was given. Nothing was done.", True
-            )
-            return await call.end(moved, CallStatus.FAILED)
-        ready = replace(ready, preview=now_meant)
         result = await _run_guarded(call, ready, replace(parts.context, emit=emit))
     except asyncio.CancelledError:
         stopped = ToolResult(
@@ -216,11 +238,7 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         await call.end(stopped, CallStatus.INTERRUPTED)
         raise
     except Exception as error:
-        # A tool returns its failures; what it raises is a mistake of ours, and must not end the turn.
-        log.exception("The tool %s failed unexpectedly", ready.tool.name)
-        result = ToolResult(
-            f"{ready.tool.name} failed unexpectedly: {type(error).__name__}: {error}", failed=True
-        )
+        result = ToolResult(_unexpected(ready.tool.name, error), failed=True)
     if instructions := await parts.instructions_for(ready.preview.paths):
         result = replace(result, text=f"{result.text}\n\n{instructions}")
     return await call.end(result, CallStatus.FAILED if result.failed else CallStatus.OK)
@@ -229,6 +247,8 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
 async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> ToolResult:
     """What the tool answers, with what it changes kept; or why it must not run now."""
     tool = ready.tool
+    if changed := await _look_again(call, ready):
+        return changed
     if tool.effect is Effect.READ:
         return await tool.run(ready.args, context)
     command = str(call.request.args.get("command", ""))
@@ -259,17 +279,42 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
             return ToolResult(
                 f"{why} The person was asked and declined; nothing was done.{said}", failed=True
             )
+        if changed := await _look_again(call, ready):
+            return changed
         unkept = True
+
+
+async def _look_again(call: _OpenCall, ready: _Ready) -> ToolResult | None:
+    """Why the call must not run after all; None where it still does what was consented to.
+
+    While the user thought about it, a link may have been turned elsewhere, or a file may have changed.
+    """
+    preview = await ready.tool.preview(ready.args, call.parts.context)
+    if preview.paths != ready.preview.paths:
+        return ToolResult("The path leads elsewhere than when consent was given. Nothing was done.", True)
+    if not preview.refused and preview != ready.preview:
+        return ToolResult(
+            "The call would do something else than when consent was given. Nothing was done; make it again.",
+            failed=True,
+        )
+    return None
 
 
 def _approval(call: _OpenCall, ready: _Ready, why: str, rules: tuple[Rule, ...] = ()) -> ToolApproval:
     parts = call.parts
+    proposal = ready.preview.proposal or OtherCall(call.request.args)
     return ToolApproval(
         call_id=call.request.id,
         tool=ready.tool.name,
-        args=parts.redact.fields(call.request.args),
         summary=parts.redact.text(ready.tool.summarise(ready.args)),
-        detail=parts.redact.text(ready.preview.detail),
-        reason=why,
-        rules=rules,
+        proposal=proposal,
+        reason=parts.redact.text(why),
+        rules=rules if _may_be_kept(call, proposal, rules) else (),
     )
+
+
+def _may_be_kept(call: _OpenCall, proposal: Proposal, rules: tuple[Rule, ...]) -> bool:
+    """Whether "always" is offered: not for what cannot be read for certain, nor to keep a secret."""
+    texts = (proposal_text(proposal), proposal_text(OtherCall(call.request.args)), *map(str, rules))
+    redact = call.parts.redact
+    return not any(map(oddities, texts)) and all(redact.text(str(rule)) == str(rule) for rule in rules)

@@ -44,7 +44,7 @@ async def run_turn(
             # Before its calls run: whatever moment the process dies at, it is known what may have run.
             await parts.record.save_step(step)
             progress.stored.add(step.index)
-        results = await execute_calls(parts, progress, step, finished_calls)
+        results = await execute_calls(parts, progress, step, finished_calls, from_store=step is pending)
         progress.messages.append(streak.remind(results))
         if parts.has_queued():
             return Outcome(TurnStatus.CONTINUED)

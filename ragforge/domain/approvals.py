@@ -52,16 +52,54 @@ def parse_rule(text: str) -> Rule:
     return Rule(name, pattern)
 
 
+class RunCommand(Struct, frozen=True):
+    """A command line that would run. notes: how, e.g. "in the background"."""
+
+    command: str
+    notes: tuple[str, ...] = ()
+
+
+class ChangeFile(Struct, frozen=True):
+    """A change to one file, as a unified diff. notes: how it is written, e.g. "CRLF line endings"."""
+
+    path: str
+    diff: str
+    notes: tuple[str, ...] = ()
+
+
+class OtherCall(Struct, frozen=True):
+    """A call of which only the arguments are known."""
+
+    args: JsonObject
+
+
+Proposal: TypeAlias = RunCommand | ChangeFile | OtherCall
+"""What a call would do. Its kind comes from the tool, and never from what a text looks like."""
+
+
+def proposal_text(proposal: Proposal) -> str:
+    """All that would run or be written, as it is."""
+    match proposal:
+        case RunCommand(command):
+            return command
+        case ChangeFile(path, diff):
+            return f"{path}\n{diff}"
+        case OtherCall(args):
+            return "\n".join(f"{name}: {value}" for name, value in args.items())
+
+
 class ToolApproval(Struct, frozen=True):
-    """A tool call that waits for consent."""
+    """A tool call that waits for consent.
+
+    proposal: the call exactly as it would run, secrets included. It is for the screen of the user who is
+    asked: never store, log, print or send it. Everything else is without secrets.
+    """
 
     call_id: str
     tool: str
-    args: JsonObject
     summary: str
     """One line: what would happen."""
-    detail: str
-    """The whole of it: a unified diff, a command, a path."""
+    proposal: Proposal
     reason: str
     """Why it is asked, e.g. "changes a file" or "outside the project"."""
     rules: tuple[Rule, ...] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from ragforge.domain.approvals import Proposal
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonObject
 from ragforge.domain.memories import Memory, MemoryScope, MemoryType
@@ -45,12 +46,12 @@ class Preview(Struct, frozen=True):
     """What a call would do, told before it is done.
 
     paths: absolute, links resolved, whatever it reads or writes.
-    detail: a unified diff, a command, or nothing.
+    proposal: what the user is asked about; None where the arguments say all there is to say.
     refused: why it cannot be done at all (the old text is not in the file, ...); nothing is asked then.
     after: the whole new content, where it writes one file.
     """
 
-    detail: str = ""
+    proposal: Proposal | None = None
     paths: tuple[Path, ...] = ()
     refused: str = ""
     after: bytes | None = None

@@ -7,12 +7,14 @@ from threading import Event
 
 from msgspec import Struct
 
+from ragforge.domain.approvals import ChangeFile
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import MARK
 from ragforge.tools.atomic import ChangedOnDisk, hash_of, write_atomic
 from ragforge.tools.base import Preview, ToolContext, ToolResult
+from ragforge.tools.diffs import unified
 from ragforge.tools.files import size, why
-from ragforge.tools.paths import display, resolve
+from ragforge.tools.paths import display, relative, resolve
 from ragforge.tools.threads import in_thread
 
 
@@ -20,13 +22,16 @@ class Change(Struct, frozen=True):
     """A file's new content, and what it rests on.
 
     expected: hash of the content that it was made from, None where there was no file.
+    before, after: its text. how: how the text is written, e.g. "CRLF line endings".
     note: what is done, as the beginning of a sentence.
     """
 
     path: Path
     content: bytes
     expected: str | None
-    diff: str
+    before: str | None
+    after: str
+    how: str
     note: str
 
 
@@ -65,20 +70,25 @@ async def preview_change(plan: Planner, path_text: str, ctx: ToolContext) -> Pre
         return Preview(paths=(path,), refused=str(error))
     except OSError as error:
         return Preview(paths=(path,), refused=f"Cannot change {display(path, ctx)}: {why(error)}.")
-    return Preview(detail=change.diff, paths=(path,), after=change.content)
+    name = display(path, ctx)
+    diff = await in_thread(lambda _: unified(change.before, change.after, name, endings=True))
+    notes = ("new file" if change.before is None else "", change.how)
+    proposal = ChangeFile(relative(path, ctx), diff, tuple(filter(None, notes)))
+    return Preview(proposal, (path,), after=change.content)
 
 
 async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolResult:
     """Make the change that `plan` finds now, whatever a preview found before."""
 
-    def work(path: Path, stop: Event) -> Change:
+    def work(path: Path, stop: Event) -> tuple[Change, str]:
         change = plan(path)
+        diff = unified(change.before, change.after, shown)
         digest = hash_of(change.content)
         if digest != change.expected and not stop.is_set():
             write_atomic(path, change.content, expected=change.expected)
             # Here, so that it holds too where the call was cancelled while the file was written.
             ctx.read_files.hashes[path] = digest
-        return change
+        return change, diff
 
     try:
         path = resolve(path_text, ctx)
@@ -86,7 +96,7 @@ async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolRe
         return ToolResult(str(error), failed=True)
     shown = display(path, ctx)
     try:
-        change = await in_thread(partial(work, path))
+        change, diff = await in_thread(partial(work, path))
     except UsageError as error:
         return ToolResult(f"{error} Nothing was changed.", failed=True)
     except ChangedOnDisk:
@@ -95,4 +105,4 @@ async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolRe
         return ToolResult(f"Cannot write {shown}: {why(error)}. Nothing was changed.", failed=True)
     if hash_of(change.content) == change.expected:
         return ToolResult(f"{shown} has exactly this content already.")
-    return ToolResult(f"{change.note} ({size(len(change.content))}).", diff=change.diff)
+    return ToolResult(f"{change.note} ({size(len(change.content))}).", diff=diff)

@@ -7,13 +7,14 @@ from ragforge.tools.line_changes import LineChange, line_changes
 CONTEXT_LINES = 3
 
 
-def unified(old: str | None, new: str, name: str) -> str:
+def unified(old: str | None, new: str, name: str, *, endings: bool = False) -> str:
     """The change from old to new as a unified diff, "" where there is none. None: a new file.
 
-    Line endings are not part of it: LF and CRLF are shown alike.
+    LF and CRLF are shown alike. endings: only where all line endings are the same, in both texts.
     """
-    before = _lines(old or "")
-    after = _lines(new)
+    alike = not endings or len(_endings(old or "") | _endings(new)) <= 1
+    before = _lines(old or "", alike=alike)
+    after = _lines(new, alike=alike)
     if old is not None and before == after:
         return ""
     source = "/dev/null" if old is None else f"a/{name}"
@@ -21,8 +22,14 @@ def unified(old: str | None, new: str, name: str) -> str:
     return "".join([f"--- {source}\n", f"+++ b/{name}\n", *hunks])
 
 
-def _lines(text: str) -> list[str]:
-    lines = text.replace("\r\n", "\n").split("\n")
+def _endings(text: str) -> set[str]:
+    windows = text.count("\r\n")
+    found = {"\r\n"} if windows else set[str]()
+    return found | {"\n"} if text.count("\n") > windows else found
+
+
+def _lines(text: str, *, alike: bool) -> list[str]:
+    lines = (text.replace("\r\n", "\n") if alike else text).split("\n")
     last = lines.pop()
     whole = [line + "\n" for line in lines]
     return [*whole, last + "\n\\ No newline at end of file\n"] if last else whole

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
+from msgspec import structs
 
 from ragforge.domain.errors import UsageError
 from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
-from ragforge.tools.diffs import unified
 from ragforge.tools.files import read_whole
 from ragforge.tools.matching import Edited, NotEdited, replace
 from ragforge.tools.paths import display
@@ -64,8 +64,8 @@ def _plan(args: EditArgs, ctx: ToolContext, path: Path) -> Change:
             "`old` and `new` differ in line endings only, and those of the file are kept. "
             "To convert them, use a shell command."
         )
-    diff = unified(file.text, edited.text, shown)
-    return Change(path, content, hash_of(before), diff, _note(edited, shown))
+    how = structs.replace(file, text=edited.text).how
+    return Change(path, content, hash_of(before), file.text, edited.text, how, _note(edited, shown))
 
 
 def _note(edited: Edited, shown: str) -> str:

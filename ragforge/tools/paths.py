@@ -65,4 +65,9 @@ def _plain(name: str) -> str:
 
 def display(path: Path, ctx: ToolContext) -> str:
     """The path as the model and the person read it: relative to the folder where it lies in it."""
-    return escaped(str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path))
+    return escaped(relative(path, ctx))
+
+
+def relative(path: Path, ctx: ToolContext) -> str:
+    """The path as it is, relative to the folder where it lies in it."""
+    return str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path)

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from ragforge.domain import timeouts
+from ragforge.domain.approvals import RunCommand
 from ragforge.domain.errors import UsageError
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.jobs import JobInfo, JobStatus
@@ -188,7 +189,12 @@ async def preview(args: ShellArgs, ctx: ToolContext) -> Preview:
         return Preview(refused="The command is empty. Give the command line to run.")
     if "\0" in args.command:
         return Preview(refused="The command holds a NUL character, which no program can be given. Remove it.")
-    return Preview(detail=args.command)
+    notes: list[str] = []
+    if args.background:
+        notes.append("in the background")
+    elif args.timeout_s:
+        notes.append(f"time limit {args.timeout_s:g} s")
+    return Preview(RunCommand(args.command, tuple(notes)))
 
 
 TOOL = Tool(

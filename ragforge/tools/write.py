@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
-from ragforge.tools.diffs import unified
 from ragforge.tools.files import read_whole
 from ragforge.tools.paths import display
 from ragforge.tools.text_files import TextFile, decode, encode, to_newline
@@ -39,7 +39,7 @@ def _plan(args: WriteArgs, ctx: ToolContext, path: Path) -> Change:
         before = read_whole(path)
     except FileNotFoundError:
         content = encode(args.content, TextFile(""))
-        return Change(path, content, None, unified(None, args.content, shown), f"Created {shown}")
+        return Change(path, content, None, None, args.content, TextFile(args.content).how, f"Created {shown}")
     check_was_read(path, before, ctx)
     file = decode(before)
     if file is None:
@@ -48,7 +48,8 @@ def _plan(args: WriteArgs, ctx: ToolContext, path: Path) -> Change:
     text = to_newline(args.content.removeprefix("\ufeff") if file.mark else args.content, file.newline)
     check_hides_nothing(path, file.text, text, ctx)
     content = encode(text, file)
-    return Change(path, content, hash_of(before), unified(file.text, text, shown), f"Wrote {shown}")
+    how = replace(file, text=text).how
+    return Change(path, content, hash_of(before), file.text, text, how, f"Wrote {shown}")
 
 
 TOOL = Tool(

@@ -4,7 +4,14 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode, ToolApproval
+from ragforge.domain.approvals import (
+    Answer,
+    ApprovalAnswer,
+    ApprovalRequest,
+    Mode,
+    ToolApproval,
+    proposal_text,
+)
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.events import (
     StepStarted,
@@ -73,7 +80,7 @@ async def test_tools_run_with_consent_and_the_model_hears_their_results(
     assert (session.cwd / "a.txt").read_text() == "two\n"
     [asked] = person.asked
     assert isinstance(asked, ToolApproval)
-    assert "+two" in asked.detail
+    assert "+two" in proposal_text(asked.proposal)
     assert [event.call.status for event in of_type(events, ToolEnded)] == [CallStatus.OK, CallStatus.OK]
     assert "+two" in of_type(events, ToolEnded)[1].call.diff
     assert ended(events).assistant == "Done."

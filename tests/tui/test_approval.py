@@ -13,8 +13,10 @@ from ragforge.domain.approvals import (
     Answer,
     ApprovalAnswer,
     ApprovalRequest,
+    ChangeFile,
     GoOnApproval,
     Rule,
+    RunCommand,
     ToolApproval,
 )
 from ragforge.tui.widgets.approval import ApprovalPanel
@@ -24,13 +26,12 @@ from tests.tui.waiting import until
 COMMAND = ToolApproval(
     "call-1",
     "shell",
-    {"command": "git push && ./deploy.sh"},
     "git push && ./deploy.sh",
-    "git push && ./deploy.sh",
+    RunCommand("git push && ./deploy.sh"),
     "not known to be read-only",
     (Rule("shell", "git push"), Rule("shell", "./deploy.sh")),
 )
-EDIT = ToolApproval("call-1", "edit", {}, "parser.py", DIFF, "changes a file")
+EDIT = ToolApproval("call-1", "edit", "parser.py", ChangeFile("parser.py", DIFF), "changes a file")
 
 
 def key(app: ChatApp, name: str, *, at_s: float | None = None) -> None:
@@ -256,11 +257,11 @@ async def test_the_answers_stay_on_the_screen_however_long_the_detail(size: tupl
     app = ChatApp()
     long = "x" * 5000
     detail = "\n".join(f"echo {n} [bold] \x1b[2J" for n in range(500)) + "\nrm -rf /"
-    request = ToolApproval("c", "shell", {}, long, detail, "not read-only", (Rule("shell", "rm"),))
+    request = ToolApproval("c", "shell", long, RunCommand(detail), "not read-only", (Rule("shell", "rm"),))
     async with app.run_test(size=size) as pilot:
         task = await asked(app, pilot, request)
         await until(pilot, lambda: "4 no, and tell the model why" in words(app))
-        await until(pilot, lambda: "501 lines: PgUp PgDn scroll" in words(app))
+        await until(pilot, lambda: "more lines below" in words(app))
         for _ in range(400):
             key(app, "pagedown")
         await until(pilot, lambda: "rm -rf /" in words(app) and "4 no, and tell the model why" in words(app))

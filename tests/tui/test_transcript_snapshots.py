@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from ragforge.domain.approvals import ApprovalRequest, Mode, Rule, ToolApproval
+from ragforge.domain.approvals import ApprovalRequest, ChangeFile, Mode, Rule, RunCommand, ToolApproval
 from ragforge.domain.events import (
     RetryWaiting,
     TextDelta,
@@ -92,9 +92,21 @@ def asks(request: ApprovalRequest) -> Callable[[ChatApp, Pilot[None]], Awaitable
     return ask
 
 
-EDIT = ToolApproval("7", "edit", {}, "src/parser.py", DIFF, "changes a file", (Rule("edit", "src/**"),))
+EDIT = ToolApproval(
+    "7",
+    "edit",
+    "src/parser.py",
+    ChangeFile("src/parser.py", DIFF),
+    "changes a file",
+    (Rule("edit", "src/**"),),
+)
 PUSH = ToolApproval(
-    "7", "shell", {}, "git push", "git push origin main", "not read-only", (Rule("shell", "git push"),)
+    "7",
+    "shell",
+    "git push",
+    RunCommand("git push origin main"),
+    "not read-only",
+    (Rule("shell", "git push"),),
 )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ragforge.agent.permissions import Ask, Decision, decide
-from ragforge.domain.approvals import Mode, parse_rule
+from ragforge.domain.approvals import Mode, RunCommand, parse_rule
 from ragforge.tools import shell
 from ragforge.tools.base import Preview
 
@@ -12,7 +12,7 @@ def judge(root: Path, command: str, *rules: str, mode: Mode = Mode.ASK) -> Decis
     return decide(
         shell.TOOL,
         {"command": command},
-        Preview(detail=command),
+        Preview(RunCommand(command)),
         mode=mode,
         rules=[parse_rule(rule) for rule in rules],
         root=root,

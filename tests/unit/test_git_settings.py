@@ -7,7 +7,7 @@ import pytest
 
 from ragforge.agent.permissions import Allow, Ask, Decision, decide
 from ragforge.config.project import find_project
-from ragforge.domain.approvals import Mode
+from ragforge.domain.approvals import Mode, RunCommand
 from ragforge.tools import shell
 from ragforge.tools.base import Preview
 from ragforge.tools.git_settings import find_danger
@@ -31,7 +31,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def judge(root: Path, command: str, *, cwd: Path | None = None) -> Decision:
-    preview = Preview(detail=command)
+    preview = Preview(RunCommand(command))
     return decide(
         shell.TOOL,
         {"command": command},

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.domain.approvals import ChangeFile
 from ragforge.tools import edit, read
 from ragforge.tools.base import ToolContext, ToolResult
 from ragforge.tools.edit import EditArgs
@@ -21,7 +22,9 @@ async def edit_file(
     preview = await edit.preview(args, ctx)
     result = await edit.run(args, ctx)
     assert bool(preview.refused) == result.failed
-    assert preview.detail == result.diff
+    if isinstance(preview.proposal, ChangeFile) and b"\r" not in file.read_bytes():
+        assert preview.proposal.diff == result.diff
+    assert isinstance(preview.proposal, ChangeFile) != result.failed
     assert preview.paths == (file.resolve(),)
     return result, file.read_bytes()
 

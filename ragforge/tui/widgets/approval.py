@@ -18,29 +18,39 @@ from msgspec import Struct
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.geometry import Size
 from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
 from ragforge.domain import timeouts
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, GoOnApproval, ToolApproval
-from ragforge.domain.printable import cut_line, one_line
+from ragforge.domain.approvals import (
+    Answer,
+    ApprovalAnswer,
+    ApprovalRequest,
+    GoOnApproval,
+    Rule,
+    ToolApproval,
+)
+from ragforge.domain.printable import cut_line
 from ragforge.domain.words import counted
 from ragforge.tui import keys
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.typed import app_of
-from ragforge.tui.widgets.diff_view import DiffView
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.text_rows import TextRows
+from ragforge.tui.widgets.proposal import ProposalView, proposal_lines, revealed
 
-_DETAIL_LINES_FIT = 8
-_DETAIL_ROWS_MIN = 3
-_TITLE_CHARS_MAX = 120
-"""Longer ones would push the answers off the screen; the detail has the whole."""
-_ROWS_FOR_THE_REST = 10
-"""Border and margins of the panel, the prompt, the status line, and the end of the conversation."""
+_ROWS_ROOMY = 6
+"""Where the proposal needs more rows and would have fewer, what is only pleasant gives way."""
+_ROWS_PLEASANT = 6
+"""The tool, the reason, the border, the lines around the proposal."""
+_ROWS_FOR_THE_CONVERSATION = 1
+_REASON_CHARS_MAX = 500
+"""It has one row; the proposal has the whole."""
+_RULES_CHARS_MAX = 60
+"""Longer ones would push the answers off the screen; they are listed below the proposal."""
+PLEASANT = "approval-pleasant"
 _SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
@@ -96,6 +106,8 @@ class ApprovalPanel(Widget):
         self._before: Widget | None = None
         """What had the focus before the reason was typed, and gets it back."""
         self._hint = PlainText(classes="approval-hint")
+        self._hint_words = self._rest = ""
+        self._fitted_for = Size()
         self._input: Input | None = None
 
     @property
@@ -111,17 +123,8 @@ class ApprovalPanel(Widget):
     def compose(self) -> ComposeResult:
         """What is asked and why, the whole of it, the answers, a hint."""
         match self.request:
-            case ToolApproval(tool=tool, summary=summary, detail=detail, reason=reason):
-                title = cut_line(one_line(summary), _TITLE_CHARS_MAX)
-                has_detail = detail.strip() not in {"", title}
-                what = "approval-what -one-row" if has_detail else "approval-what"
-                yield PlainText(f"{tool}  {title}", classes=what)
-                yield PlainText(f"asks because: {reason}", classes="approval-why")
-                if has_detail:
-                    yield VerticalScroll(_detail(detail), classes="approval-detail", can_focus=False)
-                    lines = detail.rstrip("\n").count("\n") + 1
-                    if lines > _DETAIL_LINES_FIT:
-                        yield PlainText(f"{counted(lines, 'line')}: PgUp PgDn scroll", classes="approval-why")
+            case ToolApproval():
+                yield from _what_and_why(self.request)
             case GoOnApproval(steps=steps):
                 yield PlainText(f"{steps} steps used. Go on?", classes="approval-what")
             case _:
@@ -141,11 +144,42 @@ class ApprovalPanel(Widget):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Give the detail the rows that are left: it scrolls, the answers do not."""
-        for detail in self.query(".approval-detail"):
-            others = sum(child.outer_size.height for child in self.children if child is not detail)
-            spare = self.screen.size.height - others - _ROWS_FOR_THE_REST
-            detail.styles.max_height = max(_DETAIL_ROWS_MIN, spare)
+        """Give the proposal the rows that are left: it scrolls, the answers do not."""
+        for view in self.query(ProposalView):
+            answers = [
+                child for child in self.children if child is not view and not child.has_class(PLEASANT)
+            ]
+            taken = sum(child.outer_size.height for child in answers) + self._rows_beside()
+            spare = self.screen.size.height - taken - _ROWS_FOR_THE_CONVERSATION
+            if self._fitted_for != self.screen.size:  # once: what is tight has other rows
+                self._fitted_for = self.screen.size
+                self.set_class(spare - _ROWS_PLEASANT < min(view.rows, _ROWS_ROOMY), "-tight")
+            view.styles.max_height = max(1, spare - (0 if self.has_class("-tight") else _ROWS_PLEASANT))
+
+    def _rows_beside(self) -> int:
+        """The rows of what is above and below the dock, but for the conversation, which gives way."""
+        dock = self.parent
+        beside = dock.siblings if isinstance(dock, Widget) else ()
+        return sum(
+            each.outer_size.height
+            for each in beside
+            if each.display and not (each.styles.height and each.styles.height.is_fraction)
+        )
+
+    def on_proposal_view_moved(self, event: ProposalView.Moved) -> None:
+        """Say how much is below."""
+        event.stop()
+        view = self.query_one(ProposalView)
+        below = f"{counted(view.rows_below, 'more line')} below (PgDn)" if view.rows_below else "the end"
+        self._rest = below if view.max_scroll_y else ""
+        self._show_hint()
+
+    def _say(self, hint: str) -> None:
+        self._hint_words = hint
+        self._show_hint()
+
+    def _show_hint(self) -> None:
+        self._hint.set_text(" · ".join(filter(None, (self._rest, self._hint_words))))
 
     def on_unmount(self) -> None:
         """Leave the keys alone."""
@@ -162,7 +196,7 @@ class ApprovalPanel(Widget):
     def _disarm(self) -> None:
         self._armed_at_s = None
         self.remove_class("-armed")
-        self._hint.set_text("answers once you pause typing")
+        self._say("answers once you pause typing")
         self._wait_for_quiet()
 
     def _wait_for_quiet(self) -> None:
@@ -178,7 +212,7 @@ class ApprovalPanel(Widget):
         self._tell_numbers()
 
     def _tell_numbers(self) -> None:
-        self._hint.set_text("press " + ", ".join(str(choice.number) for choice in self._choices))
+        self._say("press " + ", ".join(str(choice.number) for choice in self._choices))
 
     def take(self, event: events.Key | events.Paste) -> bool:
         """Is this key an answer? Then it is given. Else it was meant for something else."""
@@ -196,11 +230,10 @@ class ApprovalPanel(Widget):
         return False
 
     def _scroll(self, key: str) -> bool:
-        boxes = [box for box in self.query(VerticalScroll) if box.max_scroll_y > 0]
-        if key not in _SCROLLS or not boxes:
+        views = [view for view in self.query(ProposalView) if view.max_scroll_y > 0]
+        if key not in _SCROLLS or not views:
             return False
-        rows = _SCROLLS[key] * max(1, boxes[0].size.height - 1)
-        boxes[0].scroll_to(y=boxes[0].scroll_y + rows, animate=False, immediate=True)
+        views[0].scroll_page(_SCROLLS[key])
         return True
 
     def _choice_of(self, action: str) -> Choice | None:
@@ -222,7 +255,7 @@ class ApprovalPanel(Widget):
             self._finish(ApprovalAnswer(choice.answer))
             return
         self._input = Input(placeholder="what the model should do instead", classes="approval-reason")
-        self._hint.set_text("Enter says no with this reason, Esc goes back")
+        self._say("Enter says no with this reason, Esc goes back")
         self._before = self.screen.focused
         self.mount(self._input, before=self._hint)
         self.screen.set_focus(self._input, scroll_visible=False)
@@ -303,7 +336,7 @@ def choices(request: ApprovalRequest) -> list[Choice]:
         case ToolApproval(rules=rules):
             found = [Choice(1, "yes, once", Answer.ONCE)]
             if rules:
-                added = ", ".join(str(rule) for rule in rules)
+                added = "the rules above" if _are_long(rules) else _words(rules)
                 found.append(Choice(2, f"yes, always in this project: adds {added}", Answer.ALWAYS))
             found.append(Choice(3, "no", Answer.NO))
             found.append(Choice(4, "no, and tell the model why", Answer.NO, wants_reason=True))
@@ -314,7 +347,19 @@ def choices(request: ApprovalRequest) -> list[Choice]:
             assert_never(request)
 
 
-def _detail(detail: str) -> Widget:
-    """Whole: consent to a part that one has not seen would be none."""
-    is_diff = detail.startswith("--- ") or detail.startswith("@@ ")
-    return DiffView(detail, lines_shown=None, line_chars_max=None) if is_diff else TextRows(detail)
+def _what_and_why(request: ToolApproval) -> ComposeResult:
+    """The tool, why it is asked about, and the whole of what would be done."""
+    why = cut_line(revealed(request.reason), _REASON_CHARS_MAX)
+    yield PlainText(revealed(request.tool), classes=f"approval-what {PLEASANT}")
+    yield PlainText(f"asks because: {why}", classes=f"approval-why {PLEASANT}")
+    listed = request.rules if _are_long(request.rules) else ()
+    yield ProposalView(proposal_lines(request.proposal, rules=listed))
+
+
+def _words(rules: tuple[Rule, ...]) -> str:
+    return ", ".join(revealed(str(rule)) for rule in rules)
+
+
+def _are_long(rules: tuple[Rule, ...]) -> bool:
+    words = _words(rules)
+    return len(words) > _RULES_CHARS_MAX or words != ", ".join(map(str, rules))

@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from ragforge.domain.printable import cut_line, printable
+from ragforge.domain.reveal import reveal_lines
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
@@ -21,26 +22,17 @@ class DiffView(Widget):
     """The diff's first lines, and a line that opens the rest.
 
     Signs and numbers lie in the gutter: what is selected and copied is the code alone.
-    lines_shown and line_chars_max: None for no limit.
     Numbers are the new file's, those of removed lines the old one's.
     """
 
-    def __init__(
-        self,
-        diff: str,
-        *,
-        lines_shown: int | None = DIFF_LINES_SHOWN,
-        line_chars_max: int | None = LINE_CHARS_MAX,
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, diff: str, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
-        self._lines = diff_lines(diff, line_chars_max=line_chars_max)
-        self._lines_shown = len(self._lines) if lines_shown is None else lines_shown
+        self._lines = diff_lines(diff)
 
     def compose(self) -> ComposeResult:
         """The lines, and how many are left out."""
-        yield TextRows(self._lines[: self._lines_shown])
-        hidden = len(self._lines) - self._lines_shown
+        yield TextRows(self._lines[:DIFF_LINES_SHOWN])
+        hidden = len(self._lines) - DIFF_LINES_SHOWN
         if hidden > 0:
             yield MoreLine(f"… {counted(hidden, 'more line')}")
 
@@ -51,22 +43,32 @@ class DiffView(Widget):
         event.line.remove()
 
 
-def diff_lines(
-    diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX, names_one: bool = False
-) -> list[TextLine]:
+def diff_lines(diff: str, *, names_one: bool = False) -> list[TextLine]:
     """The lines to draw.
 
     names_one: the file is named also where there is one alone; otherwise its name stands above the diff.
     """
-    text = printable(diff).removesuffix("\n")
-    rows = list(_rows(text))
+    lines = _numbered(printable(diff), names_one=names_one)
+    return [TextLine(cut_line(line.text, LINE_CHARS_MAX), line.gutter, line.kind) for line in lines]
+
+
+def revealed_diff_lines(diff: str) -> list[TextLine]:
+    """The lines of one file's diff to consent to: whole, what cannot be seen spelled out."""
+    lines = _numbered(diff, names_one=False)
+    texts = reveal_lines("\n".join(line.text for line in lines)) if lines else []
+    return [
+        TextLine(text.text, line.gutter, line.kind, text.marks)
+        for line, text in zip(lines, texts, strict=True)
+    ]
+
+
+def _numbered(diff: str, *, names_one: bool) -> list[TextLine]:
+    rows = list(_rows(diff.removesuffix("\n")))
     if not names_one and sum(kind == "file" for *_, kind in rows) == 1:
         rows = [row for row in rows if row[-1] != "file"]
     width = max(1, *(len(number) for number, *_ in rows), 1)
     return [
-        TextLine(
-            cut_line(line, line_chars_max), f"{'⋯' if kind == 'hunk' else number:>{width}} {sign} ", kind
-        )
+        TextLine(line, f"{'⋯' if kind == 'hunk' else number:>{width}} {sign} ", kind)
         for number, sign, line, kind in rows
     ]
 
@@ -92,7 +94,7 @@ def _rows(text: str) -> Iterator[tuple[str, str, str, str]]:
                     yield "", " ", _file_name(before, line[4:]), "file"
                     first = True
             elif line.startswith("\\"):
-                yield "", " ", line[2:], "note"
+                yield "", "\\", line[2:], "note"
             elif line:
                 yield "", " ", line, "plain"
             continue
@@ -104,7 +106,7 @@ def _rows(text: str) -> Iterator[tuple[str, str, str, str]]:
                 yield str(old), "-", line[1:], "removed"
                 old, old_left = old + 1, old_left - 1
             case "\\":
-                yield "", " ", line[2:], "note"
+                yield "", "\\", line[2:], "note"
             case _:
                 yield str(new), " ", line[1:], "plain"
                 old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1

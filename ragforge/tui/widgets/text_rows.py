@@ -1,6 +1,7 @@
 """Lines of text that fold at any character and are selected and copied as they were, without folds."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 from msgspec import Struct
@@ -15,14 +16,20 @@ from textual.widget import Widget
 from ragforge.domain.printable import printable
 
 _TAB = "    "
+_CELLS_MIN = 2
+"""What the widest character takes."""
 
 
 class TextLine(Struct, frozen=True):
-    """One logical line. `gutter` is drawn before it and never selected; `kind` names its colours."""
+    """One logical line. `gutter` is drawn before it and never selected; `kind` names its colours.
+
+    marks: pairs of offsets between which it is drawn as something spelled out.
+    """
 
     text: str
     gutter: str = ""
     kind: str = "plain"
+    marks: tuple[tuple[int, int], ...] = ()
 
 
 class _Row(Struct, frozen=True):
@@ -36,8 +43,8 @@ class _Row(Struct, frozen=True):
 class TextRows(Widget):
     """Preformatted text: tool output, commands, diffs. Content is literal: no markup is read in it."""
 
-    KINDS: ClassVar[tuple[str, ...]] = ("plain", "added", "removed", "hunk", "note", "file", "gutter")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-rows--{kind}" for kind in KINDS}
+    KINDS: ClassVar[tuple[str, ...]] = ("plain", "added", "removed", "hunk", "note", "file", "warning")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-rows--{kind}" for kind in (*KINDS, "gutter", "mark")}
     ALLOW_SELECT = True
 
     def __init__(self, lines: Sequence[TextLine] | str = "", *, classes: str | None = None) -> None:
@@ -65,9 +72,13 @@ class TextRows(Widget):
     def _fold(self, width: int) -> list[_Row]:
         if width != self._rows_width:
             self._rows_width = width
-            room = max(4, width - self.gutter_cells)
+            room = max(_CELLS_MIN, width - self._gutter_cells_in(width))
             self._rows = [row for y, line in enumerate(self._lines) for row in _fold_line(y, line.text, room)]
         return self._rows
+
+    def _gutter_cells_in(self, width: int) -> int:
+        """The gutter's width where it leaves room for text, else none: the text comes first."""
+        return self.gutter_cells if width - self.gutter_cells >= _CELLS_MIN else 0
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """All there is."""
@@ -87,15 +98,15 @@ class TextRows(Widget):
         line = self._lines[row.y]
         style = self.get_component_rich_style(f"text-rows--{line.kind}")
         segments: list[Segment] = []
-        if line.gutter:
-            gutter = line.gutter if row.x == 0 else " " * self.gutter_cells
+        if line.gutter and (cells := self._gutter_cells_in(width)):
+            gutter = line.gutter if row.x == 0 else ""
             gutter_style = style + self.get_component_rich_style("text-rows--gutter", partial=True)
-            segments.append(Segment(gutter.ljust(self.gutter_cells), gutter_style))
+            segments.append(Segment(gutter.ljust(cells), gutter_style))
         segments.extend(self._text_segments(row, style))
         return Strip(segments).extend_cell_length(width, style).crop(0, width)
 
     def _text_segments(self, row: _Row, style: Style) -> list[Segment]:
-        """The row's text in up to three pieces, the selected one marked, each knowing its offset."""
+        """The row's text in pieces, the selected and the spelled out ones marked, each knowing its offset."""
         selection = self.text_selection
         span = selection.get_span(row.y) if selection is not None else None
         start, end = span if span is not None else (0, 0)
@@ -103,15 +114,20 @@ class TextRows(Widget):
         first = min(max(start - row.x, 0), length)
         last = length if end == -1 else min(max(end - row.x, first), length)
         selected = style + self.selection_style
-        pieces = ((0, first, style), (first, last, selected), (last, length, style))
-        return [
-            Segment(
-                row.text[begin:stop].replace("\t", _TAB),
-                piece_style + Style.from_meta({"offset": (row.x + begin, row.y)}),
-            )
-            for begin, stop, piece_style in pieces
-            if stop > begin
+        marked = style + self.get_component_rich_style("text-rows--mark", partial=True)
+        marks = [
+            (max(begin - row.x, 0), min(stop - row.x, length))
+            for begin, stop in self._lines[row.y].marks
+            if begin < row.x + length and stop > row.x
         ]
+        borders = sorted({0, first, last, length, *(border for mark in marks for border in mark)})
+        segments: list[Segment] = []
+        for begin, stop in pairwise(borders):
+            is_marked = any(start <= begin < end for start, end in marks)
+            own = selected if first <= begin < last else marked if is_marked else style
+            offset = Style.from_meta({"offset": (row.x + begin, row.y)})
+            segments.append(Segment(row.text[begin:stop].replace("\t", _TAB), own + offset))
+        return segments
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, its lines as they were."""

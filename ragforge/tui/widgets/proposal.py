@@ -1,0 +1,114 @@
+"""What a call would do, drawn by its kind and whole: each character is in sight or reached by scrolling."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from msgspec.structs import replace
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.message import Message
+
+from ragforge.domain.approvals import ChangeFile, OtherCall, Proposal, Rule, RunCommand, proposal_text
+from ragforge.domain.reveal import Revealed, oddities, reveal_lines
+from ragforge.tui.widgets.diff_view import revealed_diff_lines
+from ragforge.tui.widgets.text_rows import TextLine, TextRows
+
+_OURS = "· "
+"""Before a line that is not the call's."""
+
+
+class ProposalView(VerticalScroll, can_focus=False):
+    """The lines in a box that scrolls. Posts `Moved` when what is in sight has changed."""
+
+    class Moved(Message):
+        """Scrolled, or of another size."""
+
+    def __init__(self, lines: list[TextLine]) -> None:
+        super().__init__(classes="approval-detail")
+        self._lines = lines
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield TextRows(self._lines)
+
+    @property
+    def rows(self) -> int:
+        """How many rows all of it takes."""
+        return self.virtual_size.height
+
+    @property
+    def rows_below(self) -> int:
+        """How many are below those in sight."""
+        return max(0, self.rows - self.scroll_offset.y - self.size.height)
+
+    def scroll_page(self, pages: int) -> None:
+        """Go up or down by so many boxes, with one row in common."""
+        rows = pages * max(1, self.size.height - 1)
+        self.scroll_to(y=self.scroll_y + rows, animate=False, immediate=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell that other rows are in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Moved())
+
+    def on_resize(self) -> None:
+        """Tell that more or fewer rows are in sight."""
+        self.post_message(self.Moved())
+
+
+def proposal_lines(proposal: Proposal, *, rules: tuple[Rule, ...] = ()) -> list[TextLine]:
+    """All that would run or be written. rules: those to list below it."""
+    # Each line has a sign before it, so that it is told from the fold of a long one.
+    added = reveal_lines("\n".join(["Always adds:", *map(str, rules)])) if rules else []
+    lines = [
+        *_warning(proposal),
+        *_head(proposal),
+        *_body(proposal),
+        *_lines(added, kind="note", sign=_OURS),
+    ]
+    width = max(len(line.gutter) for line in lines)
+    return [replace(line, gutter=line.gutter.rjust(width)) for line in lines]
+
+
+def revealed(text: str) -> str:
+    """The text on one line, for a label, with what cannot be seen spelled out."""
+    return " ".join(" ".join(line.text for line in reveal_lines(text)).split())
+
+
+def _warning(proposal: Proposal) -> list[TextLine]:
+    found = oddities(proposal_text(proposal))
+    if not found:
+        return []
+    return [TextLine(f"Spelled out as <U+…>: {', '.join(found)}.", _OURS, "warning")]
+
+
+def _head(proposal: Proposal) -> list[TextLine]:
+    """The file, and how it is written or the command run."""
+    match proposal:
+        case RunCommand(notes=notes):
+            head = ", ".join(notes)
+        case ChangeFile(path=path, notes=notes):
+            head = f"{path} ({', '.join(notes)})" if notes else path
+        case OtherCall():
+            head = ""
+        case _:
+            assert_never(proposal)
+    one_line = head.replace("\n", "<U+000A>")
+    return _lines(reveal_lines(one_line), kind="file", sign=_OURS) if head else []
+
+
+def _body(proposal: Proposal) -> list[TextLine]:
+    match proposal:
+        case RunCommand(command=command):
+            first, *others = reveal_lines(command)
+            return _lines([first], sign="$ ") + _lines(others, sign="> ")
+        case ChangeFile(diff=diff):
+            return revealed_diff_lines(diff)
+        case OtherCall():
+            return _lines(reveal_lines(proposal_text(proposal)), sign="> ")
+        case _:
+            assert_never(proposal)
+
+
+def _lines(lines: Sequence[Revealed], *, sign: str, kind: str = "plain") -> list[TextLine]:
+    return [TextLine(line.text, sign, kind, line.marks) for line in lines]

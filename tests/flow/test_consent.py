@@ -1,0 +1,256 @@
+"""What a user consents to is what runs: shown as it is, looked at again, and kept without secrets."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from ragforge.domain.approvals import (
+    Answer,
+    ApprovalAnswer,
+    ApprovalRequest,
+    Mode,
+    RunCommand,
+    ToolApproval,
+    proposal_text,
+)
+from ragforge.domain.events import AgentEvent, ToolEnded
+from ragforge.domain.messages import TextPart
+from ragforge.domain.redact import MARK
+from ragforge.domain.turns import CallStatus, ToolCall, TurnStatus
+from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
+from ragforge.session.state import Session
+from ragforge.session.turn import interrupt, submit
+from ragforge.tools.atomic import hash_of
+from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from tests.flow.recorded import read, shell, write
+from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
+from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
+
+KEY = "AQ.Zk9-secret_key/With+odd=chars42"
+ELSEWHERE = "leads elsewhere than when consent was given"
+
+
+def calls(events: list[AgentEvent]) -> list[ToolCall]:
+    return [event.call for event in of_type(events, ToolEnded)]
+
+
+def meanwhile(work: Callable[[], object]) -> Person:
+    """Says yes, after something has happened."""
+
+    def answer(_: ApprovalRequest) -> ApprovalAnswer:
+        work()
+        return ApprovalAnswer(Answer.ONCE)
+
+    return Person(answer)
+
+
+def turn_link(link: Path, target: Path) -> None:
+    link.unlink()
+    link.symlink_to(target)
+
+
+# The second look
+
+
+@pytest.mark.parametrize("tool", ["write", "edit", "read"])
+async def test_a_link_that_is_turned_while_the_user_decides_stops_the_call(
+    session: Session, gemini: GeminiStandIn, tmp_path: Path, tool: str
+) -> None:
+    (outside := tmp_path / "outside").mkdir()
+    (shown := tmp_path / "shown").mkdir()
+    for folder in (outside, shown):
+        (folder / "a.txt").write_text("old words\n")
+    link = session.cwd / "link"
+    link.symlink_to(shown)
+    args = {
+        "write": {"path": "link/new.txt", "content": "new\n"},
+        "edit": {"path": "link/a.txt", "old": "old", "new": "new"},
+        "read": {"path": "link/a.txt"},
+    }[tool]
+    for folder in (outside, shown):  # as if both had been read: only the second look is in the way
+        session.live.read_files.hashes[folder / "a.txt"] = hash_of(b"old words\n")
+    gemini.script(Calls(Call(tool, args)), Text("ok"))
+    person = meanwhile(lambda: turn_link(link, outside))
+    [call] = calls(await say(session, "go", person))
+    assert len(person.asked) == 1
+    assert call.status is CallStatus.FAILED
+    assert ELSEWHERE in call.result
+    assert "old words" not in call.result
+    for folder in (outside, shown):
+        assert sorted(path.name for path in folder.iterdir()) == ["a.txt"]
+        assert (folder / "a.txt").read_text() == "old words\n"
+
+
+async def test_a_link_that_is_turned_during_the_second_question_stops_the_call(
+    session: Session, gemini: GeminiStandIn, tmp_path: Path
+) -> None:
+    """The one about what cannot be kept."""
+    session.live.mode = Mode.ALL
+    folders = [tmp_path / "one", tmp_path / "two"]
+    words = os.urandom(400_000).hex()
+    for folder in folders:
+        folder.mkdir()
+        (folder / "a.txt").write_text(words)
+        session.live.read_files.hashes[folder / "a.txt"] = hash_of(words.encode())
+    link = session.cwd / "link"
+    link.symlink_to(session.cwd)
+    (session.cwd / "a.txt").write_text(words)
+    session.live.read_files.hashes[session.cwd / "a.txt"] = hash_of(words.encode())
+    await session.workspace.blobs.sizes()  # the database is there now
+    database = session.workspace.blobs._database  # type: ignore[attr-defined]
+    await database.write(lambda connection: connection.pragma("max_page_count", 1))
+    gemini.script(write("link/a.txt", "short"), Text("ok"))
+    person = meanwhile(lambda: turn_link(link, folders[1]))
+    [call] = calls(await say(session, "go", person))
+    assert len(person.asked) == 1
+    assert ELSEWHERE in call.result
+    assert (session.cwd / "a.txt").read_text() == words
+    assert (folders[1] / "a.txt").read_text() == words
+
+
+async def test_a_change_that_would_become_another_one_is_not_made(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    file = session.cwd / "a.txt"
+    file.write_text("one\n")
+
+    def change() -> None:
+        file.write_text("one\n\nrm -rf / # one\n")
+        session.live.read_files.hashes[file] = hash_of(file.read_bytes())  # a read beside it saw it
+
+    edit = Call("edit", {"path": "a.txt", "old": "one", "new": "two", "replace_all": True})
+    gemini.script(read("a.txt"), Calls(edit), Text("ok"))
+    events = await say(session, "go", meanwhile(change))
+    assert calls(events)[1].status is CallStatus.FAILED
+    assert "something else than when consent was given" in calls(events)[1].result
+    assert "two" not in file.read_text()
+
+
+# A tool that fails where it should only tell
+
+
+class _NoArgs(msgspec.Struct):
+    pass
+
+
+async def _never(_args: _NoArgs, _ctx: ToolContext) -> ToolResult:
+    raise AssertionError("must not run")
+
+
+async def _preview_raises(_args: _NoArgs, _ctx: ToolContext) -> Preview:
+    raise ValueError("a mistake of ours")
+
+
+async def _preview(_args: _NoArgs, _ctx: ToolContext) -> Preview:
+    return Preview(RunCommand("x"))
+
+
+def _summary_raises(_args: _NoArgs) -> str:
+    raise ValueError("a mistake of ours")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Tool("broken", "Breaks.", Effect.WRITE, _NoArgs, _never, lambda _: "x", _preview_raises),
+        Tool("broken", "Breaks.", Effect.SHELL, _NoArgs, _never, _summary_raises, _preview),
+    ],
+    ids=["preview", "summary"],
+)
+async def test_a_tool_that_fails_before_it_runs_is_a_failed_result(
+    session: Session, gemini: GeminiStandIn, broken: Tool[_NoArgs]
+) -> None:
+    tools = {**session.workspace.tools, "broken": broken}
+    session = replace(session, workspace=replace(session.workspace, tools=tools))
+    gemini.script(Calls(Call("broken", {}), Call("shell", {"command": "echo on"})), Text("I see."))
+    events = await say(session, "go")
+    assert ended(events).status is TurnStatus.FINISHED
+    failed, done = calls(events)
+    assert failed.status is CallStatus.FAILED
+    assert "broken failed unexpectedly: ValueError: a mistake of ours" in failed.result
+    assert done.status is CallStatus.OK
+    assert "a mistake of ours" in str(gemini.asked("streamGenerateContent")[-1].body)
+
+
+# Secrets
+
+
+async def test_the_user_sees_the_secret_that_would_run_and_nobody_else_does(tmp_path: Path) -> None:
+    command = f"echo {KEY} > key.txt"
+    async with GeminiStandIn(key=KEY) as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(shell(command), Text("ok"))
+        person = Person()
+        events = await say(session, "go", person)
+        [asked] = person.asked
+        assert isinstance(asked, ToolApproval)
+        assert proposal_text(asked.proposal) == command
+        assert (session.cwd / "key.txt").read_text() == f"{KEY}\n"
+        assert KEY not in asked.summary + asked.reason + str(asked.rules)
+        assert KEY not in repr(events)
+        assert not any(KEY in str(request.body) for request in gemini.asked())
+        files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+        holding = [path.name for path in files if KEY.encode() in path.read_bytes()]
+        assert [name for name in holding if not name.startswith("blobs.db")] == []
+
+
+async def test_a_rule_never_stores_a_secret(tmp_path: Path) -> None:
+    async with GeminiStandIn(key=KEY) as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(shell(f"frob {KEY}"), shell("frob it"), Text("ok"))
+        person = Person(lambda _: ApprovalAnswer(Answer.ALWAYS))
+        await say(session, "go", person)
+        with_secret, without = person.asked
+        assert isinstance(with_secret, ToolApproval)
+        assert isinstance(without, ToolApproval)
+        assert with_secret.rules == ()
+        assert [str(rule) for rule in without.rules] == ["shell(= frob it)"]
+        assert await session.workspace.local.rules(session.workspace.project.id) == list(without.rules)
+
+
+@pytest.mark.parametrize("odd", ["a\u200bb", "p\u0430ypal", "x\U000e0041", "a\u202eb"])
+async def test_there_is_no_always_for_what_cannot_be_read_for_certain(
+    session: Session, gemini: GeminiStandIn, odd: str
+) -> None:
+    write_odd = write("src/a.txt", f"{odd}\n")
+    gemini.script(write_odd, write(f"src/{odd}", "a\n"), write("src/b.txt", "a\n"), Text("ok"))
+    person = Person()
+    await say(session, "go", person)
+    offered = [request.rules != () for request in person.asked if isinstance(request, ToolApproval)]
+    assert offered == [False, False, True]
+
+
+async def test_a_call_that_was_redacted_when_it_was_stored_is_not_asked_about_but_made_again(
+    tmp_path: Path,
+) -> None:
+    command = f"touch made-{KEY[:2]}; echo {KEY}"
+    async with GeminiStandIn(key=KEY) as gemini:
+        gemini.script(shell(command))
+        async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+
+            async def leave(_: ApprovalRequest) -> ApprovalAnswer:
+                session.live.closing = True
+                await interrupt(session)
+                return ApprovalAnswer(Answer.NO)
+
+            waits = [event async for event in submit(session, (TextPart("go"),), leave)]
+            assert ended(waits).status is TurnStatus.WAITING
+            record = session.live.record
+        gemini.script(shell(command), Text("ok"))
+        workspace = await open_workspace(
+            cwd=tmp_path / "project", flags={}, environ=environ(tmp_path, gemini)
+        )
+        session = (await resume_session(workspace, record)).session
+        person = Person()
+        events = await say_retry(session, person)
+        redacted, again = calls(events)
+        assert redacted.status is CallStatus.FAILED
+        assert "redacted when it was stored" in redacted.result
+        [asked] = person.asked
+        assert isinstance(asked, ToolApproval)
+        assert MARK not in proposal_text(asked.proposal)
+        assert again.status is CallStatus.OK
+        await close_session(session)
+        await close_workspace(workspace)
