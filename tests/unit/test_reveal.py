@@ -63,6 +63,7 @@ def test_look_alikes_are_marked(text: str, shown: str) -> None:
         "🙂 🎉 → … “quoted” – dash — ½ ² ™ µs",
         "name_файл and файл-name.txt",
     ],
+    ids=["latin", "cyrillic", "greek", "chinese and japanese", "others", "signs", "side by side"],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert revealed(text) == text
