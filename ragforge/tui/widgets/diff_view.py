@@ -43,13 +43,15 @@ class DiffView(Widget):
         event.line.remove()
 
 
-def diff_lines(diff: str, *, names_one: bool = False) -> list[TextLine]:
+def diff_lines(
+    diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX, names_one: bool = False
+) -> list[TextLine]:
     """The lines to draw.
 
     names_one: the file is named also where there is one alone; otherwise its name stands above the diff.
     """
     lines = _numbered(printable(diff), names_one=names_one)
-    return [TextLine(cut_line(line.text, LINE_CHARS_MAX), line.gutter, line.kind) for line in lines]
+    return [TextLine(cut_line(line.text, line_chars_max), line.gutter, line.kind) for line in lines]
 
 
 def revealed_diff_lines(diff: str) -> list[TextLine]:
