@@ -22,6 +22,9 @@ MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
 """Shorter ones are left alone: blotting out every "abc" would hide nothing and spoil the text."""
 
+PLACEHOLDER_CHARS = 12
+"""So many times the same character at its end makes a placeholder of a key."""
+
 KEY_CHARS_MAX = 20_000
 """A private key in a block is no longer; what goes on after it began is shown from then on."""
 
@@ -236,7 +239,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _hidden(found: re.Match[str]) -> str:
-    """The mark for the group `value`, or for all where there is none."""
+    """The mark for the group `value`, or for all where there is none; not for `ghp_xxxx...` of a manual."""
+    if len(set(found[0][-PLACEHOLDER_CHARS:])) == 1:
+        return found[0]
     if "value" not in found.re.groupindex:
         return MARK
     start, end = found.start("value") - found.start(), found.end("value") - found.start()

@@ -82,6 +82,7 @@ def test_program_text_about_keys_stays() -> None:
         "git clone https://github.com/a/b@v1.0 && ssh://git@host:22/x",
         "AKIA is a prefix; AIza too; eyJ as well; sk-learn",
         "http://[::1]:8080/a@b",
+        "export TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     ):
         assert Redactor().text(text) == text
 
