@@ -16,7 +16,7 @@ from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings
 from ragforge.tui.opening import Leaving
 from ragforge.tui.screens.chat import ChatScreen, OpenSession
-from ragforge.tui.terminal_driver import TerminalDriver
+from ragforge.tui.terminal_driver import BracketsPastes, TerminalDriver
 from ragforge.tui.theme import install_theme
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,11 @@ class RagforgeApp(KeyWatch[Leaving]):
         self._sigint_before = signal.signal(
             signal.SIGINT, lambda number, _: loop.call_soon_threadsafe(self._stop, number)
         )
+
+    def on_brackets_pastes(self, event: BracketsPastes) -> None:
+        """The terminal tells pastes from typing."""
+        event.stop()
+        self._chat.prompt.brackets_pastes = True
 
     def direct(self, event: events.Key | events.Paste) -> bool:
         """In the chat a key that nothing else wants is the prompt's, whatever was clicked before."""

@@ -12,6 +12,8 @@ TIMEOUT_S = 120.0
 # A terminal that says that it can hold a picture back until it is whole is told where each begins and ends
 # (https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036).
 _CAN_IT, _IT_CAN = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+# Modern terminals say too that they mark where a paste begins and ends (DECRQM, DECRPM).
+_BRACKETS, _IT_BRACKETS = b"\x1b[?2004$p", b"\x1b[?2004;1$y"
 _BEGIN, _END = b"\x1b[?2026h", b"\x1b[?2026l"
 # pyte takes the Kitty protocol's answers for text, and has no second screen.
 _KITTY = re.compile(rb"\x1b\[[<>=][0-9;]*u")
@@ -21,9 +23,13 @@ _CUT_OFF = re.compile(rb"\x1b(\[[0-9;:?<>=$ ]*)?$")
 
 
 class Emulator:
-    """A terminal's screen. Bytes may come cut anywhere; a picture half drawn is never shown."""
+    """A terminal's screen. Bytes may come cut anywhere; a picture half drawn is never shown.
 
-    def __init__(self, *, rows: int, columns: int) -> None:
+    brackets_pastes: whether it marks pastes, and says so.
+    """
+
+    def __init__(self, *, rows: int, columns: int, brackets_pastes: bool = True) -> None:
+        self._brackets_pastes = brackets_pastes
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._lock = threading.Lock()
@@ -35,6 +41,8 @@ class Emulator:
         with self._lock:
             held = self._held + data
             answer = _IT_CAN * (held.count(_CAN_IT) - self._held.count(_CAN_IT))
+            if self._brackets_pastes:
+                answer += _IT_BRACKETS * (held.count(_BRACKETS) - self._held.count(_BRACKETS))
             whole = _drawable(held)
             self._draw(held[:whole])
             self._held = held[whole:]

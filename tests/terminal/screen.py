@@ -32,8 +32,10 @@ CTRL_C, CTRL_D, CTRL_Z = b"\x03", b"\x04", b"\x1a"
 class Screen:
     """A program in a terminal of its own. Close it, or the test leaves a process behind."""
 
-    def __init__(self, argv: list[str], *, env: Mapping[str, str], cwd: Path) -> None:
-        self._emulator = Emulator(rows=ROWS, columns=COLUMNS)
+    def __init__(
+        self, argv: list[str], *, env: Mapping[str, str], cwd: Path, brackets_pastes: bool = True
+    ) -> None:
+        self._emulator = Emulator(rows=ROWS, columns=COLUMNS, brackets_pastes=brackets_pastes)
         self._is_leaving = False
         self.output = b""
         full = {**env, "TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8"}
@@ -78,15 +80,14 @@ class Screen:
         self.process.write(keys)
 
     def type(self, text: str) -> None:
-        """Type into the prompt, and see it there: Enter within the burst would be part of a paste."""
+        """Type into the prompt, and see it there."""
         self.press(text.encode())
         self.wait_for(lambda screen: text in screen)
 
     def send(self, text: str) -> None:
         """Type a message and send it."""
         self.type(text)
-        # An empty bracketed paste ends the burst for certain, whatever the machine's speed.
-        self.press(b"\x1b[200~\x1b[201~" + ENTER)
+        self.press(ENTER)
 
     def flags(self) -> list[Any]:
         """What the terminal itself is set to."""
@@ -137,8 +138,10 @@ class Desk:
         self.env = environ(tmp_path) | ({"RAGFORGE_MODEL": model} if model else {}) | dict(env or {})
         self._open: list[Screen] = []
 
-    def start(self, *args: str, argv: list[str] | None = None) -> Screen:
-        screen = Screen(argv or [COMMAND, *args], env=self.env, cwd=self.project)
+    def start(self, *args: str, argv: list[str] | None = None, brackets_pastes: bool = True) -> Screen:
+        screen = Screen(
+            argv or [COMMAND, *args], env=self.env, cwd=self.project, brackets_pastes=brackets_pastes
+        )
         self._open.append(screen)
         return screen
 

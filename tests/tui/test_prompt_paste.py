@@ -39,6 +39,44 @@ async def test_an_enter_in_the_next_packet_of_a_slow_paste_does_not_send():
         assert app.sent == []
 
 
+@pytest.mark.parametrize("text", ["text\r", "/copy\r", "a\r", "one line of words\r"])
+async def test_enter_sends_however_fast_keys_come_where_the_terminal_marks_pastes(text: str):
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.brackets_pastes = True
+        await keys_at(pilot, text + text, start_s=monotonic(), gap_s=0)
+        await until(pilot, lambda: app.sent == [text.strip()] * 2)
+
+
+async def test_a_paste_that_is_marked_ends_the_guess():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        paste(app, "pasted ")
+        await keys_at(pilot, "and typed\r", start_s=monotonic(), gap_s=0)
+        await until(pilot, lambda: app.sent == ["pasted and typed"])
+
+
+async def test_what_is_pasted_within_the_app_says_nothing_of_the_terminal():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.copy_to_clipboard("copied")
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: app.prompt.text == "copied")
+        assert not app.prompt.brackets_pastes
+
+
+async def test_an_enter_whose_turn_comes_late_sends():
+    """The loop stalled: what was read a second apart is handled at once."""
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        prompt, start_s = app.prompt, monotonic() - 10
+        for at_s, char in ((0, "a"), (0.001, "b"), (0.002, "c"), (1, "\r")):
+            event = events.Key("enter" if char == "\r" else char, char)
+            event.time = start_s + at_s
+            prompt.post_message(event)
+        await until(pilot, lambda: app.sent == ["abc"])
+
+
 async def test_a_fast_typist_sends_with_one_enter():
     app = PromptApp()
     async with app.run_test() as pilot:

@@ -19,6 +19,8 @@ HOLD_S = 0.120
 
 Nobody sees its end and goes on to type in this time.
 """
+FLOOD_HOLD_S = 0.5
+"""The same, while keys of it still wait to be dealt with."""
 AFTER_ENTER_S = 0.025
 """How soon something must follow an Enter for it to be a paste's first key."""
 
@@ -31,42 +33,42 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 class Burst(Struct):
     """Tells from the times of keys whether they are typed or pasted, for terminals without bracketed paste.
 
-    Times come from the caller. A program that writes a line and its Enter at once looks like a paste:
-    let it wait for the echo, or use bracketed paste.
+    Times are those at which the keys were read. A program that writes a line and its Enter at once looks like
+    a paste here: let it wait for the echo.
     """
 
     keys: int = 0
     """Text keys in a row, each within GAP_S of the one before; a held key counts once."""
     let_through: int = 0
     """How many of them were taken for typing, before they were enough to be a paste."""
-    _last_s: float = field(default=float("-inf"))
+    last_s: float = field(default=float("-inf"))
     _last_char: str = ""
 
     def text_key(self, char: str, at_s: float) -> bool:
         """Whether this character belongs to a paste."""
-        if at_s - self._last_s > (HOLD_S if self.keys >= BURST_KEYS else GAP_S):
+        if at_s - self.last_s > (HOLD_S if self.keys >= BURST_KEYS else GAP_S):
             self.keys, self.let_through = 1, 0
         elif char != self._last_char or self.keys >= BURST_KEYS:
             self.keys += 1
-        self._last_s, self._last_char = at_s, char
+        self.last_s, self._last_char = at_s, char
         pasted = self.keys >= BURST_KEYS
         self.let_through += not pasted
         return pasted
 
     def enter_is_text(self, at_s: float) -> bool:
         """Whether an Enter at this time belongs to what came just before it."""
-        since_s = at_s - self._last_s
+        since_s = at_s - self.last_s
         return since_s <= INSTANT_S or (self.keys >= BURST_KEYS and since_s <= HOLD_S)
 
     def begin(self, at_s: float) -> None:
         """What came at this time is known to be pasted."""
-        if at_s - self._last_s > HOLD_S:
+        if at_s - self.last_s > HOLD_S:
             self.let_through = 0
-        self.keys, self._last_s, self._last_char = BURST_KEYS, at_s, "\r"
+        self.keys, self.last_s, self._last_char = BURST_KEYS, at_s, "\r"
 
     def other_key(self) -> None:
         """A key that is no text ends a burst."""
-        self.keys, self.let_through, self._last_s, self._last_char = 0, 0, float("-inf"), ""
+        self.keys, self.let_through, self.last_s, self._last_char = 0, 0, float("-inf"), ""
 
 
 class Folds(Struct):

@@ -1,4 +1,8 @@
-"""A text area that tells pastes from typing, whether or not the terminal does."""
+"""A text area that tells pastes from typing, whether or not the terminal does.
+
+A terminal with bracketed paste says itself what is pasted; any other leaves it to be guessed from the times
+at which the keys were read. The guess errs on the side of a paste, so it is made for those terminals alone.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +14,7 @@ from textual.timer import Timer
 
 from ragforge.tui.mentions import may_be_dropped, mention_of_dropped
 from ragforge.tui.widgets.fold_area import FoldArea
-from ragforge.tui.widgets.paste import AFTER_ENTER_S, HOLD_S, Burst, cleaned
+from ragforge.tui.widgets.paste import AFTER_ENTER_S, FLOOD_HOLD_S, HOLD_S, Burst, cleaned
 
 
 class PasteArea(FoldArea, inherit_bindings=False):
@@ -25,6 +29,8 @@ class PasteArea(FoldArea, inherit_bindings=False):
     ) -> None:
         """clock: the one of Textual's events."""
         super().__init__(id=id, placeholder=placeholder)
+        self.brackets_pastes = False
+        """Whether the terminal says where a paste begins and ends. Then nothing is guessed: Enter sends."""
         self.clock = clock
         self._burst = Burst()
         self._gathered: list[str] = []
@@ -54,7 +60,8 @@ class PasteArea(FoldArea, inherit_bindings=False):
     @property
     def settled(self) -> bool:
         """Whether an Enter now would be taken for one: nothing is being gathered, no paste has just ended."""
-        return not self._gathered and self._enter_at_s is None and not self._burst.enter_is_text(self.clock())
+        is_waiting = bool(self._gathered) or self._enter_at_s is not None
+        return not is_waiting and (self.brackets_pastes or not self._burst.enter_is_text(self.clock()))
 
     async def paste_in(self, paste: str) -> None:
         """Put a paste in the selection's place: cleaned, folded when long, images as mentions."""
@@ -71,15 +78,16 @@ class PasteArea(FoldArea, inherit_bindings=False):
         event.prevent_default()
         key = event.key.replace("\r", "enter")  # xterm's modifyOtherKeys, as Textual names it
         text = text_of(key, event.character)
-        await self._settle_enter(event.time if text else None)
-        if text and self._is_pasted(key, text, event.time):
+        guesses = not self.brackets_pastes
+        await self._settle_enter(event.time if text and guesses else None)
+        if guesses and text and self._is_pasted(key, text, event.time):
             event.stop()
             return
         await self._put_gathered()
         if not text:
             self._burst.other_key()
         self._restart_blink()
-        if key == "enter" and self.sends(key):
+        if guesses and key == "enter" and self.sends(key):
             self._wait_for_more(event.time)
             event.stop()
         elif await self.pressed(key, text):
@@ -88,6 +96,7 @@ class PasteArea(FoldArea, inherit_bindings=False):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
+        self.brackets_pastes = True
         await self._settle_enter()
         await self._put_gathered()
         self._burst.other_key()
@@ -96,8 +105,7 @@ class PasteArea(FoldArea, inherit_bindings=False):
     # A paste that comes as keys
 
     def _is_pasted(self, key: str, text: str, at_s: float) -> bool:
-        if self._gathered and at_s <= self._gathered_at_s:
-            # It waited while the one before was dealt with: a flood, however it faltered on its way.
+        if self._gathered and self._is_flood(at_s):
             pasted = True
             self._burst.begin(at_s)
         elif key == "enter":
@@ -112,6 +120,13 @@ class PasteArea(FoldArea, inherit_bindings=False):
             self._gather(text)
         return pasted
 
+    def _is_flood(self, at_s: float) -> bool:
+        """Whether it was read soon after the last, and waited while that was dealt with.
+
+        Thousands of keys keep the machine busy, and the reading falters.
+        """
+        return at_s <= self._gathered_at_s and at_s - self._burst.last_s <= FLOOD_HOLD_S
+
     def _gather(self, text: str) -> None:
         """Keep it for later: thousands of keys one by one would take minutes, and could not be folded."""
         if not self._gathered:
@@ -121,7 +136,6 @@ class PasteArea(FoldArea, inherit_bindings=False):
             self._burst.let_through = 0
             self.set_timer(HOLD_S / 2, partial(self._put_when_over, 0))
         self._gathered.append(text)
-        # Not the key's own time: when thousands wait, their turn comes seconds later.
         self._gathered_at_s = self.clock()
 
     async def _put_when_over(self, gathered: int) -> None:

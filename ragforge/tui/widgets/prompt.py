@@ -7,7 +7,6 @@ from time import monotonic
 from typing import ClassVar
 
 from msgspec import Struct
-from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.document._document import Location
@@ -256,7 +255,7 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     def action_paste(self) -> None:
         """Put in what was copied or cut in this app."""
-        self.post_message(events.Paste(self.app.clipboard))
+        self.call_next(self.paste_in, self.app.clipboard)
 
     def _copy_selection(self) -> bool:
         if selected := self.take_selection():
