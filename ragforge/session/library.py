@@ -1,10 +1,12 @@
 """What is kept, opened without what it takes to run a turn: for lists, search and clean-up."""
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.config.paths import data_dir, make_private
 from ragforge.config.project import Place, find_project
@@ -18,6 +20,7 @@ from ragforge.session.project import Identified, allowed_repository, identify_pr
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.local import LocalState, open_local_state
+from ragforge.store.survey import lost_words
 
 ID_PART_CHARS_MIN = 4
 
@@ -51,6 +54,8 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         folder = make_private(data_dir(environ))
     except UsageError as error:
         raise StoreUnavailable(str(error)) from error
+    if lost := await asyncio.to_thread(lost_words, folder):
+        loaded = replace(loaded, notices=(*loaded.notices, *lost))
     async with AsyncExitStack() as opened:
         store = await open_named(loaded, environ, loaded.settings.store, machine_dir=folder)
         opened.push_async_callback(store.close)

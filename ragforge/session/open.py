@@ -160,6 +160,7 @@ async def new_session(workspace: Workspace) -> Session:
         mode=settings.mode,
         user=_user(),
         host=socket.gethostname(),
+        project_path=str(workspace.place.root),
     )
     rules = tuple(await workspace.local.rules(workspace.project.id))
     window = Window(window_limits(settings))

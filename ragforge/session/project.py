@@ -1,5 +1,10 @@
-"""Which project a folder is: known by its path, or by what its repository has in common with a known one."""
+"""Which project a folder is: known by its path, or by what its repository has in common with a known one.
 
+Paths are kept in this machine's own state, and with each session in the store: losing the former loses none.
+"""
+
+import os
+import socket
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,6 +15,9 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.turns import Project
 from ragforge.store.base import Store
 from ragforge.store.local import LocalState
+
+STORED_LOOKED_AT_MAX = 1_000
+"""Sessions, the newest first, whose folders are compared with one that this machine does not know."""
 
 
 class Identified(Struct, frozen=True):
@@ -30,6 +38,9 @@ async def identify_project(store: Store, local: LocalState, place: Place) -> Ide
     project = await store.projects.get(known) if known else None
     if project:
         return Identified(project)
+    if known is None and (found := await _stored_at(store, place)):
+        await local.set_project(place.root, found.id)
+        return Identified(found)
     alike = await store.projects.find(git_remote=place.git_remote, first_commit=place.first_commit)
     for other in alike:
         paths = await local.paths_of(other.id)
@@ -53,6 +64,16 @@ async def allowed_repository(
     if repository is None or project_id is None:
         return None
     return repository if foreign_rule(repository) in await local.rules(project_id) else None
+
+
+async def _stored_at(store: Store, place: Place) -> Project | None:
+    """The project of the newest session that began in this folder on this machine, as the store knows it."""
+    root = os.fspath(place.root)
+    for row in await store.sessions.recent(limit=STORED_LOOKED_AT_MAX):
+        session = row.session
+        if session.host == socket.gethostname() and root == (session.project_path or session.cwd):
+            return await store.projects.get(session.project_id)
+    return None
 
 
 async def keep_project(store: Store, project: Project) -> None:

@@ -14,7 +14,7 @@ from ragforge.config.store_address import bare_url, parse_store_url
 from ragforge.domain.errors import StoreError, StoreLost
 from ragforge.domain.words import counted, moment_words
 from ragforge.store.backup_copies import make_backup
-from ragforge.store.backups import Reason, list_backups
+from ragforge.store.backups import Reason, list_backups, recovery_words
 from ragforge.store.files import (
     Role,
     StoreFile,
@@ -84,6 +84,26 @@ def refuse_lost(folder: Path, url: str) -> None:
         f"it, move it back, or {INSTEAD}. To begin with an empty store instead, run: ragforge db recover "
         "--empty"
     )
+
+
+def lost_words(folder: Path) -> list[str]:
+    """Sentences on this machine's own databases that are missing or empty though they held something.
+
+    To be asked before they are opened, which makes new ones. Nothing of a conversation is in them alone.
+    """
+    machine, versions = machine_file(folder), versions_file(folder)
+    words: list[str] = []
+    for file, neighbour, query in (
+        (machine, versions, "SELECT 1 FROM turn LIMIT 1"),
+        (versions, machine, "SELECT 1 FROM recalled LIMIT 1"),
+    ):
+        backup = recovery_words(folder, file.path)
+        if not _holds_something(file.path) and (backup or _values(neighbour.path, query)):
+            words.append(
+                f"{file.path} was lost, and a new one was made. It held {file.facts.holds}; conversations "
+                f"and versions are still there.{backup}"
+            )
+    return words
 
 
 def _holds_something(path: Path) -> bool:
