@@ -109,9 +109,8 @@ def recovery_words(folder: Path, path: Path) -> str:
     role = next(file.role for file in found.files if path_of(folder, file) == path)
     only = "" if role is Role.CONVERSATIONS else f" --only {role}"
     when = moment_words(found.made_at)
-    return (
-        f" There is a backup of {when}; to bring it back, close every ragforge and run: {found.command}{only}"
-    )
+    command = f"{found.command}{only}"
+    return f" There is a backup of {when}; to bring it back, close every ragforge and run: {command}."
 
 
 def path_of(folder: Path, file: CopiedFile) -> Path:

@@ -82,7 +82,7 @@ def refuse_lost(folder: Path, url: str) -> None:
     raise StoreLost(
         f"The store {row.path} {how}, but it held conversations: {shown} Nothing was changed. If you moved "
         f"it, move it back, or {INSTEAD}. To begin with an empty store instead, run: ragforge db recover "
-        "--empty"
+        "--empty."
     )
 
 
