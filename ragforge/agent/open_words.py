@@ -81,6 +81,8 @@ def are_open(command: SimpleCommand, count: int, place: Surroundings, *, exact: 
     flags = _names_of(name, " ".join(texts[1:2]))
     if any(_is_covered_by_none(word, flags, texts[0]) for word in texts[1:]):
         return False
+    if program.bare_cluster and any(_is_flag(f"-{word}", flags) for word in texts[1:2]):
+        return False
     if program.scripts and any(_is_flag(word, _passed_on()) for word in texts[1:]):
         return False
     return exact or _operands_stay(texts, count, flags, place)

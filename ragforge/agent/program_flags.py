@@ -19,6 +19,7 @@ class Program(Struct, frozen=True):
     values, value_letters: harmless flags whose value is no path, task or flag.
     tasks: further words name more tasks, or reach a shell. scripts: further words go to a script.
     source: the first further word names where something is fetched from.
+    bare_cluster: the first word is a cluster of short flags without a dash, as in `tar xf`.
     """
 
     always: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Program(Struct, frozen=True):
     tasks: bool = False
     scripts: bool = False
     source: bool = False
+    bare_cluster: bool = False
     one_dash_names: bool = False
     clusters: bool = True
     abbreviates: bool = False
@@ -132,6 +134,7 @@ _PROGRAMS: dict[str, Program] = {
         names="to-command checkpoint-action use-compress-program rsh-command rmt-command info-script "
         "new-volume-script",
         letters="IF",
+        bare_cluster=True,
         abbreviates=True,
     ),
     "tree": Program(letters="o"),

@@ -1,6 +1,7 @@
 """Laws of consent, with bash as the witness where a shell is concerned."""
 
 import shlex
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -229,6 +230,37 @@ def test_what_always_would_add_is_enough_and_is_written_as_it_is_read(command: s
     decision = judge(command)
     if isinstance(decision, Ask) and decision.rules:
         assert judge(command, *decision.rules) == Allow()
+
+
+@pytest.fixture(scope="module")
+def led_away(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose `.git` leads to a repository that does not know it."""
+    folder = tmp_path_factory.mktemp("led").resolve()
+    subprocess.run(["git", "init", "-q", folder / "private"], check=True)
+    (folder / "project/src").mkdir(parents=True)
+    (folder / "project/.git").write_text(f"gitdir: {folder}/private/.git\n")
+    return folder / "project"
+
+
+git_commands = st.builds(
+    "{}git {}{}".format,
+    st.sampled_from(["", "cd src && ", "ls; ", "ls | ", "(", "echo $(", "'", "/usr/bin/", "command "]),
+    st.sampled_from(["log", "status", "add x", "diff --stat", "--version", "-C src log", "push"]),
+    st.sampled_from(["", ")", "'", "; ls", " 2>&1", " >/dev/null"]),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(git_commands | any_command, st.lists(st.sampled_from(["git", "git log", "git add", "= git push"])))
+def test_no_rule_lets_git_read_a_repository_that_does_not_know_the_folder(
+    led_away: Path, command: str, patterns: list[str]
+) -> None:
+    rules = [Rule("shell", pattern) for pattern in patterns]
+    decision = decide(
+        shell.TOOL, {"command": command}, Preview(), mode=Mode.ASK, rules=rules, root=led_away, cwd=led_away
+    )
+    if decision == Allow():
+        assert not [ran for ran in trace(command).ran if Path(ran[0]).name == "git"]
 
 
 # What "always" offers for each tool, and how its flags that run or write may be spelled.

@@ -187,6 +187,10 @@ zig build: zig build --build-file x
 hatch test: hatch test -p evil
 pip list: pip list --python ./e
 pip list: pip list --log x
+tar: tar cIf sh x y
+tar: tar xFf sh x
+tar: tar xf a -C ..
+npm test: npm test ---script-shell=./e
 """.strip().split("\n")
 
 
@@ -245,6 +249,7 @@ pyright: pyright src
 dotnet test: dotnet test --no-build
 swift test: swift test --filter x
 pip list: pip list --outdated
+tar: tar xzf a src
 """.strip().split("\n")
 
 
