@@ -38,8 +38,8 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
             chat.tell(f"{_keys_table(conversation)}\n\n{text}" if name == "help" else text)
         case base.Open(screen, args):
             await _open_screen(chat, screen, args)
-        case base.Confirm(question, then, otherwise, detail):
-            screen = ConfirmScreen(question, detail=detail, no_counts=bool(otherwise))
+        case base.Confirm(question, then, otherwise, command):
+            screen = ConfirmScreen(question, command=command, no_counts=bool(otherwise))
             answer = await _answered(chat, screen)
             await _then(chat, then if answer else otherwise if answer is False else None)
         case base.Choose(question, detail, options, diff):

@@ -265,6 +265,12 @@ async def test_the_projects_own_command_runs_only_after_its_very_text_was_confir
         checking = await check_command(session.workspace)
         assert (checking.command, checking.asked) == ("", "")
         assert "too long" in checking.note
+    want(f"touch {mark} p\u0430y")
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        checking = await check_command(session.workspace)
+        assert (checking.command, checking.asked) == ("", "")
+        assert "cannot be read for certain (1 look-alike letter)" in checking.note
+        assert "p\u0430<U+0430>y" in checking.note
     want(f"touch {mark}; exit 1")
     flags: dict[str, object] = {"history.check_command": "true"}
     async with opened(tmp_path, environ(tmp_path, gemini), flags=flags) as session:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.text_rows import TextRows
 from tests.flow.moving import tree
 from tests.standins.gemini import Call, Calls, Hang, Recorded, Reply, Text
 from tests.tui.chat_app import Chat, Lab
@@ -76,7 +77,7 @@ async def test_the_projects_check_is_asked_about_first_and_the_newest_request_is
         await chat.say("/alternatives 2")
         await chat.until(lambda: chat.top is not chat.screen)
         first = chat.top
-        assert "grep good a.txt" in "\n".join(each.text for each in first.query(PlainText))
+        assert [line.text for line in first.query_one(TextRows).lines] == ["grep good a.txt"]
         first._last_key_s -= 10
         await chat.pilot.press("y")
         await chat.until(lambda: chat.top not in (first, chat.screen))

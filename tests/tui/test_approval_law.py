@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from ragforge.domain.approvals import ChangeFile, Proposal, RunCommand, ToolApproval
 from ragforge.tools.diffs import unified
+from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.proposal import ProposalView, proposal_lines
 from ragforge.tui.widgets.text_rows import TextRows
 from tests.tui.test_approval import asked, key
@@ -232,3 +233,18 @@ async def test_all_of_it_is_reached_by_scrolling(size: tuple[int, int]) -> None:
         assert seen == want
         assert "the end" in app.screen_text()
         task.cancel()
+
+
+async def test_a_projects_own_command_is_asked_about_whole() -> None:
+    command = "make check" + " " * 300 + "; rm -rf ~"
+    app = ChatApp()
+    async with app.run_test(size=(40, 16)) as pilot:
+        screen = ConfirmScreen("May it run?", command=command)
+        app.push_screen(screen)
+        await until(pilot, lambda: screen.is_mounted and "below (PgDn)" in app.screen_text())
+        assert "n  no" in app.screen_text()
+        assert "rm -rf ~" not in app.screen_text()
+        for _ in range(8):
+            key(app, "pagedown")
+        await until(pilot, lambda: "; rm -rf ~" in app.screen_text())
+        await until(pilot, lambda: "the end" in app.screen_text())

@@ -20,7 +20,7 @@ async def question_before(session: Session, line: Callable[[str], str]) -> Confi
         checking.question,
         then=line(f"{OPTION}yes"),
         otherwise=line(f"{OPTION}no"),
-        detail=checking.detail,
+        command=checking.asked,
     )
 
 

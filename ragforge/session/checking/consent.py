@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import printable
+from ragforge.domain.reveal import oddities, reveal_lines
 from ragforge.session.state import Workspace
 
 KEY = "history.check_command"
@@ -33,11 +34,6 @@ class CheckCommand(Struct, frozen=True):
             "copies of the project, now and whenever results are to be checked here?"
         )
 
-    @property
-    def detail(self) -> str:
-        """The whole text, as it would run."""
-        return printable(self.asked)
-
 
 async def check_command(workspace: Workspace) -> CheckCommand:
     """The check command of the workspace's folder, as far as the person wants it. Raises StoreError."""
@@ -47,8 +43,9 @@ async def check_command(workspace: Workspace) -> CheckCommand:
     may_run = await workspace.local.may_run(workspace.place.root, KEY, wanted)
     if may_run:
         return CheckCommand(wanted)
-    shown = f"{printable(wanted[:ASKED_CHARS_MAX])}{' …' if len(wanted) > ASKED_CHARS_MAX else ''}"
-    if may_run is None and _fits(wanted):
+    lines = "\n".join(line.text for line in reveal_lines(wanted[:ASKED_CHARS_MAX]))
+    shown = f"{lines}{' …' if len(wanted) > ASKED_CHARS_MAX else ''}"
+    if may_run is None and not _why_not_asked(wanted):
         once = f"{VARIABLE}={shlex.quote(wanted)}"
         return CheckCommand(
             asked=wanted,
@@ -56,7 +53,7 @@ async def check_command(workspace: Workspace) -> CheckCommand:
             "/merge and /alternatives in the interface ask once whether it may. To run it this time, begin "
             f"the command with {printable(once)}",
         )
-    why = "is too long to be asked about" if may_run is None else "you said no to"
+    why = "you said no to" if may_run is False else _why_not_asked(wanted)
     return CheckCommand(
         note=f"The project names a check command that {why}, so it is not run: {shown}\n"
         f"To run it all the same, set it as your own: ragforge config set {KEY} COMMAND"
@@ -69,10 +66,15 @@ async def answer(workspace: Workspace, *, may_run: bool) -> None:
     Raises UsageError where there is nothing to answer, StoreError.
     """
     wanted = workspace.loaded.unconfirmed.get(KEY, "")
-    if not wanted or not _fits(wanted):
+    if not wanted or _why_not_asked(wanted):
         raise UsageError("This project asks for no check command that could be confirmed.")
     await workspace.local.set_may_run(workspace.place.root, KEY, wanted, may_run=may_run)
 
 
-def _fits(command: str) -> bool:
-    return len(command) <= ASKED_CHARS_MAX and command.count("\n") < ASKED_LINES_MAX
+def _why_not_asked(command: str) -> str:
+    """Why nobody is asked about it, since a yes holds from then on; empty where it can be asked about."""
+    if len(command) > ASKED_CHARS_MAX or command.count("\n") >= ASKED_LINES_MAX:
+        return "is too long to be asked about"
+    if found := oddities(command):
+        return f"cannot be read for certain ({', '.join(found)})"
+    return ""

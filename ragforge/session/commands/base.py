@@ -44,12 +44,13 @@ class Confirm(Struct, frozen=True):
     """Ask; on yes run the command line `then`.
 
     otherwise: the command line of a no, where that is an answer too; Esc does nothing then.
+    command: the shell command that is asked about, as it would run.
     """
 
     question: str
     then: str
     otherwise: str = ""
-    detail: str = ""
+    command: str = ""
 
 
 class Option(Struct, frozen=True):

@@ -9,9 +9,11 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from ragforge.domain import timeouts
+from ragforge.domain.approvals import RunCommand
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines
 
 YES, NO = ("y", "1"), ("n", "3", "escape")
 
@@ -25,16 +27,20 @@ class ConfirmScreen(Dialog[bool | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, question: str, *, detail: str = "", no_counts: bool = False) -> None:
+    def __init__(
+        self, question: str, *, detail: str = "", command: str = "", no_counts: bool = False
+    ) -> None:
+        """command: a shell command that is asked about."""
         super().__init__()
         self._question = question
-        self._detail = detail
+        self._detail, self._command = detail, command
         self._last_key_s = 0.0
         self._choices = (
             PlainText("y  yes", classes="dialog-choice"),
             PlainText("n  no" if no_counts else "n  no (Esc too)", classes="dialog-choice"),
             *([PlainText("Esc  nothing is done", classes="dialog-choice")] if no_counts else []),
         )
+        self._rest = PlainText(classes="dialog-detail")
         self.typed_meanwhile = ""
 
     def compose(self) -> ComposeResult:
@@ -43,6 +49,9 @@ class ConfirmScreen(Dialog[bool | None]):
             yield PlainText(self._question, classes="dialog-title")
             if self._detail:
                 yield PlainText(self._detail, classes="dialog-detail")
+            if self._command:
+                yield ProposalView(proposal_lines(RunCommand(self._command)))
+                yield self._rest
             yield from self._choices
 
     def on_mount(self) -> None:
@@ -53,11 +62,19 @@ class ConfirmScreen(Dialog[bool | None]):
         """Is it an answer, or was it meant for what was there before?"""
         event.stop()
         event.prevent_default()
+        if event.key in SCROLLS and self._command:
+            self.query_one(ProposalView).scroll_page(SCROLLS[event.key])
+            return
         is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
         if is_answer and event.key in YES + NO:
             self.dismiss(None if event.key == "escape" else event.key in YES)
         elif event.is_printable and event.character:
             self.typed_meanwhile += event.character
+
+    def on_proposal_view_moved(self, event: ProposalView.Moved) -> None:
+        """Say how much of the command is below."""
+        event.stop()
+        self._rest.set_text(self.query_one(ProposalView).rest)
 
     def on_click(self, event: events.Click) -> None:
         """Answers are clicked as well as pressed."""

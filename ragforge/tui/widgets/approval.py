@@ -34,12 +34,11 @@ from ragforge.domain.approvals import (
     ToolApproval,
 )
 from ragforge.domain.printable import cut_line
-from ragforge.domain.words import counted
 from ragforge.tui import keys
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.proposal import ProposalView, proposal_lines, revealed
+from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines, revealed
 
 _ROWS_ROOMY = 6
 """Where the proposal needs more rows and would have fewer, what is only pleasant gives way."""
@@ -51,7 +50,6 @@ _REASON_CHARS_MAX = 500
 _RULES_CHARS_MAX = 60
 """Longer ones would push the answers off the screen; they are listed below the proposal."""
 PLEASANT = "approval-pleasant"
-_SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
 class Choice(Struct, frozen=True):
@@ -169,9 +167,7 @@ class ApprovalPanel(Widget):
     def on_proposal_view_moved(self, event: ProposalView.Moved) -> None:
         """Say how much is below."""
         event.stop()
-        view = self.query_one(ProposalView)
-        below = f"{counted(view.rows_below, 'more line')} below (PgDn)" if view.rows_below else "the end"
-        self._rest = below if view.max_scroll_y else ""
+        self._rest = self.query_one(ProposalView).rest
         self._show_hint()
 
     def _say(self, hint: str) -> None:
@@ -231,9 +227,9 @@ class ApprovalPanel(Widget):
 
     def _scroll(self, key: str) -> bool:
         views = [view for view in self.query(ProposalView) if view.max_scroll_y > 0]
-        if key not in _SCROLLS or not views:
+        if key not in SCROLLS or not views:
             return False
-        views[0].scroll_page(_SCROLLS[key])
+        views[0].scroll_page(SCROLLS[key])
         return True
 
     def _choice_of(self, action: str) -> Choice | None:

@@ -10,9 +10,12 @@ from textual.message import Message
 
 from ragforge.domain.approvals import ChangeFile, OtherCall, Proposal, Rule, RunCommand, proposal_text
 from ragforge.domain.reveal import Revealed, oddities, reveal_lines
+from ragforge.domain.words import counted
 from ragforge.tui.widgets.diff_view import revealed_diff_lines
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
 
+SCROLLS = {"pageup": -1, "pagedown": 1}
+"""Keys that scroll the proposal, and by how many boxes."""
 _OURS = "· "
 """Before a line that is not the call's."""
 
@@ -40,6 +43,13 @@ class ProposalView(VerticalScroll, can_focus=False):
     def rows_below(self) -> int:
         """How many are below those in sight."""
         return max(0, self.rows - self.scroll_offset.y - self.size.height)
+
+    @property
+    def rest(self) -> str:
+        """How much is below, in words; empty where all of it is in sight."""
+        if not self.max_scroll_y:
+            return ""
+        return f"{counted(self.rows_below, 'more line')} below (PgDn)" if self.rows_below else "the end"
 
     def scroll_page(self, pages: int) -> None:
         """Go up or down by so many boxes, with one row in common."""
