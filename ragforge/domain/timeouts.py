@@ -109,6 +109,8 @@ PROCESS_GRACE_S = 2.0
 PROCESS_DRAIN_S_MAX = 0.5
 """How long output is read after the shell has exited while something else holds the pipe open."""
 PROCESS_POLL_S = 0.02
+PROCESS_IDLE_POLL_S = 0.2
+"""How often a running command is looked at, to tell its changes from those made while it waited."""
 SCAN_S_MAX = 20.0
 SCAN_KILL_GRACE_S = 2.0
 """How long after its own limit a search is killed: it stops itself unless a pattern holds it up."""

@@ -26,6 +26,7 @@ from ragforge.session.project import keep_project
 from ragforge.session.versions.making import TurnFacts, outside_version, turn_version
 from ragforge.session.versions.noted import changes_of, merged, part_of, touches, with_notes
 from ragforge.store.files import CHECK, REPAIR
+from ragforge.tools.process_idle import Idle, has_own_clock
 from ragforge.tools.threads import in_thread
 
 if TYPE_CHECKING:  # a workspace holds what records
@@ -76,12 +77,14 @@ class Owner(Struct, frozen=True):
     """Whose the differences are that a scan finds.
 
     since: when what made them began; another session that was active after that may have made them too.
+    idle: when nothing of it ran; what was last changed then is nobody's turn's.
     """
 
     session_id: str
     turn_id: str
     provenance: Provenance
     since: datetime
+    idle: Idle = field(default_factory=Idle)
 
 
 class Ledger:
@@ -125,13 +128,19 @@ class Ledger:
         known.content, known.notes = content, counts
 
     async def take_in(
-        self, owner: Owner | None = None, *, paths: Collection[str] | None = None, by_job: bool = False
+        self,
+        owner: Owner | None = None,
+        *,
+        paths: Collection[str] | None = None,
+        by_job: bool = False,
+        by_nobody: bool = False,
     ) -> tuple[Uncovered, ...]:
         """Look at the disk and put what differs where it belongs; what of it has no content kept.
 
         owner: whose it is. Without one it is a command's that another session runs just now, else nobody's
         turn: then it becomes a version of its own. paths: look only at these. by_job: a background job of
-        ours ran between turns, so that it may be the job's as well as the person's.
+        ours ran between turns, so that it may be the job's as well as the user's. by_nobody: no command's,
+        as is known.
         Raises StoreError, and OSError where the folder cannot be looked at.
         """
         if self.coverage is None:
@@ -145,11 +154,16 @@ class Ledger:
             await self.save()
             return ()
         found, unkept = await self._look_and_keep(paths)
+        idle = owner.idle if owner else Idle()
+        if theirs := await in_thread(lambda _: self._changed_while_idle(found, idle)):
+            await self.take_in(paths=theirs, by_nobody=True)
+            found, unkept = await self._look_and_keep(paths)
         uncovered = (*found.uncovered, *unkept)
         if not found.differences:
             self._put(found.manifest, unsaved=bool(found.read or found.uncovered))
             return uncovered
-        owner = owner or self._commanding()
+        if not by_nobody:
+            owner = owner or self._commanding()
         if owner is None:
             provenance = Provenance.SHELL if by_job else Provenance.OUTSIDE
             changes = changes_of(found.differences, provenance, shared=by_job)
@@ -165,6 +179,20 @@ class Ledger:
         if owner.provenance is not Provenance.TOOL:
             await self.save()  # it may be much, and is read sooner than the notes
         return uncovered
+
+    def _changed_while_idle(self, found: Scan, idle: Idle) -> list[str]:
+        """The files that were last touched while nothing of their command ran.
+
+        By the time of the last change to the inode, which nobody can set back. What is gone has none.
+        """
+        if not idle.begins or not found.differences or not has_own_clock(self.root):
+            return []
+        theirs: list[str] = []
+        for path, (_, there) in found.differences.items():
+            with suppress(OSError):
+                if there and idle.covers((self.root / path).lstat().st_ctime_ns):
+                    theirs.append(path)
+        return theirs
 
     async def note(self, turn_id: str, changes: Sequence[Change], *, seen: Manifest) -> None:
         """Keep that the changes are the turn's; `seen`: what lies in the folder with them."""

@@ -28,6 +28,7 @@ from ragforge.session.versions.planned import plan_write
 from ragforge.session.versions.recorder import recorder_of
 from ragforge.session.versions.uncovered import not_kept
 from ragforge.tools.base import AnyTool, Effect
+from ragforge.tools.process_idle import Idle, watch
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +58,8 @@ class Recording:
         self._wrote = False
         self._is_open = False
         self._unseen: datetime | None = None
+        self._idle = Idle()
+        """Since `_unseen`."""
         self._unnoted: dict[str, None] = {}
         """Paths that tools wrote, until it is noted that this turn did."""
         self._opening: asyncio.Task[None] | None = None
@@ -184,9 +187,12 @@ class Recording:
         await self._must(self._shelved(), unkept=unkept)
         await self._must(self._before_command(unkept=unkept), unkept=unkept)
         self._unseen = self._unseen or now()
+        watching = asyncio.create_task(watch(self._idle))
         try:
             yield
         finally:
+            watching.cancel()
+            await asyncio.wait({watching})
             await undisturbed(self._tried(self._after_command()), cancel_after=True)
 
     async def _before_command(self, *, unkept: bool) -> None:
@@ -221,8 +227,9 @@ class Recording:
         """Find what tools and commands changed, where that could not be noted yet."""
         await self._take_in_unnoted(ledger)
         if self._unseen:
-            self._miss(await ledger.take_in(self._owner(Provenance.SHELL, self._unseen)))
-            self._unseen = None
+            owner = replace(self._owner(Provenance.SHELL, self._unseen), idle=self._idle)
+            self._miss(await ledger.take_in(owner))
+            self._unseen, self._idle = None, Idle()
 
     async def _take_in_unnoted(self, ledger: Ledger) -> None:
         if paths := list(self._unnoted):

@@ -1,0 +1,118 @@
+"""When nothing that this program started has run, so that whatever changed then was somebody else's doing.
+
+A command that waits (`sleep`, a server, a test that talks to one) stands still for seconds. The kernel counts
+how often each thread was given a processor; where none of them was between two looks, no process of the
+command wrote anything in between. It takes no rights. Linux only: elsewhere nothing counts as idle.
+
+What a process outside the tree writes for a command (a container's, a daemon's that was there before) is
+somebody else's in this sense too.
+
+Source: proc(5), /proc/pid/task/tid/schedstat and stat.
+"""
+
+import asyncio
+import os
+import time
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from ragforge.domain import timeouts
+from ragforge.tools.process import MARKER
+
+PROC = Path("/proc")
+MARGIN_NS = 30_000_000
+"""File systems take the time of the last tick of the clock, up to 10 ms ago; and a look takes a moment."""
+LOCAL = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs", "overlay", "bcachefs"))
+"""File systems whose times are of this machine's clock."""
+
+
+class Idle(Struct):
+    """Moments in which no process of this program's commands ran, in nanoseconds since 1970."""
+
+    begins: list[int] = field(default_factory=list[int])
+    ends: list[int] = field(default_factory=list[int])
+
+    def add(self, begin: int, end: int) -> None:
+        """Add what follows those that are there, or is known by now to have lasted longer."""
+        if self.begins and begin == self.begins[-1]:
+            self.ends[-1] = end
+        else:
+            self.begins.append(begin)
+            self.ends.append(end)
+
+    def covers(self, at: int) -> bool:
+        """Whether nothing ran then, with a margin to both sides."""
+        place = bisect_right(self.begins, at - MARGIN_NS) - 1
+        return place >= 0 and at + MARGIN_NS <= self.ends[place]
+
+
+async def watch(idle: Idle) -> None:
+    """Note what stood still, until this is cancelled."""
+    if not (PROC / "self" / "task").exists():
+        return
+    last, since_ns = None, 0
+    while True:
+        began_ns = time.time_ns()
+        counts = await asyncio.to_thread(run_counts)
+        if counts is None or counts != last:
+            last, since_ns = counts, time.time_ns()
+        else:
+            idle.add(since_ns, began_ns)
+        await asyncio.sleep(timeouts.PROCESS_IDLE_POLL_S)
+
+
+def has_own_clock(folder: Path) -> bool:
+    """Whether the times of files there are taken from this machine's clock, as far as that is known."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        device = folder.stat().st_dev
+    except OSError:
+        return False
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    for line in lines:
+        fields = line.split()
+        # btrfs gives its folders numbers of their own, which no mount has: then it is not known.
+        if fields[2] == wanted:
+            return fields[fields.index("-") + 1] in LOCAL
+    return False
+
+
+def run_counts() -> dict[str, bytes] | None:
+    """By thread of all commands how often it had a processor; None while one has, or waits for a disk."""
+    counts: dict[str, bytes] = {}
+    for process in _of_commands():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for thread in (process / "task").iterdir():
+                if _state(thread) in b"RD":
+                    return None
+                counts[f"{process.name}/{thread.name}"] = (thread / "schedstat").read_bytes()
+    return counts
+
+
+def _of_commands() -> Iterator[Path]:
+    """All that descends from this process, and all that bears the mark of a command."""
+    parents: dict[int, int] = {}
+    marked: set[int] = set()
+    for process in PROC.iterdir():
+        if not process.name.isdigit():
+            continue
+        with suppress(OSError):
+            parents[int(process.name)] = int((process / "stat").read_bytes().rpartition(b")")[2].split()[1])
+        with suppress(OSError):  # another user's
+            if f"{MARKER}=".encode() in (process / "environ").read_bytes():
+                marked.add(int(process.name))
+    own = os.getpid()
+    for pid in parents:
+        above = pid
+        while above not in marked and above in parents and above != own:
+            above = parents[above]
+        if pid != own and (above == own or above in marked):
+            yield PROC / str(pid)
+
+
+def _state(thread: Path) -> bytes:
+    return (thread / "stat").read_bytes().rpartition(b")")[2].split(maxsplit=1)[0]

@@ -1,0 +1,103 @@
+"""What the user saves while a command waits is the user's: no undo takes it back."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.events import AgentEvent, ToolStarted
+from ragforge.domain.messages import TextPart
+from ragforge.session.state import Session
+from ragforge.session.turn import submit
+from ragforge.session.versions.moves import redo, undo
+from ragforge.tools.process_idle import Idle, has_own_clock, run_counts, watch
+from tests.flow.recorded import kinds, line, line_now, shell
+from tests.flow.running import Person
+from tests.standins.gemini import GeminiStandIn, Text
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="who runs is told by Linux's /proc alone")
+
+
+@pytest.fixture
+async def idle() -> AsyncIterator[Idle]:
+    """What the test sees of what the recorder sees."""
+    found = Idle()
+    watching = asyncio.create_task(watch(found))
+    yield found
+    watching.cancel()
+    await asyncio.wait({watching})
+
+
+async def until_known_idle(idle: Idle, file: Path) -> None:
+    """Wait until it is known, twice over, that nothing ran when the file was changed."""
+    changed_ns = file.lstat().st_ctime_ns
+    async with asyncio.timeout(180):
+        while not idle.covers(changed_ns + 1_000_000_000):
+            if idle.begins and idle.begins[-1] > changed_ns:
+                file.touch()  # something ran at that very moment, as on a busy machine
+                changed_ns = file.lstat().st_ctime_ns
+            await asyncio.sleep(0.02)
+
+
+async def run_beside(session: Session, idle: Idle, *files: Path) -> None:
+    """A turn whose command waits while these are saved."""
+    pipe = session.cwd.parent / "pipe"
+    os.mkfifo(pipe)
+    events = submit(session, (TextPart("go"),), Person().approve)
+    async for event in events:
+        if _runs(event):
+            for file in files:
+                file.write_text("saved meanwhile\n")
+            await asyncio.gather(*(until_known_idle(idle, file) for file in files))
+            await asyncio.to_thread(pipe.write_text, "on\n")
+
+
+def _runs(event: AgentEvent) -> bool:
+    return isinstance(event, ToolStarted)
+
+
+async def test_undo_leaves_what_was_saved_while_a_command_waited(
+    session: Session, gemini: GeminiStandIn, idle: Idle
+) -> None:
+    assert has_own_clock(session.cwd)
+    mine, new, other = (session.cwd / name for name in ("mine.txt", "new.txt", "other.txt"))
+    mine.write_text("before\n")
+    other.write_text("before\n")
+    gemini.script(shell("read -r _ < ../pipe; echo 2 > other.txt; echo 3 > made.txt"), Text("ok"))
+    await run_beside(session, idle, mine, new)
+    turn, outside = (await line_now(session))[0], (await line(session))[1]
+    assert kinds(turn) == {"made.txt": ("added", "during-shell"), "other.txt": ("changed", "during-shell")}
+    assert kinds(outside) == {"mine.txt": ("changed", "outside"), "new.txt": ("added", "outside")}
+    await undo(session)
+    assert mine.read_text() == new.read_text() == "saved meanwhile\n"
+    assert other.read_text() == "before\n"
+    assert not (session.cwd / "made.txt").exists()
+    await redo(session)
+    assert (mine.read_text(), other.read_text()) == ("saved meanwhile\n", "2\n")
+
+
+async def test_nothing_counts_as_idle_while_a_command_computes() -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")
+    try:
+        before = run_counts()
+        async with asyncio.timeout(180):
+            while (after := run_counts()) is not None and after == before:
+                before = after
+    finally:
+        process.kill()
+        await process.wait()
+
+
+def test_a_moment_counts_as_idle_only_with_a_margin_to_both_sides() -> None:
+    second = 1_000_000_000
+    idle = Idle()
+    idle.add(1 * second, 2 * second)
+    idle.add(1 * second, 3 * second)
+    idle.add(5 * second, 6 * second)
+    seen = {
+        at: idle.covers(at * second // 100) for at in (0, 100, 102, 104, 200, 296, 298, 400, 504, 598, 700)
+    }
+    assert [at for at, is_idle in seen.items() if is_idle] == [104, 200, 296, 504]
