@@ -43,7 +43,7 @@ class GeminiProvider:
         thinking_level: str | None = None,
         show_thoughts: bool = True,
         attempts_max: int = 5,
-        delay_s_max: float = timeouts.RETRY_DELAY_S_MAX,
+        delay_s_max: float | None = None,
         idle_timeout_s: float = 120.0,
     ) -> None:
         self.model = model.removeprefix("models/")
@@ -51,6 +51,7 @@ class GeminiProvider:
         self._load_blob = load_blob
         self._thinking_level = thinking_level
         self._show_thoughts = show_thoughts
+        delay_s_max = timeouts.RETRY_DELAY_S_MAX if delay_s_max is None else delay_s_max
         self._policy = RetryPolicy(attempts_max=attempts_max, delay_s_max=delay_s_max)
         self._idle_timeout_s = idle_timeout_s
         self._client = GeminiClient(self._endpoint)

@@ -42,7 +42,7 @@ class OpenAICompatibleProvider:
         load_blob: LoadBlob,
         context_tokens_max: int | None = None,
         attempts_max: int = 5,
-        delay_s_max: float = timeouts.RETRY_DELAY_S_MAX,
+        delay_s_max: float | None = None,
         idle_timeout_s: float = 120.0,
     ) -> None:
         self.name = name
@@ -59,6 +59,7 @@ class OpenAICompatibleProvider:
         self._http = Http(self._service)
         self._load_blob = load_blob
         self._context_tokens_max = context_tokens_max
+        delay_s_max = timeouts.RETRY_DELAY_S_MAX if delay_s_max is None else delay_s_max
         self._policy = RetryPolicy(attempts_max, delay_s_max)
         self._idle_timeout_s = idle_timeout_s
         self._limits: ModelLimits | None = None
