@@ -55,6 +55,17 @@ def reveal_lines(text: str) -> list[Revealed]:
     return lines
 
 
+def spelled_out(text: str) -> str:
+    """The text for reading: as `reveal_lines`, but tabs and blanks stay, and CRLF is a newline."""
+    text = text.replace("\r\n", "\n")
+    if not _UNUSUAL.search(text):
+        return text
+    alike = _look_alikes(text)
+    return "".join(
+        char if char in "\n\t" else _drawn(char, is_alike=at in alike) for at, char in enumerate(text)
+    )
+
+
 def oddities(text: str) -> tuple[str, ...]:
     """What is spelled out in the text, in words, such as "2 invisible characters"; empty for nothing."""
     hidden = sum(_is_hidden(found[0]) for found in _UNUSUAL.finditer(text))

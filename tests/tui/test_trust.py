@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ragforge.domain import timeouts
-from ragforge.domain.visible import spelled_out
+from ragforge.domain.reveal import spelled_out
 from ragforge.session.trust import FileTrust
 from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.choose import STEP
@@ -258,6 +258,7 @@ async def test_every_character_is_drawn_in_order(columns: int) -> None:
         ("x\U000e0041\U000e0020", "x<U+E0041><U+E0020>"),
         ("\ufe0f\U000e0101\u3164\u2800\u00a0", "<U+FE0F><U+E0101><U+3164><U+2800><U+00A0>"),
         ("a\x1b[2J\rb\r\n", "a<U+001B>[2J<U+000D>b\n"),
+        ("use p\u0430ypal", "use p\u0430<U+0430>ypal"),
     ],
 )
 def test_what_cannot_be_seen_is_spelled_out(text: str, seen: str) -> None:

@@ -12,7 +12,7 @@ from textual import events
 
 from ragforge.domain import timeouts
 from ragforge.domain.printable import escaped
-from ragforge.domain.visible import spelled_out
+from ragforge.domain.reveal import spelled_out
 from ragforge.domain.words import counted
 from ragforge.session.commands.base import Option
 from ragforge.session.trust import FileTrust
