@@ -91,7 +91,7 @@ async def test_facts_stored_with_the_runs_date(session: Session, gemini: GeminiS
 
 async def test_no_redaction(session: Session, gemini: GeminiStandIn) -> None:
     """A secret that the model wants to remember reaches neither the store nor the next request."""
-    await save(session, gemini, content=f"The key is {gemini.key}, the other sk-{'a' * 30}.", type="fact")
+    await save(session, gemini, content=f"The key is {gemini.key}, the other sk-{'k3Zq9A' * 5}.", type="fact")
     [memory] = await kept(session)
     assert memory.content == "The key is [redacted], the other [redacted]."
     assert not any(gemini.key in str(request.body) for request in gemini.requests)
