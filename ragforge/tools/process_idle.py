@@ -82,14 +82,18 @@ def has_own_clock(folder: Path) -> bool:
 
 
 def run_counts() -> dict[str, bytes] | None:
-    """By thread of all commands how often it had a processor; None while one has, or waits for a disk."""
+    """By thread of all commands how often it had a processor; None while one has, or that cannot be told."""
     counts: dict[str, bytes] = {}
     for process in _of_commands():
-        with suppress(FileNotFoundError, ProcessLookupError):
+        try:
             for thread in (process / "task").iterdir():
-                if _state(thread) in b"RD":
+                if _state(thread) in b"RD":  # a thread that waits for a disk may be writing
                     return None
                 counts[f"{process.name}/{thread.name}"] = (thread / "schedstat").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended, so that the counts are others than before
+        except OSError:
+            return None
     return counts
 
 
