@@ -34,8 +34,9 @@ async def test_a_folder_that_is_taken_for_another_project_begins_a_new_line(
         gemini.script(Text("One."))
         before = await version_of(session, await say(session, "hello"))
     for path in (tmp_path / "data").glob("local.db*"):
-        path.unlink()  # which says whose the folder is
-    async with opened(tmp_path, env) as session:
+        path.unlink()  # which says whose the folder is; another store does not know it
+    store = f"sqlite://{tmp_path}/other/ragforge.db"
+    async with opened(tmp_path, env, flags={"store": store}) as session:
         assert session.workspace.project.id != before.project_id
         gemini.script(Text("Two."))
         version = await version_of(session, await say(session, "hello again"))
