@@ -37,6 +37,7 @@ VALUE_CHARS_MAX = 60
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only `make test-all` runs it")
+    config.addinivalue_line("markers", "long_on_servers: on servers, only `make test-all` runs it")
     config.addinivalue_line("markers", "each_server: depends on the version of Neo4j, so it runs on each")
 
 

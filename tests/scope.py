@@ -1,7 +1,7 @@
 """How much of the tests runs: what every change needs, everything (`make test-all`), or a random sixth.
 
 `make test` leaves out: on Neo4j 2026 all but what depends on its version (`each_server`), tests marked
-as `long`, and nine tenths of the examples and kills of those that try many.
+as `long` or `long_on_servers`, and nine tenths of the examples and kills of those that try many.
 """
 
 import os
@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 import pytest
 from hypothesis import settings
+
+from tests.servers.neo4j import VERSIONS
 
 ALL = os.environ.get("RAGFORGE_TEST_ALL", "") not in ("", "0")
 SIXTH = os.environ.get("RAGFORGE_TEST_SIXTH", "")
@@ -32,7 +34,11 @@ def _is_extra(item: pytest.Item) -> bool:
     if item.get_closest_marker("long"):
         return True
     called = getattr(item, "callspec", None)
-    return bool(called) and NEWER in called.params.values() and not item.get_closest_marker("each_server")
+    values = called.params.values() if called else ()
+    kinds = [kind for kind in VERSIONS if kind in values]
+    if item.get_closest_marker("long_on_servers"):
+        return bool(kinds)
+    return NEWER in kinds and not item.get_closest_marker("each_server")
 
 
 def _is_in_sixth(nodeid: str) -> bool:

@@ -36,6 +36,15 @@ def a_page(file: StoreFile) -> None:
 KINDS: dict[str, Callable[[StoreFile], None]] = {**DAMAGE, "a page": a_page}
 
 
+DAMAGES = [
+    pytest.param(
+        role, kind, marks=() if role is Role.CONVERSATIONS or kind == "garbage" else pytest.mark.long
+    )
+    for role in ROLES
+    for kind in KINDS
+]
+
+
 def part(data: Path, role: Role) -> StoreFile:
     rows = store_files(data, f"sqlite://{data / 'ragforge.db'}")
     [found] = [row for row in rows if row.role is role]
@@ -47,8 +56,7 @@ def content(path: Path) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("role", "kind"), DAMAGES)
 async def test_damage_is_said_in_words_and_nothing_is_destroyed(
     quick: Program, openai: OpenAIStandIn, role: Role, kind: str
 ):

@@ -19,6 +19,7 @@ from tests.contract.builders_vectors import EAST, MODEL, owners
 pytestmark = pytest.mark.remakes
 
 
+@pytest.mark.long_on_servers
 async def test_vectors_of_other_models_and_dimensions_are_not_compared(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 3)
@@ -33,6 +34,7 @@ async def test_vectors_of_other_models_and_dimensions_are_not_compared(store: St
     assert await store.vectors.nearest(Nearby(EAST, "unheard-of")) == []
 
 
+@pytest.mark.long_on_servers
 async def test_change_of_dimensions_alone_makes_all_lacking(store: Store) -> None:
     session = await new_session(store)
     turn = await said(store, session)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.turns import TurnStatus
 from tests.contract.builders import new_session
@@ -154,8 +155,10 @@ async def test_a_server_that_is_away_at_the_start_gets_all_when_it_is_back(
 
 
 async def test_a_turn_of_a_dead_writer_ends_without_the_server_too(
-    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Where the server is away on purpose, how long that is waited out is not the question.
+    monkeypatch.setattr(timeouts, "NEO4J_REACH_S_MAX", 1.0)
     async with opened(url, tmp_path) as store:
         session = await new_session(store)
         await arrived(store)

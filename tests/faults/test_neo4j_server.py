@@ -155,6 +155,7 @@ async def test_what_waits_goes_to_no_other_database_behind_the_same_address(
     await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
 
 
+@pytest.mark.long
 async def test_a_read_only_server_is_read_and_gets_all_when_it_may_be_written(
     server: OwnServer, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.versions import MoveAction
@@ -66,8 +67,10 @@ async def test_the_tree_grows_on_while_the_server_is_away(there: Store, far: Sto
 
 
 async def test_what_is_not_here_is_no_answer_while_the_server_is_away(
-    there: Store, far: Store, proxy: Proxy
+    there: Store, far: Store, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Where the server is away on purpose, how long that is waited out is not the question.
+    monkeypatch.setattr(timeouts, "NEO4J_REACH_S_MAX", 1.0)
     session = await new_session(there)
     turn, first = await worked(there, session)
     second = await new_version(there, session, first)
