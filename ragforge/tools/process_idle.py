@@ -2,7 +2,8 @@
 
 A command that waits (`sleep`, a server, a test that talks to one) stands still for seconds. The kernel counts
 how often each thread was given a processor; where none of them was between two looks, no process of the
-command wrote anything in between. It takes no rights. Linux only: elsewhere nothing counts as idle.
+command wrote anything in between. It takes no rights. Linux only, and only where the kernel counts: elsewhere
+nothing counts as idle.
 
 What a process outside the tree writes for a command (a container's, a daemon's that was there before) is
 somebody else's in this sense too.
@@ -52,7 +53,7 @@ class Idle(Struct):
 
 async def watch(idle: Idle) -> None:
     """Note what stood still, until this is cancelled."""
-    if not (PROC / "self" / "task").exists():
+    if not counts_runs():
         return
     last, since_ns = None, 0
     while True:
@@ -63,6 +64,14 @@ async def watch(idle: Idle) -> None:
         else:
             idle.add(since_ns, began_ns)
         await asyncio.sleep(timeouts.PROCESS_IDLE_POLL_S)
+
+
+def counts_runs(proc: Path = PROC) -> bool:
+    """Whether the kernel counts what has a processor; some are built without, and say 0 or nothing."""
+    try:
+        return int((proc / "self" / "schedstat").read_bytes().split()[2]) > 0
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def has_own_clock(folder: Path) -> bool:

@@ -13,7 +13,7 @@ from ragforge.domain.messages import TextPart
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.session.versions.moves import redo, undo
-from ragforge.tools.process_idle import Idle, has_own_clock, run_counts, watch
+from ragforge.tools.process_idle import Idle, counts_runs, has_own_clock, run_counts, watch
 from tests.flow.recorded import kinds, line, line_now, shell
 from tests.flow.running import Person
 from tests.standins.gemini import GeminiStandIn, Text
@@ -101,3 +101,17 @@ def test_a_moment_counts_as_idle_only_with_a_margin_to_both_sides() -> None:
         at: idle.covers(at * second // 100) for at in (0, 100, 102, 104, 200, 296, 298, 400, 504, 598, 700)
     }
     assert [at for at, is_idle in seen.items() if is_idle] == [104, 200, 296, 504]
+
+
+@pytest.mark.parametrize(("said", "counts"), [("0 0 0\n", False), ("", False), (None, False), ("9 1 3\n", True)])
+def test_nothing_counts_as_idle_where_the_kernel_does_not_count(
+    tmp_path: Path, said: str | None, counts: bool
+) -> None:
+    (tmp_path / "self").mkdir()
+    if said is not None:
+        (tmp_path / "self" / "schedstat").write_text(said)
+    assert counts_runs(tmp_path) is counts
+
+
+def test_this_machine_counts() -> None:
+    assert counts_runs()
