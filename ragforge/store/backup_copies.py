@@ -34,7 +34,8 @@ PAGES_AT_ONCE = 500
 """Copied before it is asked again whether to stop."""
 CHECK_STEPS = 20_000
 """Of SQLite's virtual machine, before it is asked the same while a copy is checked."""
-HASH_BYTES = 1024 * 1024
+FREE_BYTES_MAX = 64 * 1024 * 1024
+"""As much as the copies take stays free on the disk, and no more than this: turns are stored meanwhile."""
 LOCK = "backup.lock"
 
 COUNTED = {"sessions": "session", "turns": "turn", "versions": "version"}
@@ -72,6 +73,7 @@ def _is_copied(file: StoreFile) -> bool:
 def _make(
     folder: Path, store: str, files: Sequence[StoreFile], reason: Reason, stop: Event
 ) -> BackupSet | None:
+    _refuse_where_full(folder, files)
     made_at = now()
     name = _free_name(backups_folder(folder), f"{made_at:%Y%m%dT%H%M%SZ}")
     partial = backups_folder(folder) / f"{name}{PARTIAL}"
@@ -94,6 +96,20 @@ def _make(
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _refuse_where_full(folder: Path, files: Sequence[StoreFile]) -> None:
+    needed = sum(file.path.stat().st_size for file in files)
+    left_free, free = min(needed, FREE_BYTES_MAX), shutil.disk_usage(folder).free
+    if free < needed + left_free:
+        raise StoreUnavailable(
+            f"No backup was made in {backups_folder(folder)}: the disk is full. It takes {_mb(needed)} and "
+            f"leaves {_mb(left_free)} for what else is stored; {_mb(free)} are free. Make room there."
+        )
+
+
+def _mb(count: int) -> str:
+    return f"{count / 1024**2:.1f} MB"
 
 
 def _copy_all(

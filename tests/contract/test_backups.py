@@ -171,6 +171,19 @@ async def test_a_full_disk_fails_in_words_and_leaves_the_older_sets(tmp_path: Pa
         await fill(folder)  # work goes on
 
 
+async def test_a_backup_does_not_take_the_last_room_of_the_disk(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", size="4m"):
+        folder = tmp_path / "disk" / "data"
+        await fill(folder)
+        older, room = made(folder), os.statvfs(folder)
+        (folder / "ballast").write_bytes(b"x" * (room.f_bavail * room.f_frsize - older.bytes * 3 // 2))
+        with pytest.raises(StoreUnavailable, match="disk is full"):
+            made(folder)
+        assert list_backups(folder) == [older]
+        (folder / "ballast").unlink()
+        assert made(folder)
+
+
 @pytest.fixture
 async def writing(folder: Path) -> AsyncIterator[tuple[Store, HistoryState]]:
     """The store and the state of the folders, while somebody moves a head on and on."""

@@ -103,7 +103,9 @@ def test_a_moment_counts_as_idle_only_with_a_margin_to_both_sides() -> None:
     assert [at for at, is_idle in seen.items() if is_idle] == [104, 200, 296, 504]
 
 
-@pytest.mark.parametrize(("said", "counts"), [("0 0 0\n", False), ("", False), (None, False), ("9 1 3\n", True)])
+@pytest.mark.parametrize(
+    ("said", "counts"), [("0 0 0\n", False), ("", False), (None, False), ("9 1 3\n", True)]
+)
 def test_nothing_counts_as_idle_where_the_kernel_does_not_count(
     tmp_path: Path, said: str | None, counts: bool
 ) -> None:
