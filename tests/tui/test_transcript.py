@@ -22,7 +22,7 @@ from ragforge.domain.events import (
 from ragforge.domain.messages import ModelMessage
 from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus
 from ragforge.domain.usage import Usage
-from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.answer import DRAWN_CHARS_MAX, AnswerView
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.thoughts import ThoughtsHead
 from ragforge.tui.widgets.tool_line import ToolCallView, ToolHead
@@ -385,3 +385,15 @@ async def test_an_answer_that_arrives_before_the_first_frame_is_drawn_whole() ->
         app.transcript.flush()
         await until(pilot, lambda: len(app.query(AnswerView)) == 2 and answers_drawn(app))
         assert "It splits at spaces." in app.screen_text()
+
+
+async def test_of_a_huge_answer_only_the_beginning_is_drawn() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(TextDelta("word " * (DRAWN_CHARS_MAX // 5)))
+        app.transcript.show(TextDelta("more " * 1_000))
+        await until(pilot, lambda: "5,000 more characters are not shown" in app.screen_text())
+        app.transcript.show(TextDelta("more " * 1_000))
+        await until(pilot, lambda: "10,000 more characters are not shown" in app.screen_text())
+        assert answers_drawn(app)

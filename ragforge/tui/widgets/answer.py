@@ -8,11 +8,15 @@ from textual.widget import Widget
 
 from ragforge.domain.printable import printable
 from ragforge.tui.typed import app_of
+from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # at run time it comes later, see `_build`
     from textual.widgets.markdown import Markdown
 
     from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
+
+DRAWN_CHARS_MAX = 200_000
+"""Of one answer. Each paragraph is a widget: of megabytes the app would run out of memory."""
 
 _MODULE = "ragforge.tui.widgets.answer_markdown"
 
@@ -26,6 +30,7 @@ class AnswerView(Widget):
         self._drawn_chars = 0
         self._markdown: AnswerMarkdown | None = None
         self._feeding = False
+        self._rest: PlainText | None = None
 
     @property
     def text(self) -> str:
@@ -34,8 +39,12 @@ class AnswerView(Widget):
 
     @property
     def drawn(self) -> bool:
-        """Is all of it on the screen?"""
-        return self._markdown is not None and not self._feeding and self._drawn_chars == len(self._text)
+        """Is all of it on the screen that is going to be?"""
+        return self._markdown is not None and not self._feeding and self._drawn_chars == self._chars_to_draw
+
+    @property
+    def _chars_to_draw(self) -> int:
+        return min(len(self._text), DRAWN_CHARS_MAX)
 
     def on_mount(self) -> None:
         """Build it, after the first frame where that is still to come."""
@@ -57,9 +66,10 @@ class AnswerView(Widget):
         try:
             if self._markdown is None:
                 await self._build()
-            while self._markdown is not None and self._drawn_chars < len(self._text):
-                fragment, self._drawn_chars = self._text[self._drawn_chars :], len(self._text)
+            while self._markdown is not None and self._drawn_chars < (until := self._chars_to_draw):
+                fragment, self._drawn_chars = self._text[self._drawn_chars : until], until
                 await self._markdown.append(printable(fragment))
+            await self._tell_rest()
         finally:
             self._feeding = False
 
@@ -67,9 +77,19 @@ class AnswerView(Widget):
         # Importing and mounting Markdown costs as much as the rest of the first screen.
         from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
 
-        self._drawn_chars = len(self._text)
-        self._markdown = AnswerMarkdown(printable(self._text))
+        self._drawn_chars = self._chars_to_draw
+        self._markdown = AnswerMarkdown(printable(self._text[: self._drawn_chars]))
         await self.mount(self._markdown)
+
+    async def _tell_rest(self) -> None:
+        """Say how much is not drawn."""
+        if len(self._text) <= DRAWN_CHARS_MAX:
+            return
+        if self._rest is None:
+            self._rest = PlainText()
+            await self.mount(self._rest)
+        more = len(self._text) - DRAWN_CHARS_MAX
+        self._rest.set_text(f"… {more:,} more characters are not shown. /export writes all of it to a file.")
 
     def on_markdown_link_clicked(self, event: "Markdown.LinkClicked") -> None:
         """Open web addresses only: a model may write any link."""
