@@ -3,7 +3,7 @@
 from contextlib import aclosing
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ragforge.agent.parts import AgentParts, Fitted, Progress
 from ragforge.domain.errors import AnswerUnusable, ContextTooLong
@@ -20,6 +20,7 @@ from ragforge.domain.events import (
     UsageUpdated,
 )
 from ragforge.domain.messages import ModelMessage
+from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import Step
 from ragforge.domain.usage import Usage
 
@@ -33,8 +34,8 @@ REFITS_MAX = 3
 class _Arriving(Struct):
     """What has arrived of an answer."""
 
-    text: str = ""
-    thoughts: str = ""
+    text: TextPieces = field(default_factory=TextPieces)
+    thoughts: TextPieces = field(default_factory=TextPieces)
     usage: Usage | None = None
     estimated: bool = False
     ended: AnswerEnded | None = None
@@ -78,11 +79,11 @@ async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> No
             async for event in stream:
                 match event:
                     case TextDelta(text):
-                        arriving.text += text
+                        arriving.text.add(text)
                         if shown := text_shown.feed(text):
                             await parts.events.send(TextDelta(shown))
                     case ThoughtDelta(text):
-                        arriving.thoughts += text
+                        arriving.thoughts.add(text)
                         if shown := thoughts_shown.feed(text):
                             await parts.events.send(ThoughtDelta(shown))
                     case UsageSeen(usage, estimated):
@@ -106,16 +107,13 @@ async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> No
 def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving, fitted: Fitted) -> Step:
     """Append the step to the progress, partial or whole; an answer of which nothing came is not kept."""
     ended = arriving.ended
-    begun = bool(ended or arriving.text or arriving.thoughts or arriving.usage)
+    begun = bool(ended or arriving.text.chars or arriving.thoughts.chars or arriving.usage)
     # Many services count at the end only; what broke off before is paid for all the same.
     usage = arriving.usage or (_estimate(arriving, fitted) if begun else Usage())
-    partial = ModelMessage(
-        parts.provider.name, parts.provider.model, arriving.text, thoughts=arriving.thoughts
-    )
     step = Step(
         progress.turn_id,
         progress.next_index,
-        message=ended.message if ended else partial,
+        message=ended.message if ended else _partial(parts, arriving),
         usage=usage,
         cost_usd=parts.price(usage) if begun else 0.0,
         interrupted=ended is None or _why_unusable(arriving) != "",
@@ -126,11 +124,20 @@ def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving, fitted: Fi
     return step
 
 
+def _partial(parts: AgentParts, arriving: _Arriving) -> ModelMessage:
+    return ModelMessage(
+        parts.provider.name,
+        parts.provider.model,
+        arriving.text.joined(),
+        thoughts=arriving.thoughts.joined(),
+    )
+
+
 def _estimate(arriving: _Arriving, fitted: Fitted) -> Usage:
     return Usage(
         input_tokens=fitted.tokens,
-        output_tokens=-(-len(arriving.text) // CHARS_PER_TOKEN),
-        thought_tokens=-(-len(arriving.thoughts) // CHARS_PER_TOKEN),
+        output_tokens=-(-arriving.text.chars // CHARS_PER_TOKEN),
+        thought_tokens=-(-arriving.thoughts.chars // CHARS_PER_TOKEN),
     )
 
 

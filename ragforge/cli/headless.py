@@ -33,6 +33,7 @@ from ragforge.domain.events import (
     UsageUpdated,
 )
 from ragforge.domain.messages import Parts, TextPart
+from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.domain.versions import Version
@@ -52,7 +53,8 @@ class _Answered(Struct):
 
     session_id: str | None = None
     model: str = ""
-    text: str = ""
+    said: TextPieces = field(default_factory=TextPieces)
+    """The text of the newest step."""
     turn: Turn | None = None
     version: Version | None = None
     """What the turn did to the files."""
@@ -75,7 +77,7 @@ class _Answered(Struct):
             "session": self.session_id,
             "turn": self.turn.id if self.turn else None,
             "status": self._status,
-            "text": self.text,
+            "text": self.said.joined(),
             "model": self.model,
             "usage": msgspec.to_builtins(self.usage),
             "cost_usd": self.cost_usd,
@@ -138,8 +140,8 @@ def _print_result(options: Options, answered: _Answered) -> None:
         return
     answered.printed = True
     if options.output_format is OutputFormat.TEXT:
-        if answered.text:
-            _print(answer_text(answered.text.strip()))
+        if text := answered.said.joined():
+            _print(answer_text(text.strip()))
     elif options.output_format is OutputFormat.JSON:
         _print(_encoded(answered.as_json()))
     else:
@@ -185,9 +187,9 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered,
             _print(_encoded({"type": _type_name(event), **_fields(event)}))
         match event:
             case StepStarted():
-                answered.text = ""
+                answered.said = TextPieces()
             case TextDelta(text):
-                answered.text += text
+                answered.said.add(text)
             case ContextBuilt(_, block):
                 answered.recalled = block
             case ToolEnded(call):
@@ -306,5 +308,6 @@ def _encoded(value: Any) -> str:
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(text)
+    sys.stdout.write("\n")
     sys.stdout.flush()

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import cast
 from urllib.parse import quote, quote_plus
 
 from msgspec.structs import replace
@@ -93,8 +94,8 @@ class Redactor:
         Where it held one, the provider gets it back made anew, for what it wants verbatim holds it too.
         """
         calls = [[call.name, call.args, call.malformed] for call in message.calls]
-        whole = json.dumps([message.text, message.thoughts, calls, message.native], ensure_ascii=False)
-        if not self.spans(whole):
+        whole = cast(JsonValue, [message.text, message.thoughts, calls, message.native])
+        if not any(self.spans(text) for text in _texts(whole)):
             return message
         return replace(
             message,
@@ -251,6 +252,22 @@ def _hidden(found: re.Match[str]) -> str:
 def _hidden_in_url(found: re.Match[str]) -> str:
     password = found[0][len(found[1]) :]
     return found[0] if _URL_VARIABLE.fullmatch(password) else found[1] + MARK
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Every text in the value, names included, and whatever else stands in it as it would be written."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case dict():
+            for name, item in value.items():
+                yield name
+                yield from _texts(item)
+        case _:
+            yield json.dumps(value)
 
 
 def _replaced(text: str, spans: list[tuple[int, int]]) -> str:

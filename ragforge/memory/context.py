@@ -189,7 +189,7 @@ def _reference(result: CallResult) -> str:
 
 def text_tokens(text: str) -> int:
     """About how many tokens the text is; rather too many than too few."""
-    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+    return _bytes_tokens(_utf8_bytes(text))
 
 
 def message_tokens(message: Message) -> int:
@@ -199,7 +199,7 @@ def message_tokens(message: Message) -> int:
             return MESSAGE_TOKENS + _parts_tokens(parts)
         case ModelMessage():
             content = message.native or {"text": message.text, "calls": [c.args for c in message.calls]}
-            return MESSAGE_TOKENS + text_tokens(_json(content))
+            return MESSAGE_TOKENS + _bytes_tokens(_json_bytes(content))
         case ToolMessage(results):
             return sum(
                 MESSAGE_TOKENS + text_tokens(result.text) + IMAGE_TOKENS * len(result.images)
@@ -209,11 +209,19 @@ def message_tokens(message: Message) -> int:
             assert_never(message)
 
 
-def _json(value: JsonObject) -> str:
+def _json_bytes(value: JsonObject) -> int:
     try:
-        return msgspec.json.encode(value).decode()
+        return len(msgspec.json.encode(value))
     except OverflowError:  # a number above 64 bits
-        return json.dumps(value, ensure_ascii=False)
+        return _utf8_bytes(json.dumps(value, ensure_ascii=False))
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _bytes_tokens(count: int) -> int:
+    return -(-count // BYTES_PER_TOKEN)
 
 
 def fixed_tokens(system: str, tools: Sequence[ToolSpec]) -> int:

@@ -25,7 +25,7 @@ from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.window import Window
 from ragforge.session import queue
 from ragforge.session.context import build_block, keep_recalled, session_window
-from ragforge.session.history import came_to_nothing, read_turns
+from ragforge.session.history import came_to_nothing
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
 from ragforge.session.open import keep_end, store_end, store_session
@@ -347,9 +347,13 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
     ended = await store.turns.get(run.turn.id)
     if ended is None:
         raise StoreError(f"The turn {run.turn.id} is no longer in the store.")
-    own = await read_turns(store, [ended])
+    if live.unkept and live.unkept.end.assistant == ended.assistant:
+        ended = replace(ended, assistant=live.unkept.end.assistant)  # one string: it may be large
+    # The steps are not read back: what was stored of them is known, and an answer may be large.
+    steps = (*run.earlier_steps, *(safe_step(step, redactor) for step in run.progress.steps))
+    calls = await store.calls.of_turns([ended.id])
     live.window = run.before.copy()
-    live.window.extend(ended.id, ended.index, history_messages(own.turns, own.steps, own.calls))
+    live.window.extend(ended.id, ended.index, history_messages([ended], steps, calls))
     live.unkept = None
     for step in run.progress.steps:
         live.usage += step.usage

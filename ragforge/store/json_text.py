@@ -23,6 +23,8 @@ def storable(text: str) -> str:
 def to_json(value: object) -> str:
     """Compact JSON that reads back as the same value, halves of a surrogate pair included."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

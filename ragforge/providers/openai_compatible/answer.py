@@ -20,6 +20,7 @@ from ragforge.domain.events import (
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import CallRequest, ModelMessage
+from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.usage import Usage
 from ragforge.domain.wellformed import read_json
 
@@ -62,8 +63,8 @@ class Answer:
         self._provider = provider
         self._model = model
         self._request_chars = request_chars
-        self._texts: list[str] = []
-        self._thoughts: list[str] = []
+        self._text = TextPieces()
+        self._thoughts = TextPieces()
         self._thought_field = ""
         self._details: list[JsonObject] = []
         self._calls: list[_Call] = []
@@ -96,12 +97,12 @@ class Answer:
         for name in THOUGHT_FIELDS:
             if thought := _text(delta.get(name)):
                 self._thought_field = name
-                self._thoughts.append(thought)
+                self._thoughts.add(thought)
                 yield ThoughtDelta(thought)
                 break  # some servers say the same under both names
         for name in ("content", "refusal"):
             if text := _text(delta.get(name)):
-                self._texts.append(text)
+                self._text.add(text)
                 yield TextDelta(text)
 
     def _take_details(self, delta: JsonObject) -> None:
@@ -160,25 +161,24 @@ class Answer:
         message = ModelMessage(
             self._provider,
             self._model,
-            "".join(self._texts),
+            self._text.joined(),
             tuple(requests),
             self._native(wire),
-            "".join(self._thoughts),
+            self._thoughts.joined(),
         )
         yield AnswerEnded(message, finish, detail)
 
     def _native(self, calls: list[JsonValue]) -> JsonObject | None:
-        text = "".join(self._texts)
-        if not text and not calls:
+        """What the server wants back verbatim; without calls it is the text, which is kept once."""
+        if not calls:
             return None
-        native: JsonObject = {"role": "assistant", "content": text or None}
-        if calls:
-            native["tool_calls"] = calls
-            # Between calls a model goes on with its thought; afterwards servers want none of it back.
-            if self._thoughts:
-                native[self._thought_field] = "".join(self._thoughts)
-            if self._details:
-                native["reasoning_details"] = cast(list[JsonValue], self._details)
+        text = self._text.joined()
+        native: JsonObject = {"role": "assistant", "content": text or None, "tool_calls": calls}
+        # Between calls a model goes on with its thought; afterwards servers want none of it back.
+        if self._thoughts.chars:
+            native[self._thought_field] = self._thoughts.joined()
+        if self._details:
+            native["reasoning_details"] = cast(list[JsonValue], self._details)
         return native
 
     def _usage_seen(self) -> UsageSeen:
@@ -189,8 +189,8 @@ class Answer:
         return UsageSeen(
             Usage(
                 input_tokens=_tokens(self._request_chars),
-                output_tokens=_tokens(len("".join(self._texts)) + written),
-                thought_tokens=_tokens(len("".join(self._thoughts))),
+                output_tokens=_tokens(self._text.chars + written),
+                thought_tokens=_tokens(self._thoughts.chars),
             ),
             estimated=True,
         )
