@@ -46,6 +46,8 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
     """The session that the flags ask for, with their model and consent. Raises RagforgeError."""
     for notice in workspace.loaded.notices:
         tell(notice)
+    for former in workspace.former:
+        tell(former.words())
     session = await _chosen(workspace, options, tell)
     await _apply_flags(session, options)
     if session.live.record.model and not session.live.stored:

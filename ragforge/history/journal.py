@@ -1,6 +1,7 @@
 """What is written down of a restore while it goes on, so that whoever comes after a crash can end it."""
 
 import json
+import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -88,11 +89,12 @@ class Journal(Struct, frozen=True):
 
 
 def journal_from(content: bytes, root: Path) -> Journal:
-    """The journal again. Raises StoreDamaged or StoreNewer where it cannot be read."""
+    """The journal again, of the folder where it lies now. Raises StoreDamaged or StoreNewer."""
     try:
         values: dict[str, Any] = json.loads(content)
         written = values.pop("format")
         if written == FORMAT:
+            values["task"]["plan"]["root"] = os.fspath(root)
             return msgspec.convert(values, Journal, dec_hook=lambda _, value: Path(value))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreDamaged(

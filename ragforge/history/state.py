@@ -284,6 +284,17 @@ class HistoryState:
 
         await self._write(job)
 
+    async def move(self, root: Path, to: Path) -> None:
+        """The folder lies elsewhere now: all that is kept of it, in place of what is kept of that path."""
+
+        def job(connection: Connection) -> None:
+            for table in ("head", "manifest", "turn", "journal", "prepared", "plan"):
+                connection.execute(
+                    f"UPDATE OR REPLACE {table} SET root = ? WHERE root = ?", (_key(to), _key(root))
+                )
+
+        await self._write(job)
+
     async def close(self) -> None:
         """Release the database. Turns still open count as cut off from now on."""
         await self._database.close()

@@ -31,6 +31,7 @@ from ragforge.session.open import (
     new_session,
     resume_session,
 )
+from ragforge.session.renamed import Former
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Link
 from ragforge.store.base_conversations import Deleted, SessionRow
@@ -249,10 +250,14 @@ class Conversation:
         return Shown(forked)
 
     async def join(self, project: Project) -> None:
-        """Take this folder for a copy of a project that is known from elsewhere."""
+        """Take this folder for one of a project that is known from elsewhere."""
         self.workspace = await join_project(self.workspace, project)
         self.session = await new_session(self.workspace)
         await self._prepared()
+
+    async def decline(self, former: Former) -> None:
+        """This folder is not what it seems to have been: nobody is asked about that again."""
+        await self.workspace.local.set_folder(former.path, "")
 
     async def _prepared(self) -> None:
         if self._prepare:

@@ -2,6 +2,7 @@
 
 import asyncio
 import getpass
+import logging
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ from ragforge.config.settings import Settings, load_settings
 from ragforge.domain import timeouts
 from ragforge.domain.allocator import limit_arenas
 from ragforge.domain.approvals import Mode
-from ragforge.domain.errors import StoreError
+from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts, text_of
@@ -34,6 +35,7 @@ from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import allowed_repository, keep_project
 from ragforge.session.remembering import close_recall, open_recall
+from ragforge.session.renamed import Former, follow_folder, former_projects, note_folder
 from ragforge.session.state import Live, Session, Unkept, Workspace
 from ragforge.session.trust import Trust
 from ragforge.session.versions.opening import recover_folder
@@ -44,6 +46,8 @@ from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.files import contents_file
 from ragforge.tools.jobs import Jobs
 from ragforge.tools.registry import find_tools
+
+log = logging.getLogger(__name__)
 
 TITLE_CHARS_MAX = 60
 
@@ -67,6 +71,8 @@ async def open_workspace(
     secrets = await _secrets(library.loaded.settings, environ)
     redactor = Redactor(secrets)
     start_log(environ, redactor)
+    history = await _history(library)
+    former = await _former(library, history)
     workspace = Workspace(
         loaded=library.loaded,
         flags=flags,
@@ -74,12 +80,13 @@ async def open_workspace(
         child_env=child_env(environ, endpoints=library.loaded.settings.endpoints, secrets=secrets),
         place=library.place,
         project=library.identified.project,
-        alike=library.identified.alike,
+        alike=tuple(each for each in library.identified.alike if each not in [one.project for one in former]),
+        former=former,
         store=library.store,
         blobs=SqliteBlobs(contents_file(library.folder).path, store_url=library.store.url),
         local=library.local,
         data_dir=library.folder,
-        history=await _history(library),
+        history=history,
         recorders=Recorders(),
         redactor=redactor,
         tools=find_tools(),
@@ -106,6 +113,23 @@ async def _history(library: Library) -> HistoryState:
         raise
 
 
+async def _former(library: Library, history: HistoryState) -> tuple[Former, ...]:
+    """What the folder may have been; what was kept of it at a former path of its project holds here."""
+    local, root, project_id = library.local, library.place.root, library.project_id
+    try:
+        await follow_folder(local, history, root=root, project_id=project_id)
+        former = await former_projects(library.store, local, history, root=root, project_id=project_id)
+        await note_folder(local, root)
+    except RagforgeError as error:  # tried again at the next opening
+        log.warning("What %s was before could not be found out: %s", root, error, exc_info=error)
+        return ()
+    except BaseException:
+        await history.close()
+        await close_library(library)
+        raise
+    return former
+
+
 async def reload_settings(workspace: Workspace) -> Workspace:
     """The workspace with settings and keys as they are now. Raises UsageError."""
     place, environ = workspace.place, workspace.environ
@@ -129,9 +153,11 @@ async def _secrets(settings: Settings, environ: Mapping[str, str]) -> list[str]:
 
 
 async def join_project(workspace: Workspace, project: Project) -> Workspace:
-    """The workspace as a copy of a project that is known from elsewhere, from now on."""
-    await workspace.local.set_project(workspace.place.root, project.id)
-    return replace(workspace, project=project, alike=())
+    """The workspace as one of a project that is known from elsewhere, from now on."""
+    root = workspace.place.root
+    await workspace.local.set_project(root, project.id)
+    await follow_folder(workspace.local, workspace.history, root=root, project_id=project.id, replaces=True)
+    return replace(workspace, project=project, alike=(), former=())
 
 
 async def close_workspace(workspace: Workspace) -> str:
@@ -260,6 +286,7 @@ async def _workspace_of(workspace: Workspace, record: ConversationSession) -> Wo
         place=place,
         project=await workspace.store.projects.get(record.project_id) or workspace.project,
         alike=(),
+        former=(),
     )
 
 

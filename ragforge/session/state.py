@@ -22,6 +22,7 @@ from ragforge.memory.recall import Recall
 from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
 from ragforge.session.background import Background
+from ragforge.session.renamed import Former
 from ragforge.session.trust import Trust
 from ragforge.session.versions.recorder import Recorders
 from ragforge.store.base import Blobs, Store
@@ -55,6 +56,8 @@ class Workspace(Struct, frozen=True):
     recorders: Recorders
     alike: tuple[Project, ...]
     """Known projects that this unknown folder may be a copy of."""
+    former: tuple[Former, ...]
+    """Known projects that this folder may have been before it was renamed or moved."""
     redactor: Redactor
     tools: Mapping[str, AnyTool]
     jobs: Jobs

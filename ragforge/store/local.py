@@ -118,6 +118,21 @@ class LocalState:
         """The draft, or nothing."""
         return await self._value("SELECT text FROM draft WHERE key = ?", os.fsencode(key)) or ""
 
+    async def move_drafts(self, folder: Path, to: Path) -> None:
+        """What was typed in the folder or below it is at the other path now, unless there is some already."""
+        old, new = os.fsencode(f"cwd:{folder}"), os.fsencode(f"cwd:{to}")
+
+        def find(connection: Connection) -> list[tuple[bytes, bytes]]:
+            keys = [key for (key,) in connection.execute("SELECT key FROM draft")]
+            return [(new + key[len(old) :], key) for key in keys if key == old or key.startswith(old + b"/")]
+
+        if found := await self._read(find):
+            await self._write(
+                lambda connection: connection.executemany(
+                    "UPDATE OR IGNORE draft SET key = ? WHERE key = ?", found
+                )
+            )
+
     async def set_queue(self, session_id: str, messages: Sequence[Parts]) -> None:
         """Keep the messages that wait for the running turn; an empty list removes them."""
         text = json.dumps([parts_to_json(parts) for parts in messages])
@@ -184,7 +199,8 @@ class LocalState:
         """Remember which project lies at the path."""
         await self._write(
             lambda connection: connection.execute(
-                "INSERT OR REPLACE INTO place (path, project, at) VALUES (?, ?, ?)",
+                "INSERT INTO place (path, project, at) VALUES (?, ?, ?) ON CONFLICT (path) "
+                "DO UPDATE SET project = excluded.project, at = excluded.at",
                 (os.fsencode(path), project_id, _ms()),
             )
         )
@@ -200,7 +216,8 @@ class LocalState:
         """
         await self._write(
             lambda connection: connection.execute(
-                "INSERT OR IGNORE INTO place VALUES (?, ?, ?)", (os.fsencode(path), project_id, _ms())
+                "INSERT OR IGNORE INTO place (path, project, at) VALUES (?, ?, ?)",
+                (os.fsencode(path), project_id, _ms()),
             )
         )
         return await self.project_at(path) or project_id
@@ -212,6 +229,30 @@ class LocalState:
                 Path(os.fsdecode(path))
                 for (path,) in connection.execute(
                     "SELECT path FROM place WHERE project = ? ORDER BY at DESC, rowid DESC", (project_id,)
+                )
+            ]
+        )
+
+    async def set_folder(self, path: Path, folder: str) -> None:
+        """Remember which folder lies at the known path, as the file system tells them apart; "" for none."""
+        row = (folder or None, os.fsencode(path))
+        written = await self._read(
+            lambda connection: list(
+                connection.execute("SELECT 1 FROM place WHERE folder IS ?1 AND path = ?2", row)
+            )
+        )
+        if not written:
+            await self._write(
+                lambda connection: connection.execute("UPDATE place SET folder = ?1 WHERE path = ?2", row)
+            )
+
+    async def places_of(self, folder: str) -> list[tuple[Path, str]]:
+        """The paths at which this very folder lay, and the projects there; the newest first."""
+        return await self._read(
+            lambda connection: [
+                (Path(os.fsdecode(path)), project)
+                for path, project in connection.execute(
+                    "SELECT path, project FROM place WHERE folder = ? ORDER BY at DESC, rowid DESC", (folder,)
                 )
             ]
         )

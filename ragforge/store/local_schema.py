@@ -71,5 +71,11 @@ CREATE TABLE instruction (
 ) STRICT;
 """
 
+# Which folder lay at the path when it was opened last, whatever it is called now.
+_SIXTH = """
+ALTER TABLE place ADD COLUMN folder TEXT;
+CREATE INDEX place_folder ON place (folder);
+"""
+
 APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
-LOCAL = Schema(application_id=APPLICATION_ID, steps=(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH))
+LOCAL = Schema(application_id=APPLICATION_ID, steps=(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH))

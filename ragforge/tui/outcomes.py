@@ -217,13 +217,24 @@ async def _shown(chat: ChatScreen, opened: Opened) -> Shown:
 
 
 async def _folder_is_meant(chat: ChatScreen, conversation: Conversation) -> bool:
-    """Ask about a folder that is an unlikely project, and about one that looks like a copy of a known one."""
+    """Ask about a folder that is an unlikely project, and about one that may be of a known one."""
     place = conversation.workspace.place
     if await conversation.needs_confirmation():
         question = f"Work in {place.root} itself? Everything below it is then this project."
         if not await confirmed(chat, question):
             return False
         await conversation.confirm_folder()
+    for former in conversation.workspace.former:
+        question = f"Is this folder the project {former.project.name}, which was at {former.path}?"
+        detail = (
+            "Yes: its sessions, versions, memories and rules hold here. No: it stays a project of its own."
+        )
+        answer = await _answered(chat, ConfirmScreen(question, detail=detail))
+        if answer:
+            await conversation.join(former.project)
+            break
+        if answer is not None:
+            await conversation.decline(former)
     for other in conversation.workspace.alike:
         paths = await conversation.workspace.local.paths_of(other.id)
         known = f" It is known at {paths[0]}." if paths else ""

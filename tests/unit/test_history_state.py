@@ -117,6 +117,22 @@ async def test_notes_are_appended_in_order_and_come_back_whole(
     assert await other.noted(ODD, "t") == CHANGES[:1]
 
 
+async def test_all_of_a_folder_moves_in_place_of_what_was_kept_there(state: HistoryState) -> None:
+    await state.set_head(ROOT, Head("v1", "main"), manifest=b"first")
+    await state.begin_turn(ROOT, "s", "t")
+    await state.note(ROOT, "t", CHANGES)
+    await state.set_journal(ROOT, b"journal")
+    await state.set_planned(ROOT, b"plan")
+    await state.set_prepared(ROOT, "s")
+    await state.set_head(ODD, Head("other"), manifest=b"other")
+    await state.move(ROOT, ODD)
+    assert await state.roots() == [ODD]
+    assert (await state.head(ODD), await state.manifest(ODD)) == (Head("v1", "main"), b"first")
+    assert (await state.journal(ODD), await state.planned(ODD)) == (b"journal", b"plan")
+    assert await state.prepared(ODD, "s")
+    assert await state.noted(ODD, "t") == CHANGES
+
+
 async def test_a_turn_that_does_not_run_takes_no_notes(state: HistoryState) -> None:
     await state.begin_turn(ROOT, "s", "t")
     await state.end_turn(ROOT, "t")

@@ -13,6 +13,8 @@ from ragforge.domain.approvals import Rule
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
 from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.store.local import LocalState, open_local_state
+from ragforge.store.local_schema import LOCAL
+from ragforge.store.sqlite.prepare import Schema, prepare
 
 
 @pytest_asyncio.fixture
@@ -122,6 +124,42 @@ async def test_a_path_leads_to_its_project_and_back(local: LocalState) -> None:
     await local.set_project(old, "b")
     assert await local.paths_of("a") == [new]
     assert await local.project_at(Path("/nowhere")) is None
+
+
+async def test_a_folder_is_known_by_itself_whatever_it_is_called(local: LocalState) -> None:
+    old, new = Path("/src/old"), Path("/src/gr\udce9n")
+    await local.set_project(old, "a")
+    await local.set_folder(old, "1:2")
+    await local.set_folder(new, "1:2")
+    assert await local.places_of("1:2") == [(old, "a")], "an unknown path is no place"
+    await local.set_project(new, "b")
+    await local.set_folder(new, "1:2")
+    await local.set_project(old, "c")
+    assert sorted(await local.places_of("1:2")) == sorted([(old, "c"), (new, "b")])
+    await local.set_folder(old, "")
+    assert await local.places_of("1:2") == [(new, "b")]
+
+
+async def test_drafts_move_with_the_folder_and_displace_none(local: LocalState) -> None:
+    for key in ("cwd:/a", "cwd:/a/sub", "cwd:/ab", "cwd:/b/sub"):
+        await local.set_draft(key, key)
+    await local.move_drafts(Path("/a"), Path("/b"))
+    assert (await local.draft("cwd:/a"), await local.draft("cwd:/b")) == ("", "cwd:/a")
+    for key in ("cwd:/a/sub", "cwd:/ab", "cwd:/b/sub"):
+        assert await local.draft(key) == key
+
+
+async def test_places_of_an_older_version_stay(tmp_path: Path) -> None:
+    older = Schema(application_id=LOCAL.application_id, steps=LOCAL.steps[:5])
+    prepare(tmp_path / "local.db", older, lock_dir=tmp_path / "locks")
+    connection = apsw.Connection(str(tmp_path / "local.db"))
+    connection.execute("INSERT INTO place VALUES (?, 'a', 0)", (b"/src/old",))
+    connection.close()
+    local = await open_local_state(tmp_path)
+    assert await local.project_at(Path("/src/old")) == "a"
+    await local.set_folder(Path("/src/old"), "1:2")
+    assert await local.places_of("1:2") == [(Path("/src/old"), "a")]
+    await local.close()
 
 
 async def test_an_answer_about_a_command_holds_for_its_very_text_in_its_folder(local: LocalState) -> None:

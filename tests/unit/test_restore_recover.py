@@ -1,6 +1,7 @@
 """What is told and kept of a restore that was cut off. That it is cut off anywhere: `tests/faults`."""
 
 import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -50,6 +51,26 @@ async def test_a_caller_that_died_learns_what_it_wanted_to_write(place: Place) -
         )
     await place.state.clear_journal(place.root)
     assert await recover(place.root, place.state, place.blobs) is None
+
+
+async def test_it_is_ended_where_the_folder_lies_now(place: Place, tmp_path: Path) -> None:
+    moved, heard = tmp_path / "moved", list[str]()
+
+    def told(what: str) -> None:
+        if "journal: staged" in heard and not moved.exists():
+            shutil.copytree(place.root, moved)  # as it is when the process is killed here
+        heard.append(what)
+
+    await apply(await place.plan(wanted_between(BEFORE, AFTER)), place.state, place.blobs, told=told)
+    assert read_tree(moved) != AFTER
+    journal = json.loads(await place.state.journal(place.root) or b"")
+    await place.state.set_journal(place.root, json.dumps({**journal, "phase": "staged"}).encode())
+    shutil.rmtree(place.root)
+    await place.state.move(place.root, moved)
+    recovered = await recover(moved, place.state, place.blobs)
+    assert recovered is not None
+    assert recovered.finished
+    assert read_tree(moved) == AFTER
 
 
 async def test_what_happens_after_the_end_is_not_touched_by_a_late_recovery(place: Place) -> None:

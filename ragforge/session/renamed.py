@@ -1,0 +1,114 @@
+"""A folder that was renamed or moved: its project is known by the folder itself, and follows it on a yes.
+
+The file system's numbers are used again for new folders, so what they tell is asked about.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from ragforge.domain.errors import StoreDamaged, StoreNewer
+from ragforge.domain.turns import Project
+from ragforge.history.manifest import Manifest
+from ragforge.history.state import HistoryState
+from ragforge.store.base import Store
+from ragforge.store.local import LocalState
+
+
+class Former(Struct, frozen=True):
+    """A project that the folder seems to have been, at a path where it is not any more."""
+
+    project: Project
+    path: Path
+
+    def words(self) -> str:
+        """For runs in which nobody is asked."""
+        return (
+            f"This folder seems to be the project {self.project.name}, which was at {self.path}. It is a new "
+            "project until you start `ragforge` here and answer yes."
+        )
+
+
+async def former_projects(
+    store: Store, local: LocalState, history: HistoryState, *, root: Path, project_id: str
+) -> tuple[Former, ...]:
+    """What to ask about: other projects that this very folder was at other paths, the newest first."""
+    found: dict[str, Former] = {}
+    for path, other in await _former_places(local, history, root):
+        is_new = other != project_id and other not in found
+        if is_new and (project := await store.projects.get(other)):
+            found[other] = Former(project, path)
+    return tuple(found.values())
+
+
+async def follow_folder(
+    local: LocalState, history: HistoryState, *, root: Path, project_id: str, replaces: bool = False
+) -> None:
+    """Let what this machine kept of the project's folder at its former path hold here.
+
+    replaces: also where versions were kept under this path already.
+    """
+    for path, other in await _former_places(local, history, root):
+        if other != project_id:
+            continue
+        await local.move_drafts(path, root)
+        if not await _has_history(history, path):
+            continue
+        if not replaces and await _has_history(history, root):
+            return
+        turns = [*await history.open_turns(path), *await history.open_turns(root)]
+        if not any(turn.pid_alive for turn in turns):  # of them the process that runs them knows best
+            await history.move(path, root)
+        return
+
+
+async def note_folder(local: LocalState, root: Path) -> None:
+    """Remember which folder lies at the project's path."""
+    if folder := await asyncio.to_thread(_folder_at, root):
+        await local.set_folder(root, folder)
+
+
+async def _former_places(local: LocalState, history: HistoryState, root: Path) -> list[tuple[Path, str]]:
+    """Other paths at which this folder lay and lies no more, and the projects there."""
+    folder = await asyncio.to_thread(_folder_at, root)
+    if not folder:
+        return []
+    return [
+        (path, project)
+        for path, project in await local.places_of(folder)
+        if path != root
+        and await asyncio.to_thread(_folder_at, path) != folder
+        and await _agrees(history, path, root)
+    ]
+
+
+def _folder_at(path: Path) -> str:
+    """What tells the folder from others on this machine, whatever it is called; "" where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    born: float | None = getattr(found, "st_birthtime", None)  # not on Linux
+    return f"{found.st_dev}:{found.st_ino}" + ("" if born is None else f":{born!r}")
+
+
+async def _has_history(history: HistoryState, path: Path) -> bool:
+    return bool((await history.head(path)).version) or await history.manifest(path) is not None
+
+
+async def _agrees(history: HistoryState, path: Path, root: Path) -> bool:
+    """Whether a file that lay at the former path lies here; true where none is known."""
+    content = await history.manifest(path)
+    if content is None:
+        return True
+
+    def look() -> bool:
+        try:
+            names = Manifest.from_bytes(content).entries
+        except (StoreDamaged, StoreNewer):
+            return True
+        return not names or any(os.path.lexists(root / name) for name in names)
+
+    return await asyncio.to_thread(look)

@@ -1,0 +1,51 @@
+"""The question about a folder that seems to be a known project under another name."""
+
+import os
+
+import pytest
+
+from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+from ragforge.tui.screens.confirm import ConfirmScreen
+from tests.flow.running import say
+from tests.standins.gemini import Text
+from tests.tui.chat_app import Chat, Lab
+
+
+@pytest.fixture
+async def former_id(lab: Lab) -> str:
+    """The project that was elsewhere before its folder came to be the one that is opened."""
+    old = lab.project.with_name("old")
+    lab.project.rename(old)
+    workspace = await open_workspace(cwd=old, flags={}, environ=dict(os.environ))
+    session = await new_session(workspace)
+    lab.gemini.script(Text("hi"))
+    await say(session, "hello")
+    await close_session(session)
+    await close_workspace(workspace)
+    old.rename(lab.project)
+    return workspace.project.id
+
+
+def project_of(chat: Chat) -> str:
+    assert chat.screen.conversation is not None
+    return chat.screen.conversation.workspace.project.id
+
+
+async def test_esc_asks_again_and_yes_is_the_project_from_then_on(lab: Lab, former_id: str) -> None:
+    async with lab.chat() as chat:
+        await chat.answers("escape")
+        assert project_of(chat) != former_id
+    async with lab.chat() as chat:
+        await chat.answers("y")
+        await chat.until(lambda: project_of(chat) == former_id, "the project")
+    async with lab.chat() as chat:
+        await chat.until(lambda: project_of(chat) == former_id, "the project")
+        assert not isinstance(chat.top, ConfirmScreen)
+
+
+async def test_no_is_remembered(lab: Lab, former_id: str) -> None:
+    async with lab.chat() as chat:
+        await chat.answers("n")
+    async with lab.chat() as chat:
+        await chat.until(lambda: project_of(chat) != former_id, "a project of its own")
+        assert not isinstance(chat.top, ConfirmScreen)
