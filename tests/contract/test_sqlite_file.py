@@ -200,6 +200,22 @@ async def test_write_that_the_disk_refuses_is_explained_and_loses_nothing(path: 
     await store.close()
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_nothing_is_written_where_nobody_would_find_it(path: Path, replaced: bool) -> None:
+    store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
+    session = await new_session(store)
+    first = await said(store, session)
+    away = path.rename(path.with_name("away.db"))
+    if replaced:
+        path.write_bytes(away.read_bytes())
+    with pytest.raises(StoreUnavailable, match="removed, moved or replaced"):
+        await said(store, session, parent=first)
+    away.replace(path)
+    second = await said(store, session, parent=first)
+    assert [turn.id for turn in await store.turns.path(second.id)] == [first.id, second.id]
+    await store.close()
+
+
 @pytest.mark.parametrize(("free", "said_of_it"), [(0, "the disk is full"), (10**9, "Check its disk")])
 def test_what_sqlite_calls_an_io_error_is_a_full_disk_where_nothing_is_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, said_of_it: str

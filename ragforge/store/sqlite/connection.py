@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import threading
+from array import array
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -74,8 +75,10 @@ PRAGMAS: tuple[tuple[str, str | int], ...] = (
 class Database:
     """One file. A long search never delays a commit, because each has its own connection."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, must_stay: bool = False) -> None:
+        """must_stay: nothing is written once the file is not at its path any more: nobody would find it."""
         self.path = path
+        self._must_stay = must_stay
         self._writer = _Lane(path, query_only=False)
         self._reader = _Lane(path, query_only=True)
         self._beside = _Lane(path, query_only=True)
@@ -90,10 +93,14 @@ class Database:
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         """What the job returns, once everything it wrote is durable; nothing of it if it raises."""
+
+        def work(connection: Connection) -> T:
+            if self._must_stay:
+                _refuse_moved(connection, self.path)
+            return _in_transaction(connection, job, begin="BEGIN IMMEDIATE")
+
         # Shielded: the end of a cancelled turn must reach the disk although its task is cancelled.
-        return await asyncio.shield(
-            self._writer.run(lambda connection: _in_transaction(connection, job, begin="BEGIN IMMEDIATE"))
-        )
+        return await asyncio.shield(self._writer.run(work))
 
     async def read_afresh(self, job: Callable[[Connection], T]) -> T:
         """What the job returns, on a connection of its own that knows nothing yet."""
@@ -200,6 +207,18 @@ def connect(path: Path, *, query_only: bool = False) -> Connection:
                 "Keep the store on a local disk."
             )
     return connection
+
+
+def _refuse_moved(connection: Connection, path: Path) -> None:
+    """Raise StoreUnavailable where the open file was removed, moved or replaced."""
+    moved = array("i", [0])  # SQLite writes its answer there
+    address, _ = moved.buffer_info()
+    if cast("Any", connection).file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, address) and moved[0]:
+        raise StoreUnavailable(
+            f"The store {path} was removed, moved or replaced while it was in use, so nothing more is kept. "
+            "If you moved it, move it back. Else copy what you still need from here, close every ragforge "
+            "and run: ragforge db backups"
+        )
 
 
 def make_private_file(path: Path) -> None:
