@@ -1,6 +1,7 @@
 """A question with a few answers, where there is little room."""
 
 import pytest
+from textual import events
 from textual.widget import Widget
 
 from ragforge.session.commands.base import Option
@@ -63,3 +64,21 @@ async def test_where_not_even_the_answers_fit_all_of_it_scrolls(lab: Lab, diff: 
         await chat.until(lambda: not dialog.scroll_offset.y, "back at its beginning")
         await chat.pilot.resize_terminal(80, 30)
         await chat.until(lambda: not dialog.max_scroll_y, "with more room the answers stand still")
+
+
+async def test_a_double_click_answers_once(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        answers: list[str | None] = []
+        screen = ChooseScreen(QUESTION, "src/a.py", OPTIONS)
+        await chat.app.push_screen(screen, answers.append)
+        chosen = screen.query_one("#_1")
+        for _ in range(2):
+            screen.post_message(click_on(chosen))
+        await chat.until(lambda: chat.app.screen is not screen, "the question is gone")
+        await chat.pilot.pause()
+        assert answers == [OPTIONS[0].then]
+        assert chat.app.screen is chat.screen
+
+
+def click_on(widget: Widget) -> events.Click:
+    return events.Click(widget, 1, 0, 0, 0, 1, False, False, False)

@@ -10,11 +10,17 @@ class Dialog(ModalScreen[ScreenResultType]):
     """A modal screen whose workers end when it is closed.
 
     Textual cancels them once the screen is gone, and its parts go before it does: a worker whose answer came
-    in between would look for parts that are no more, and end the program.
+    in between would look for parts that are no more, and end the program. A second answer that was on its way
+    already, such as the other half of a double click, is none: it would close the screen below.
     """
+
+    _is_answered = False
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close, answer, and cancel every worker of this screen except the one that closes it."""
+        if self._is_answered:
+            return AwaitComplete.nothing()
+        self._is_answered = True
         closing = super().dismiss(result)
         for worker in list(self.workers):
             if worker.node is self and worker is not worker_at_work():
