@@ -46,16 +46,27 @@ class TerminalDriver(LinuxDriver):
             self.process_message(BracketsPastes())
 
     def run_input_thread(self) -> None:
-        """Read until the app ends. Each event has the time at which its bytes were read."""
+        """Read until the app ends or the terminal has gone. Each event has the time of its read."""
         reader = InputReader(debug=self._debug)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             is_last = False
             while not is_last:
                 is_last = self.exit_event.is_set()  # what came until then is read too
-                data = os.read(self.fileno, READ_BYTES) if selector.select(POLL_S) else None
+                data = self._read_some() if selector.select(POLL_S) else None
+                if data == b"":
+                    # Its end is always ready to be read: this thread would keep a processor busy, and the
+                    # process from ending.
+                    return
                 for event in reader.read(data, at_s=monotonic()):
                     self.process_message(event)
+
+    def _read_some(self) -> bytes:
+        """What the terminal sent; empty where it has gone."""
+        try:
+            return os.read(self.fileno, READ_BYTES)
+        except OSError:
+            return b""
 
 
 class InputReader:

@@ -33,6 +33,21 @@ async def test_what_is_drawn_for_a_closed_window_holds_nothing_up(monkeypatch: p
         assert not drawing.is_alive()
 
 
+async def test_reading_ends_with_the_terminal_also_where_nobody_tells_it_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    window, terminal = os.openpty()
+    with os.fdopen(terminal, "w") as file:
+        monkeypatch.setattr(sys, "__stderr__", file)
+        driver: Any = TerminalDriver(App[None]())
+        driver.fileno = terminal
+        reading = threading.Thread(target=driver.run_input_thread, daemon=True)
+        reading.start()
+        os.close(window)
+        reading.join(20)
+        assert not reading.is_alive()
+
+
 @pytest.mark.parametrize(("report", "brackets"), [(0, False), (1, True), (2, True), (3, True), (4, False)])
 @pytest.mark.parametrize("cut", [0, 5, 9])
 def test_the_terminal_says_whether_it_marks_pastes(report: int, cut: int, brackets: bool) -> None:
