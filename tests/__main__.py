@@ -1,7 +1,7 @@
 """The tests, as `make test` runs them:
 `python -m tests [--all] [--sixth TEXT] [--load N] [options of pytest]`.
 
-Four processes, because tests often wait for servers; a file is never split, because its tests share them. In
+Three processes, because tests often wait for servers; a file is never split, because its tests share them. In
 the order of `tests/servers/order.py`. Where few fail, those are run once more, one after another with the
 machine to themselves, and this second time counts; decision 14 says why. The last line says how often.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-AT_ONCE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+AT_ONCE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 ALONE = ("-n", "0", "-p", "no:cacheprovider")
 AGAIN_MAX = 5
 """More than so many failures have one cause, and it is not chance."""

@@ -86,6 +86,7 @@ async def test_nothing_counts_as_idle_while_a_command_computes() -> None:
         async with asyncio.timeout(180):
             while (after := run_counts()) is not None and after == before:
                 before = after
+        assert after is None or after != before, "it had the processor, or has it"
     finally:
         process.kill()
         await process.wait()
