@@ -226,6 +226,8 @@ class Walking(Finding):
             return IGNORED
         if path in self._last.folders and not (task.rules_changed and not self._holds_covered(path)):
             return ""
+        if name in then.entries:  # it takes the place of a file that is tracked
+            return ""
         return IGNORED if self._rules.ignores(task.folder, name, is_folder=True) else ""
 
     def _why_not(self, task: _Task, then: FolderSeen, name: str, found: os.stat_result) -> str:
@@ -235,7 +237,8 @@ class Walking(Finding):
         left = then.left.get(name)
         if left and not left.is_folder and left.why == IGNORED and not task.rules_changed:
             return IGNORED
-        if self._rules.ignores(task.folder, name, is_folder=False):
+        takes_place = self._holds_covered(join(task.folder, name))  # of a folder that is tracked
+        if not takes_place and self._rules.ignores(task.folder, name, is_folder=False):
             return IGNORED
         return self._why_no_longer(found)
 

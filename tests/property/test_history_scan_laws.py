@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Node, NodeKind
@@ -150,6 +150,8 @@ def test_looking_at_some_paths_first_changes_nothing(
 
 @settings(max_examples=60)
 @given(ROUNDS, RULES)
+@example([[("folder", "a", b"")], [("remove", "a", b""), ("write", "a", b"")]], ["dir/\n", "a\n"])
+@example([[("write", "a", b"")], [("remove", "a", b""), ("folder", "a", b"")]], ["dir/\n", "a\n"])
 def test_what_is_covered_stays_so_whatever_is_ignored(rounds: list[list[Action]], rules: list[str]) -> None:
     with new_root() as root:
         coverage = Coverage(root, None, LIMIT)
