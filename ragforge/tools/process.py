@@ -126,7 +126,7 @@ async def _abandon(starting: "asyncio.Task[ShellProcess]") -> int:
 async def _start(
     command: str, *, cwd: Path, env: Mapping[str, str], on_output: Callable[[str], None]
 ) -> ShellProcess:
-    marker = uuid.uuid4().hex
+    marker = own_marker() + uuid.uuid4().hex
     read_end, write_end = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -216,6 +216,11 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+
+
+def own_marker() -> str:
+    """How the marker of each command of this process begins."""
+    return f"{os.getpid()}-"
 
 
 def find_running(session: int, marker: str | None) -> set[int]:

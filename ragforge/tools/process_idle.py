@@ -1,4 +1,4 @@
-"""When nothing that this program started has run, so that whatever changed then was somebody else's doing.
+"""When nothing that this process started has run, so that whatever changed then was somebody else's doing.
 
 A command that waits (`sleep`, a server, a test that talks to one) stands still for seconds. The kernel counts
 how often each thread was given a processor; where none of them was between two looks, no process of the
@@ -22,7 +22,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ragforge.domain import timeouts
-from ragforge.tools.process import MARKER
+from ragforge.tools.process import MARKER, own_marker
 
 PROC = Path("/proc")
 MARGIN_NS = 30_000_000
@@ -107,7 +107,8 @@ def run_counts() -> dict[str, bytes] | None:
 
 
 def _of_commands() -> Iterator[Path]:
-    """All that descends from this process, and all that bears the mark of a command."""
+    """All that descends from this process, and all that bears the mark of one of its commands."""
+    mark = f"{MARKER}={own_marker()}".encode()
     parents: dict[int, int] = {}
     marked: set[int] = set()
     for process in PROC.iterdir():
@@ -116,7 +117,7 @@ def _of_commands() -> Iterator[Path]:
         with suppress(OSError):
             parents[int(process.name)] = int((process / "stat").read_bytes().rpartition(b")")[2].split()[1])
         with suppress(OSError):  # another user's
-            if f"{MARKER}=".encode() in (process / "environ").read_bytes():
+            if mark in (process / "environ").read_bytes():
                 marked.add(int(process.name))
     own = os.getpid()
     for pid in parents:

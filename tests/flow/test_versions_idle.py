@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from ragforge.domain.messages import TextPart
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.session.versions.moves import redo, undo
+from ragforge.tools.process import MARKER, own_marker
 from ragforge.tools.process_idle import Idle, counts_runs, has_own_clock, run_counts, watch
 from tests.flow.recorded import kinds, line, line_now, shell
 from tests.flow.running import Person
@@ -118,3 +121,27 @@ def test_nothing_counts_as_idle_where_the_kernel_does_not_count(
 
 def test_this_machine_counts() -> None:
     assert counts_runs()
+
+
+@pytest.mark.parametrize(("begin", "counts"), [(own_marker(), True), (f"{os.getpid() + 1}-", False)])
+def test_what_left_the_tree_counts_where_a_command_of_this_process_started_it(
+    begin: str, counts: bool
+) -> None:
+    started = subprocess.run(
+        ["/bin/sh", "-c", "sleep 180 > /dev/null & echo $!"],
+        env={**os.environ, MARKER: f"{begin}0"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    pid = int(started.stdout)
+    try:
+        assert any(thread.startswith(f"{pid}/") for thread in until_told(run_counts)) is counts
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def until_told(look: Callable[[], dict[str, bytes] | None]) -> dict[str, bytes]:
+    while (counts := look()) is None:
+        pass
+    return counts
