@@ -1,0 +1,174 @@
+"""Figures of how the code hangs together: `python -m tests.house` prints them beside the recorded ones.
+
+A change may make any of them better and none of them worse; tests/unit/test_house.py sees to it.
+"""
+
+import asyncio
+import inspect
+import re
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import grimp
+
+import ragforge
+
+ROOT = Path(ragforge.__file__).parent
+LINES_FIRST_DAY = 77_392
+"""The lines of ragforge/ before it was rearranged."""
+
+UNDO = "ragforge.session.commands.undo"
+VERSIONS = ("ragforge.history", "ragforge.session.versions")
+
+RECORDED = {
+    "modules in the largest import circle": 46,
+    "modules that /undo imports": 273,
+    "modules named by a participle": 70,
+    "class names used more than twice": 22,
+    "store files that name the same stored field": 14,
+    "store files by stored field, together": 122,
+    "files of versions that /redo of one file passes": 38,
+}
+"""What is reached. Whoever makes one better writes the new value here."""
+REACH = {
+    "modules in the largest import circle": 3,
+    "modules that /undo imports": 120,
+    "modules named by a participle": 20,
+    "class names used more than twice": 5,
+    "store files that name the same stored field": 4,
+    "files of versions that /redo of one file passes": 20,
+}
+
+FIELDS = (
+    *("access_count", "accessed_at", "confidence", "forgotten_at", "importance", "topic"),
+    *("assistant", "first_commit", "git_remote", "project_path", "provider_id", "thought_tokens"),
+    *("duration_ms", "lines_added", "lines_removed", "result_chars"),
+)
+"""Fields of stored nouns whose names mean nothing else."""
+
+CLASS = re.compile(r"^\s*class _*(\w+)[(:]", re.MULTILINE)
+NOUNS = {"embedding", "feed", "seed", "setting", "string", "thing"}
+IRREGULAR = {
+    "found",
+    "gone",
+    "kept",
+    "known",
+    "left",
+    "made",
+    "owed",
+    "seen",
+    "sent",
+    "shown",
+    "undone",
+    "written",
+}
+
+
+def figures() -> dict[str, int]:
+    """All that can be counted without running anything."""
+    graph = grimp.build_graph("ragforge", cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    sources = {path: path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob("*.py"))}
+    fields = [_naming(field, sources) for field in FIELDS]
+    return {
+        "modules in the largest import circle": max(map(len, circles(imports)), default=0),
+        "modules that /undo imports": len(graph.find_upstream_modules(UNDO)),
+        "modules named by a participle": sum(is_participle(path.stem) for path in sources),
+        "class names used more than twice": len(repeated(sources.values())),
+        "store files that name the same stored field": max(fields),
+        "store files by stored field, together": sum(fields),
+    }
+
+
+def lines() -> int:
+    """How long the program is, blank lines and comments included."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.rglob("*.py"))
+
+
+def circles(imports: Mapping[str, Set[str]]) -> list[set[str]]:
+    """Modules that import each other, directly or through others. Tarjan's algorithm."""
+    found: list[set[str]] = []
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+
+    def visit(module: str) -> None:
+        order[module] = lowest[module] = len(order)
+        path.append(module)
+        for other in imports[module]:
+            if other not in order:
+                visit(other)
+            if other in path:
+                lowest[module] = min(lowest[module], lowest[other])
+        if lowest[module] == order[module]:
+            at = path.index(module)
+            circle = set(path[at:])
+            del path[at:]
+            if len(circle) > 1:
+                found.append(circle)
+
+    for module in imports:
+        if module not in order:
+            visit(module)
+    return found
+
+
+def is_participle(name: str) -> bool:
+    """Whether a module says what happens or has happened, and not what it holds."""
+    words = name.split("_")
+    return any((re.search("(ing|ed)$", word) and word not in NOUNS) or word in IRREGULAR for word in words)
+
+
+def repeated(sources: Iterable[str]) -> list[str]:
+    """Names that more than two classes have, a leading underscore or not."""
+    names = Counter(name for source in sources for name in CLASS.findall(source))
+    return sorted(name for name, count in names.items() if count > 2)
+
+
+def _naming(field: str, sources: Mapping[Path, str]) -> int:
+    word = re.compile(rf"\b{field}\b")
+    return sum(bool(word.search(source)) for path, source in sources.items() if "store" in path.parts)
+
+
+@contextmanager
+def watched_files(packages: Iterable[str]) -> Iterator[set[str]]:
+    """Collect the files of these packages of which a function runs, in this thread and in new ones."""
+    folders = tuple(f"{ROOT.parent.joinpath(*package.split('.'))}/" for package in packages)
+    found: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        runs = (
+            event == "call" and code.co_flags & inspect.CO_OPTIMIZED
+        )  # what an import runs is not optimized
+        if runs and code.co_filename.startswith(folders):
+            found.add(code.co_filename)
+
+    # Only threads that begin now are watched.
+    executor = ThreadPoolExecutor()
+    asyncio.get_running_loop().set_default_executor(executor)
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def main() -> None:
+    """Print the figures."""
+    for name, value in figures().items():
+        print(f"{name}: {value} (recorded {RECORDED[name]}, to reach {REACH.get(name, 'less')})")
+    total = lines()
+    print(f"lines: {total:,} ({total - LINES_FIRST_DAY:+,} since the first day)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""How the code hangs together gets no worse."""
+
+import pytest
+
+from tests.house import RECORDED, circles, figures, is_participle, repeated
+
+
+def test_no_figure_is_worse_than_the_recorded_one() -> None:
+    now = figures()
+    worse = {
+        name: f"{value}, recorded {RECORDED[name]}" for name, value in now.items() if value > RECORDED[name]
+    }
+    assert worse == {}
+
+
+def test_circles_are_found_directly_and_through_others() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert sorted(map(sorted, circles(imports))) == [["a", "b", "c"], ["d", "e"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("moving", True), ("seen_files", True), ("settings", False), ("embedding", False), ("journal", False)],
+)
+def test_modules_are_told_by_their_names(name: str, expected: bool) -> None:
+    assert is_participle(name) is expected
+
+
+def test_class_names_are_counted_with_and_without_an_underscore() -> None:
+    assert repeated(
+        ["class Row: ...", "class _Row: ...\nclass Head: ...", "def f():\n    class Row: ..."]
+    ) == ["Row"]
