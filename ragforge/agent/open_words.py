@@ -11,7 +11,7 @@ from msgspec import Struct
 from ragforge.agent.program_flags import PASSED_ON, PROGRAMS, Program
 from ragforge.agent.program_names import RUNNERS
 from ragforge.agent.shell_patterns import stays_inside
-from ragforge.tools.paths import inside
+from ragforge.tools.paths import inside, is_protected
 from ragforge.tools.shell_grammar import SimpleCommand
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")
@@ -199,7 +199,7 @@ def _is_short_flag(bare: str, stem: str, flags: _Names) -> bool:
 
 
 def _operands_stay(texts: Sequence[str], count: int, flags: _Names, place: Surroundings) -> bool:
-    """Whether no word names a path outside, another task than the rule does, or a place to fetch from."""
+    """Whether no word names a path outside or in `.git`, another task, or a place to fetch from."""
     behind = list(_words_behind(texts, count, flags))
     if any(_leads_out(path, place) for word in behind for path in _paths_in(word, flags)):
         return False
@@ -207,7 +207,22 @@ def _operands_stay(texts: Sequence[str], count: int, flags: _Names, place: Surro
     if flags.program.tasks and not all(_is_task(word, is_named=count > 1) for word in operands):
         return False
     own = PROGRAMS.get(" ".join((_base(texts[0]), *texts[1:2])), Program())
-    return not own.source or all(_REMOTE.fullmatch(word) for word in operands[:1])
+    return not own.source or all(
+        map(_REMOTE.fullmatch, _sources(behind, _alike(own.switches) | flags.values))
+    )
+
+
+def _sources(words: Sequence[str], switches: frozenset[str]) -> Iterator[str]:
+    """The words of which one names where to fetch from: what follows an unknown flag may be its value."""
+    is_certain = True
+    for word in words:
+        if not word.startswith("-"):
+            yield word
+            if is_certain:
+                return
+        bare = word.lstrip("-")
+        takes_next = word.startswith("--") and bare and "=" not in bare
+        is_certain = not takes_next or _same(bare) in switches
 
 
 def _words_behind(texts: Sequence[str], count: int, flags: _Names) -> Iterator[str]:
@@ -253,4 +268,5 @@ def _leads_out(path: str, place: Surroundings) -> bool:
         return False
     if path.startswith("~") or "://" in path:
         return True
-    return any(not inside(Path(os.path.realpath(each / path)), place.root) for each in place.folders)
+    resolved = [Path(os.path.realpath(each / path)) for each in place.folders]
+    return any(not inside(each, place.root) or is_protected(each, place.root) for each in resolved)

@@ -16,9 +16,11 @@ class Program(Struct, frozen=True):
     empty one for the tool alone. exact: subcommands that are only ever allowed as the whole command.
     names: long flags that no open rule covers; letters: short ones, first_letters: those with the value
     in the same word (`-Dx=y`). harmless: names that look like one of them or like its abbreviation.
-    values, value_letters: harmless flags whose value is no path, task or flag.
+    values, value_letters: harmless flags whose value is no path, task or flag, and is never left out:
+    behind `make -j` the next word may be an assignment.
     tasks: further words name more tasks, or reach a shell. scripts: further words go to a script.
-    source: the first further word names where something is fetched from.
+    source: the first further word names where something is fetched from; switches: the long flags that
+    take no value in the word after them, so that the first further word can be told.
     bare_cluster: the first word is a cluster of short flags without a dash, as in `tar xf`.
     """
 
@@ -33,6 +35,7 @@ class Program(Struct, frozen=True):
     tasks: bool = False
     scripts: bool = False
     source: bool = False
+    switches: str = ""
     bare_cluster: bool = False
     one_dash_names: bool = False
     clusters: bool = True
@@ -63,7 +66,7 @@ _PIP_FLAGS = (
     "trusted-host requirement config-file directory project target prefix"
 )
 _CARGO = (
-    "config manifest-path target-dir artifact-dir out-dir lockfile-path emit logfile config-path "
+    "config codegen manifest-path target-dir artifact-dir out-dir lockfile-path emit logfile config-path "
     "print-config backup fix open"
 )
 _GRADLE = (
@@ -90,6 +93,13 @@ _GIT_COMMON = (
     *("add", "commit", "fetch", "pull", "switch", "stash", "merge", "cherry-pick", "mv", "status"),
     *("log", "diff", "show", "blame", "ls-files"),
 )
+_FETCH_VALUES = "depth deepen jobs"
+_FETCH_SWITCHES = (
+    "all append atomic prune prune-tags tags no-tags force keep dry-run quiet verbose progress no-progress "
+    "unshallow update-shallow update-head-ok porcelain set-upstream ipv4 ipv6 refetch recurse-submodules "
+    "no-recurse-submodules rebase no-rebase ff no-ff ff-only commit no-commit edit no-edit stat no-stat log "
+    "squash no-squash autostash no-autostash signoff verify no-verify allow-unrelated-histories"
+)
 
 _PROGRAMS: dict[str, Program] = {
     "git": Program(
@@ -103,13 +113,15 @@ _PROGRAMS: dict[str, Program] = {
         "show-signature verify-signatures",
         letters="O",
         harmless="text exclude ignore-rev verify",
-        values="message author date grep pickaxe-regex",
+        values="message author date grep",
         abbreviates=True,
     ),
     "git commit": Program(letters="FtS", value_letters="mcCu", values="fixup squash cleanup"),
     "git merge": Program(letters="FsS", value_letters="mX"),
-    "git pull": Program(letters="sS", value_letters="Xoj", source=True),
-    "git fetch": Program(value_letters="oj", source=True),
+    "git pull": Program(
+        letters="sS", value_letters="Xoj", values=_FETCH_VALUES, source=True, switches=_FETCH_SWITCHES
+    ),
+    "git fetch": Program(value_letters="oj", values=_FETCH_VALUES, source=True, switches=_FETCH_SWITCHES),
     "git cherry-pick": Program(letters="S", value_letters="mX"),
     "git blame": Program(letters="S", value_letters="L"),
     "git log": Program(value_letters="SGnL"),
@@ -156,8 +168,6 @@ _PROGRAMS: dict[str, Program] = {
         always=("*",),
         names="eval file makefile directory include-dir",
         letters="fCIE",
-        values="jobs load-average max-load",
-        value_letters="jlO",
         tasks=True,
         abbreviates=True,
     ),

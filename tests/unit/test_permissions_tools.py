@@ -24,6 +24,12 @@ make test: make test -kf x
 make test: make test -C../x
 make test: make test SHELL=./e
 make test: make test deploy
+make test: make test -j SHELL=./e
+make test: make test -kj SHELL=./e
+make test: make test -O SHELL=./e
+make test: make test -l SHELL=./e
+make test: make test --jobs SHELL=./e
+make test: make test --load-average SHELL=./e
 rake test: rake test -r./e
 rake test: rake test --require=./e
 rake test: rake test --lib x
@@ -141,6 +147,10 @@ git diff: git diff --no-index b.py src/a.py
 git diff: git diff /etc/passwd b.py
 git diff: git diff ../x b.py
 git diff: git diff -O/etc/passwd
+git diff: git diff --pickaxe-regex /etc/passwd /dev/null
+git mv: git mv e .git/hooks/pre-commit
+git mv: git mv e src/../.GIT/hooks/pre-commit
+black: black .git/hooks/pre-commit
 git diff: git diff --output=x
 git log: git log --output x
 git log: git log --ext-diff
@@ -152,6 +162,12 @@ git fetch: git fetch ext::./e
 git pull: git pull https://example.org/x
 git pull: git pull host:x
 git pull: git pull ./src
+git pull: git pull --depth 1 host:x
+git pull: git pull --rebase --shallow-since x host:x
+git pull: git pull --dep 1 host:x
+git fetch: git fetch --depth 1 host:x
+git fetch: git fetch --refmap x host:x
+git fetch: git fetch -q -- host:x
 git merge: git merge -s x main
 git merge: git merge -Fx main
 git merge: git merge --strategy=x main
@@ -239,6 +255,10 @@ git log: git log -S text --oneline
 git show: git show HEAD:src/a.py
 git fetch: git fetch origin --prune
 git pull: git pull --rebase origin feature/x
+git pull: git pull --depth 1 origin feature/x
+git fetch: git fetch -q --prune --depth 1 origin feature/x:feature/x
+git diff: git diff --pickaxe-regex -S text
+git mv: git mv src/a.py src/b.py
 git switch: git switch -c feature/x
 git merge: git merge --no-ff feature/x
 tsc: tsc --noEmit
