@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import product
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,12 +15,14 @@ from ragforge.domain.ids import now
 from ragforge.store.backup_copies import alone, sync_folder, synced_hash
 from ragforge.store.backups import BackupSet, CopiedFile, backups_folder, get_backup, path_of
 from ragforge.store.files import Role, StoreFile, conversations_row, schema_of, store_files
-from ragforge.store.sqlite.prepare import look, prepare
+from ragforge.store.sqlite.prepare import INDEX, INDEX_LOCK, look, prepare
 
 BESIDE = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database. It belongs to the one before and must never meet another."""
 SHARED_FIRST, SHARED_BYTES = 0x40000002, 510
 """The bytes of a database that SQLite locks for as long as a connection to it is open."""
+OPEN_LOCKS = (("", SHARED_FIRST, SHARED_BYTES), (INDEX, INDEX_LOCK, 1))
+"""By what is added to the database's name. Of a database that was removed while it is open, one is left."""
 STAGED = ".recovering"
 
 
@@ -109,12 +112,12 @@ def _check_schema(file: CopiedFile, name: str) -> None:
 def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
     """No other process has one of the databases open, and none opens what is there meanwhile."""
     with ExitStack() as locked:
-        for path in sorted(paths):
+        for path, (end, first, count) in product(sorted(paths), OPEN_LOCKS):
             with suppress(FileNotFoundError):
-                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                descriptor = os.open(path.with_name(path.name + end), os.O_RDWR | os.O_CLOEXEC)
                 locked.callback(os.close, descriptor)
                 try:
-                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_BYTES, SHARED_FIRST)
+                    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, count, first)
                 except OSError as error:
                     raise StoreUnavailable(
                         f"Another process has {path} open. Nothing was changed. Close every ragforge and "

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -12,11 +13,11 @@ from threading import Event
 import apsw
 import pytest
 
-from ragforge.domain.errors import StoreDamaged, StoreError, StoreUnavailable, UsageError
+from ragforge.domain.errors import StoreDamaged, StoreError, StoreMoved, StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.history.state import Head, HistoryState, open_history_state
 from ragforge.store.backup_copies import BackupStopped, make_backup
-from ragforge.store.backup_recovery import recover_backup
+from ragforge.store.backup_recovery import begin_empty, recover_backup
 from ragforge.store.backups import (
     KEPT,
     BackupSet,
@@ -276,9 +277,9 @@ async def test_a_log_of_the_database_before_never_meets_the_one_brought_back(fol
     assert len(rows(path, "SELECT id FROM session")) == 1
 
 
-async def test_nothing_is_brought_back_under_a_process_that_has_it_open(folder: Path) -> None:
-    older = made(folder)
-    before = {path: path.read_bytes() for path in folder.glob("*.db")}
+@asynccontextmanager
+async def held_open(path: Path) -> AsyncIterator[None]:
+    """Another process has the database open."""
     holder = await asyncio.create_subprocess_exec(
         "python3",
         "-c",
@@ -287,17 +288,57 @@ async def test_nothing_is_brought_back_under_a_process_that_has_it_open(folder: 
         "connection.execute('SELECT count(*) FROM sqlite_schema').fetchall()\n"
         "print('open', flush=True)\n"
         "sys.stdin.read()\n",
-        str(machine_file(folder).path),
+        str(path),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     assert holder.stdout
     assert await holder.stdout.readline() == b"open\n"
-    with pytest.raises(StoreUnavailable, match=r"Another process has .*local\.db open"):
-        recover_backup(folder, older.name)
+    yield
     await holder.communicate(b"")
+
+
+async def test_nothing_is_brought_back_under_a_process_that_has_it_open(folder: Path) -> None:
+    older = made(folder)
+    before = {path: path.read_bytes() for path in folder.glob("*.db")}
+    async with held_open(machine_file(folder).path):
+        with pytest.raises(StoreUnavailable, match=r"Another process has .*local\.db open"):
+            recover_backup(folder, older.name)
     assert {path: path.read_bytes() for path in folder.glob("*.db")} == before
     recover_backup(folder, older.name)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_nothing_is_brought_back_under_a_process_whose_file_was_removed(
+    folder: Path, replaced: bool
+) -> None:
+    older, path = made(folder), conversations_path(folder)
+    content = path.read_bytes()
+    async with held_open(path):
+        path.unlink()
+        if replaced:
+            path.write_bytes(content)
+        with pytest.raises(StoreUnavailable, match=r"Another process has .*ragforge\.db open"):
+            recover_backup(folder, older.name)
+        if not replaced:
+            with pytest.raises(StoreUnavailable, match=r"Another process has .*ragforge\.db open"):
+                begin_empty(folder, address(folder))
+        assert path.exists() == replaced
+    recover_backup(folder, older.name)
+    assert len(rows(path, "SELECT id FROM session")) == 1
+
+
+async def test_no_new_database_is_made_under_a_process_whose_file_was_removed(folder: Path) -> None:
+    path = machine_file(folder).path
+    async with held_open(path):
+        path.unlink()
+        with pytest.raises(StoreMoved, match=r"local\.db .* Else close every ragforge"):
+            await open_local_state(folder)
+        assert not path.exists()
+    local = await open_local_state(folder)
+    await local.add_prompt("Again.", project_id="p")
+    assert await local.prompts() == ["Again."]
+    await local.close()
 
 
 async def test_an_altered_copy_is_refused_and_nothing_changes(folder: Path) -> None:

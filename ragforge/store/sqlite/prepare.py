@@ -11,7 +11,7 @@ import apsw
 from msgspec import Struct
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable
+from ragforge.domain.errors import StoreDamaged, StoreMoved, StoreNewer, StoreUnavailable
 from ragforge.store.sqlite.connection import (
     Connection,
     connect,
@@ -26,6 +26,8 @@ MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
 VERSION_AT, APPLICATION_AT = 60, 68
 """Where the header has our schema and mark. Source: sqlite.org/fileformat.html, "The Database Header"."""
+INDEX, INDEX_LOCK = "-shm", 128
+"""The index of a database's log, and its byte that SQLite locks for as long as a connection is open."""
 
 
 class Schema(Struct, frozen=True):
@@ -38,9 +40,10 @@ class Schema(Struct, frozen=True):
 def prepare(path: Path, schema: Schema, *, lock_dir: Path) -> None:
     """Make the file where it is missing and take the steps that it lacks, all or none.
 
-    Raises StoreNewer, StoreDamaged where it is not ours or no database, StoreUnavailable. One of a newer
-    version is only looked at: none of its files changes.
+    Raises StoreNewer, StoreDamaged where it is not ours or no database, StoreUnavailable, StoreMoved. One of
+    a newer version is only looked at: none of its files changes.
     """
+    _refuse_removed(path)
     if (found := look(path)) and found.application_id == schema.application_id:
         refuse_newer(path, found.version, schema)
     make_private_file(path)
@@ -103,6 +106,37 @@ def refuse_newer(path: Path, version: int, schema: Schema, *, instead: str = INS
             f"{path} was written by a newer ragforge (schema {version}; this one knows up to "
             f"{len(schema.steps)}). Nothing was changed. Update ragforge, or {instead}."
         )
+
+
+def _refuse_removed(path: Path) -> None:
+    """Raise StoreMoved where another process has a removed one open: a new one would share its log."""
+    # The lock first: whoever makes a database at this moment writes into the file before the log is opened.
+    if _has_content(path) or not _is_locked(path.with_name(path.name + INDEX)) or _has_content(path):
+        return
+    raise StoreMoved(
+        f"The store {path} was removed while another ragforge has it open. If you moved it, move it back. "
+        "Else close every ragforge and start it again."
+    )
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True  # whoever opens it says why
+
+
+def _is_locked(index: Path) -> bool:
+    try:
+        with index.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, INDEX_LOCK)
+    except BlockingIOError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _is_ready(path: Path, schema: Schema) -> bool:
