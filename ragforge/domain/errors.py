@@ -12,6 +12,7 @@ RagforgeError
 │   └── AnswerUnusable          blocked, cut, empty or malformed
 └── StoreError                  the store cannot be used                exit 4
     ├── StoreUnavailable        cannot be opened, read or written
+    │   ├── StoreMoved          its file was removed, moved or replaced while it was open
     │   └── StoreLoginRefused   its server does not take user and password
     ├── StoreDamaged            integrity check failed
     ├── StoreLost               missing or empty, though it held something
@@ -80,6 +81,10 @@ class StoreError(RagforgeError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be opened, read or written: missing folder, full disk, no permission."""
+
+
+class StoreMoved(StoreUnavailable):
+    """The database is open, but its file is no longer at its path: nobody would find what is written."""
 
 
 class StoreLoginRefused(StoreUnavailable):

@@ -15,11 +15,19 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from ragforge.domain.errors import Conflict, StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from ragforge.domain.errors import (
+    Conflict,
+    StoreDamaged,
+    StoreError,
+    StoreMoved,
+    StoreNewer,
+    StoreUnavailable,
+)
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Change
 from ragforge.history.presence import Presence, is_present
 from ragforge.store.backups import recovery_words
+from ragforge.store.damage_words import moved
 from ragforge.store.files import versions_file
 from ragforge.store.history_schema import HISTORY
 from ragforge.store.json_text import to_json
@@ -390,6 +398,8 @@ def _explained(path: Path) -> Generator[None]:
             "contents are kept elsewhere. Move it away; a new one is made."
             f"{recovery_words(path.parent, path)}"
         ) from error
+    except StoreMoved as error:
+        raise moved(versions_file(path.parent)) from error
     except StoreUnavailable as error:
         if "disk is full" in str(error):
             raise StoreUnavailable(f"{error} It holds {held}.") from error

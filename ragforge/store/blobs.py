@@ -159,7 +159,6 @@ class SqliteBlobs:
         large: those that are larger than what a row of the database holds.
         Raises StoreError where the database as a whole cannot be read.
         """
-        await self._open_replaced()
         await self._prepare()
         wanted, files, reading = ([_from_hex(each) for each in part] for part in (digests, large, read))
         # On a connection of its own: one that is open already trusts the pages that it has in memory.
@@ -255,19 +254,16 @@ class SqliteBlobs:
         await self._database.close()
 
     async def _prepare(self) -> None:
-        async with self._preparing:
-            if not self._is_prepared:
-                with explained(self._file):
-                    await asyncio.to_thread(prepare, self._path, BLOBS, lock_dir=self._path.parent)
-                self._is_prepared, self._inode = True, self._find_inode()
-
-    async def _open_replaced(self) -> None:
-        """Let the database be opened again where its file was removed, emptied or replaced meanwhile."""
+        """Open the database, and open it again where its file was removed, emptied or replaced meanwhile."""
         async with self._preparing:
             if self._is_prepared and self._find_inode() != self._inode:
                 old, self._database = self._database, Database(self._path)
                 self._is_prepared = self._is_noted = False
                 await old.close()
+            if not self._is_prepared:
+                with explained(self._file):
+                    await asyncio.to_thread(prepare, self._path, BLOBS, lock_dir=self._path.parent)
+                self._is_prepared, self._inode = True, self._find_inode()
 
     def _find_inode(self) -> int:
         """That of the database; 0 where there is none, or an empty one."""

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import apsw
 
-from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable
+from ragforge.domain.errors import StoreDamaged, StoreMoved, StoreNewer, StoreUnavailable
+from ragforge.store.backups import recovery_words
 from ragforge.store.files import REPAIR, StoreFile
 
 
@@ -26,6 +27,8 @@ def explained(file: StoreFile) -> Generator[None]:
         raise StoreDamaged(
             f"{file.path} is damaged ({error.__cause__ or error}). {held} Run `{REPAIR}`."
         ) from error
+    except StoreMoved as error:
+        raise moved(file) from error
     except StoreUnavailable as error:
         cause = error.__cause__
         if isinstance(cause, IsADirectoryError):
@@ -40,3 +43,12 @@ def explained(file: StoreFile) -> Generator[None]:
             f"Cannot use {file.path} ({cause}). {held} Make the file and its folder readable and writable, "
             f"then run `{REPAIR}`."
         ) from error
+
+
+def moved(file: StoreFile) -> StoreMoved:
+    """The error for one of this machine's own databases that is open and no longer at its path."""
+    return StoreMoved(
+        f"{file.path} was removed, moved or replaced while ragforge had it open, so nothing more is kept in "
+        f"it. It holds {file.facts.holds}. If you moved it, move it back. Else close every ragforge and "
+        f"start it again.{recovery_words(file.path.parent, file.path)}"
+    )

@@ -18,10 +18,11 @@ import msgspec
 
 from ragforge.domain.approvals import Rule
 from ragforge.domain.context import ContextBlock
-from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from ragforge.domain.errors import StoreDamaged, StoreError, StoreMoved, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
 from ragforge.store.backups import recovery_words
+from ragforge.store.damage_words import moved
 from ragforge.store.files import machine_file
 from ragforge.store.local_schema import LOCAL
 from ragforge.store.sqlite.connection import Connection, Database
@@ -472,6 +473,8 @@ def _explained(path: Path) -> Generator[None]:
             "drafts and consent rules, nothing of the conversations. Move it away; a new one is made."
             f"{recovery_words(path.parent, path)}"
         ) from error
+    except StoreMoved as error:
+        raise moved(machine_file(path.parent)) from error
     except StoreUnavailable as error:
         raise StoreUnavailable(
             f"Cannot use {path} ({error.__cause__ or error}), which holds this machine's prompt history, "

@@ -54,6 +54,21 @@ async def test_altered_content_is_never_handed_out(blobs: SqliteBlobs, tmp_path:
         await blobs.get(digest)
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_what_is_put_after_the_file_was_removed_is_in_the_one_that_is_there(
+    blobs: SqliteBlobs, tmp_path: Path, replaced: bool
+) -> None:
+    path = tmp_path / "data" / "blobs.db"
+    await blobs.put(b"before")
+    away = path.rename(tmp_path / "away.db")
+    if replaced:
+        path.write_bytes(away.read_bytes())
+    digest = await blobs.put(b"after")
+    other = SqliteBlobs(path)
+    assert await other.get(digest) == b"after"
+    await other.close()
+
+
 async def test_two_openings_share_one_file(blobs: SqliteBlobs, tmp_path: Path) -> None:
     other = SqliteBlobs(tmp_path / "data" / "blobs.db")
     digests = await asyncio.gather(*(store.put(b"same") for store in (blobs, other) for _ in range(5)))

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode, ToolApproval
+from ragforge.domain.errors import StoreMoved
+from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.session import queue
 from ragforge.session.state import Session
 from ragforge.session.versions.moves import undo
 from tests.cli.running import Program
@@ -140,6 +143,38 @@ async def test_a_file_whose_old_content_cannot_be_kept_is_not_overwritten(
     assert (session.cwd / "a.txt").read_text() == "short"
     await undo(session)
     assert (session.cwd / "a.txt").read_text() == words
+
+
+async def test_no_command_runs_unasked_where_its_turn_would_be_noted_in_a_removed_file(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    session.live.mode = Mode.ALL
+    (session.cwd / "a.txt").write_text("precious\n")
+    gemini.script(Text("ok"))
+    await say(session, "first")
+    session.workspace.history.path.unlink()
+    gemini.script(shell("rm a.txt"), Text("ok"))
+    events = await say(session, "remove it", says_no())
+    assert (session.cwd / "a.txt").read_text() == "precious\n"
+    assert "was removed, moved or replaced" in told(events)
+    assert ended(events).status is TurnStatus.FINISHED
+    words = [text_of(turn.user) for turn in await session.workspace.store.turns.path(ended(events).id)]
+    assert words == ["first", "remove it"]
+
+
+async def test_what_is_queued_where_the_queue_was_removed_is_said_and_sent(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Text("ok"), Text("ok"))
+    await say(session, "first")
+    session.workspace.local.path.unlink()
+    with pytest.raises(StoreMoved, match="was removed, moved or replaced"):
+        await queue.enqueue(session, (TextPart("queued"),))
+    with pytest.raises(StoreMoved):
+        await say(session, "second")
+    head = session.live.record.head
+    words = [text_of(turn.user) for turn in await session.workspace.store.turns.path(head)]
+    assert words == ["first", "second", "queued"]
 
 
 async def test_what_a_first_command_wrote_is_kept_before_a_second_may_destroy_it(

@@ -7,7 +7,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from ragforge.domain.errors import Conflict, StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from ragforge.domain.errors import (
+    Conflict,
+    StoreDamaged,
+    StoreError,
+    StoreMoved,
+    StoreNewer,
+    StoreUnavailable,
+)
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
 from ragforge.history.state import TURNS_KEPT, Head, HistoryState, open_history_state
@@ -49,6 +56,20 @@ async def test_what_is_kept_of_a_folder_is_seen_by_others(
     assert not await other.prepared(root, "other")
     assert await other.head(root / "below") == Head()
     assert await other.manifest(root.parent) is None
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_nothing_is_written_where_nobody_would_find_it(state: HistoryState, replaced: bool) -> None:
+    await state.set_head(ROOT, Head("v1", "main"))
+    away = state.path.rename(state.path.with_name("away.db"))
+    if replaced:
+        state.path.write_bytes(away.read_bytes())
+    with pytest.raises(StoreMoved, match="removed, moved or replaced") as raised:
+        await state.set_head(ROOT, Head("v2", "main"))
+    assert "start it again" in str(raised.value)
+    away.replace(state.path)
+    await state.set_head(ROOT, Head("v3", "main"))
+    assert await state.head(ROOT) == Head("v3", "main")
 
 
 async def test_what_is_kept_is_replaced_and_cleared(state: HistoryState) -> None:

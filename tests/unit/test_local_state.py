@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from ragforge.domain.approvals import Rule
-from ragforge.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from ragforge.domain.errors import StoreDamaged, StoreError, StoreMoved, StoreNewer, StoreUnavailable
 from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.store.local import LocalState, open_local_state
 from ragforge.store.local_schema import LOCAL
@@ -75,6 +75,27 @@ async def test_any_text_is_kept(local: LocalState, text: str) -> None:
     kept = text.replace("\ud83d", "?")
     assert await local.prompts() == [kept]
     assert await local.draft("s") == kept
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_nothing_is_written_where_nobody_would_find_it(local: LocalState, replaced: bool) -> None:
+    await local.set_draft("s", "typed")
+    away = local.path.rename(local.path.with_name("away.db"))
+    if replaced:
+        local.path.write_bytes(away.read_bytes())
+    with pytest.raises(StoreMoved, match="removed, moved or replaced") as raised:
+        await local.add_rules("p", [Rule("shell", "ls")])
+    assert "permission rules" in str(raised.value)
+    assert "start it again" in str(raised.value)
+    away.replace(local.path)
+    await local.set_draft("s", "typed on")
+    assert await local.draft("s") == "typed on"
+
+
+async def test_a_file_that_was_removed_before_it_was_read_is_named(local: LocalState) -> None:
+    local.path.unlink()
+    with pytest.raises(StoreMoved, match="start it again"):
+        await local.prompts()
 
 
 async def test_blank_prompts_are_no_history(local: LocalState) -> None:

@@ -54,7 +54,7 @@ class SqliteStore:
 
     def __init__(self, url: str, path: Path, lock_dir: Path) -> None:
         self.url = url
-        self._database = Database(path, must_stay=True)
+        self._database = Database(path)
         self._lock_dir = lock_dir
         self.projects = SqliteProjects(self._database)
         self.vectors = SqliteVectors(self._database)

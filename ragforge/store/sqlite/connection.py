@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 import apsw
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import Conflict, RagforgeError, StoreDamaged, StoreUnavailable
+from ragforge.domain.errors import Conflict, RagforgeError, StoreDamaged, StoreMoved, StoreUnavailable
 from ragforge.store.files import REPAIR
 
 T = TypeVar("T")
@@ -75,10 +75,8 @@ PRAGMAS: tuple[tuple[str, str | int], ...] = (
 class Database:
     """One file. A long search never delays a commit, because each has its own connection."""
 
-    def __init__(self, path: Path, *, must_stay: bool = False) -> None:
-        """must_stay: nothing is written once the file is not at its path any more: nobody would find it."""
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._must_stay = must_stay
         self._writer = _Lane(path, query_only=False)
         self._reader = _Lane(path, query_only=True)
         self._beside = _Lane(path, query_only=True)
@@ -92,11 +90,13 @@ class Database:
         return await self._beside.run_interruptibly(lambda connection: _in_transaction(connection, job))
 
     async def write(self, job: Callable[[Connection], T]) -> T:
-        """What the job returns, once everything it wrote is durable; nothing of it if it raises."""
+        """What the job returns, once everything it wrote is durable; nothing of it if it raises.
+
+        Raises StoreMoved once the file is not at its path any more: nobody would find what is written.
+        """
 
         def work(connection: Connection) -> T:
-            if self._must_stay:
-                _refuse_moved(connection, self.path)
+            _refuse_moved(connection, self.path)
             return _in_transaction(connection, job, begin="BEGIN IMMEDIATE")
 
         # Shielded: the end of a cancelled turn must reach the disk although its task is cancelled.
@@ -210,15 +210,19 @@ def connect(path: Path, *, query_only: bool = False) -> Connection:
 
 
 def _refuse_moved(connection: Connection, path: Path) -> None:
-    """Raise StoreUnavailable where the open file was removed, moved or replaced."""
+    """Raise StoreMoved where the open file was removed, moved or replaced."""
     moved = array("i", [0])  # SQLite writes its answer there
     address, _ = moved.buffer_info()
     if cast("Any", connection).file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, address) and moved[0]:
-        raise StoreUnavailable(
-            f"The store {path} was removed, moved or replaced while it was in use, so nothing more is kept. "
-            "If you moved it, move it back. Else copy what you still need from here, close every ragforge "
-            "and run: ragforge db backups"
-        )
+        raise _moved(path)
+
+
+def _moved(path: Path) -> StoreMoved:
+    return StoreMoved(
+        f"The store {path} was removed, moved or replaced while it was in use, so nothing more is kept. "
+        "If you moved it, move it back. Else copy what you still need from here, close every ragforge "
+        "and run: ragforge db backups"
+    )
 
 
 def make_private_file(path: Path) -> None:
@@ -275,6 +279,8 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
                 f"Cannot use {path}: another process has kept it locked for "
                 f"{timeouts.SQLITE_BUSY_MS_MAX // 1000} s. End that process and try again."
             )
+        case apsw.CantOpenError() if not path.exists():  # it is made before it is opened
+            return _moved(path)
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
             return StoreUnavailable(
                 f"Cannot write {path} ({error}). Make the file and its folder writable, or choose another "
