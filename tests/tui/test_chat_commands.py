@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.widgets import OptionList
+from textual.widgets._markdown import MarkdownTableCellContents
 from textual.worker import WorkerFailed
 
 from ragforge.domain.approvals import ToolApproval
@@ -36,6 +37,10 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
         await chat.sees("| F2 | open or fold the output of tools | chat |")
         for name in find_commands():
             assert f"| /{name}" in chat.words()
+        cells = "\n".join(
+            str(cell.render()) for cell in chat.screen.transcript.query(MarkdownTableCellContents)
+        )
+        assert "/undo [N] [--files | --chat] [--on-conflict keep|restore|merge]" in cells
         assert "| Ctrl+S |" not in chat.words()
         await chat.pilot.press("ctrl+s")
         await chat.pilot.press("f2")

@@ -3,10 +3,13 @@
 from ragforge.session.commands.base import Command, Outcome, Tell, find_commands
 from ragforge.session.state import Session
 
+BAR = r"\|"
+"""A bar inside a cell of a Markdown table."""
+
 
 async def _run(session: Session, args: str) -> Outcome:
     lines = [
-        f"| /{' '.join(filter(None, (command.name, command.usage.replace('|', 'or'))))} | {command.help}"
+        f"| /{' '.join(filter(None, (command.name, command.usage.replace('|', BAR))))} | {command.help}"
         + (f" Also {', '.join('/' + alias for alias in command.aliases)}." if command.aliases else "")
         + " |"
         for command in find_commands().values()
