@@ -92,6 +92,12 @@ async def test_permissions_lists_what_was_allowed_and_takes_it_back(lab: Lab) ->
         await chat.sees("No rules in this project")
 
 
+async def test_permissions_spells_out_what_hides_in_a_rule(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/permissions add shell(make \u200btest \U000e0041 `id` \u202ex)")
+        await chat.sees("1. `` shell(make <U+200B>test <U+E0041> `id` <U+202E>x) ``")
+
+
 async def test_commands_that_only_tell(lab: Lab) -> None:
     async with lab.chat() as chat:
         await one_turn(chat)

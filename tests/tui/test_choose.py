@@ -6,6 +6,9 @@ from textual.widget import Widget
 
 from ragforge.session.commands.base import Option
 from ragforge.tui.screens.choose import ChooseScreen
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.text_rows import TextRows
 from tests.tui.chat_app import Lab
 
 OPTIONS = (
@@ -78,6 +81,29 @@ async def test_a_double_click_answers_once(lab: Lab) -> None:
         await chat.pilot.pause()
         assert answers == [OPTIONS[0].then]
         assert chat.app.screen is chat.screen
+
+
+HIDDEN = "a\u200bb\u202ec\U000e0041"
+SPELLED = "a<U+200B>b<U+202E>c<U+E0041>"
+
+
+async def test_a_choice_spells_out_what_cannot_be_seen(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        diff = f"--- a\n+++ b\n@@ -0,0 +1 @@\n+{HIDDEN}\n"
+        screen = ChooseScreen(HIDDEN, HIDDEN, [Option(HIDDEN, HIDDEN, "undo")], diff=diff)
+        await chat.app.push_screen(screen)
+        await chat.until(lambda: screen.query(TextRows), "the question")
+        texts = [part.text for part in screen.query(PlainText)]
+        assert texts[:3] == [SPELLED, SPELLED, f"1  {SPELLED}: {SPELLED}"]
+        assert [line.text for line in screen.query_one(TextRows).lines] == [SPELLED]
+
+
+async def test_a_question_spells_out_what_cannot_be_seen(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        screen = ConfirmScreen(HIDDEN, detail=HIDDEN)
+        await chat.app.push_screen(screen)
+        await chat.until(lambda: screen.query(".dialog-choice"), "the question")
+        assert [part.text for part in screen.query(PlainText)][:2] == [SPELLED, SPELLED]
 
 
 def click_on(widget: Widget) -> events.Click:

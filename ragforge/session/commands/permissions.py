@@ -1,7 +1,10 @@
 """`/permissions`: the rules that let things happen without asking in this project."""
 
+import re
+
 from ragforge.domain.approvals import Rule, parse_rule
 from ragforge.domain.errors import UsageError
+from ragforge.domain.reveal import spelled_out
 from ragforge.session.commands.base import Command, Outcome, Tell
 from ragforge.session.state import Session
 
@@ -27,7 +30,7 @@ async def _run(session: Session, args: str) -> Outcome:
 def _listed(rules: tuple[Rule, ...]) -> str:
     if not rules:
         return "No rules in this project: whatever changes something asks first. /mode says what else holds."
-    lines = [f"{number}. `{rule}`" for number, rule in enumerate(rules, 1)]
+    lines = [f"{number}. {_code(rule)}" for number, rule in enumerate(rules, 1)]
     return "\n".join(
         [
             "In this project these need no asking:",
@@ -37,6 +40,16 @@ def _listed(rules: tuple[Rule, ...]) -> str:
             "`/permissions remove NUMBER` takes one away.",
         ]
     )
+
+
+def _code(rule: Rule) -> str:
+    """The rule in Markdown. Characters that cannot be seen are spelled out, since a rule is consent."""
+    text = spelled_out(str(rule)).replace("\n", "<U+000A>")
+    longest = max((len(found) for found in re.findall("`+", text)), default=0)
+    if not longest:
+        return f"`{text}`"
+    quotes = "`" * (longest + 1)
+    return f"{quotes} {text} {quotes}"
 
 
 def _chosen(rules: tuple[Rule, ...], text: str) -> Rule:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 
+from ragforge.domain.reveal import spelled_out
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.plain import PlainText
@@ -35,7 +36,7 @@ _SCROLLS = {
 class ChooseScreen(Dialog[str | None]):
     """The command line of the chosen answer; None for Esc. What is long scrolls above the answers.
 
-    Where not even the answers fit, all of it scrolls.
+    Where not even the answers fit, all of it scrolls. Characters that cannot be seen are spelled out.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -45,8 +46,8 @@ class ChooseScreen(Dialog[str | None]):
 
     def __init__(self, question: str, detail: str, options: Sequence[Option], *, diff: str = "") -> None:
         super().__init__()
-        self._question, self._detail = question, detail
-        self._rows = diff_lines(diff)[:DIFF_LINES_MAX] if diff else []
+        self._question, self._detail = spelled_out(question), spelled_out(detail)
+        self._rows = diff_lines(spelled_out(diff))[:DIFF_LINES_MAX] if diff else []
         self._options = {str(number): option for number, option in enumerate(options, 1)}
 
     def compose(self) -> ComposeResult:
@@ -60,7 +61,9 @@ class ChooseScreen(Dialog[str | None]):
                     yield TextRows(self._rows)
             for key, option in self._options.items():
                 yield PlainText(
-                    f"{key}  {option.name}: {option.meaning}", classes="dialog-choice", id=f"_{key}"
+                    spelled_out(f"{key}  {option.name}: {option.meaning}"),
+                    classes="dialog-choice",
+                    id=f"_{key}",
                 )
             yield PlainText(f"Esc  {self.ESCAPE}", classes="dialog-choice", id="_0")
             if self._rows:

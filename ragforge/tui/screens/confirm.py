@@ -10,6 +10,7 @@ from textual.containers import Vertical
 
 from ragforge.domain import timeouts
 from ragforge.domain.approvals import RunCommand
+from ragforge.domain.reveal import spelled_out
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.plain import PlainText
@@ -21,8 +22,9 @@ YES, NO = ("y", "1"), ("n", "3", "escape")
 class ConfirmScreen(Dialog[bool | None]):
     """True for yes, False for no, None for Esc, which is a no too unless `no_counts`.
 
-    As an approval it takes no key before `APPROVAL_QUIET_S` have passed without one: it may come up while
-    somebody types. `typed_meanwhile` has what was typed instead of an answer.
+    Characters that cannot be seen are spelled out. As an approval it takes no key before `APPROVAL_QUIET_S`
+    have passed without one: it may come up while somebody types. `typed_meanwhile` has what
+    was typed instead of an answer.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -32,8 +34,8 @@ class ConfirmScreen(Dialog[bool | None]):
     ) -> None:
         """command: a shell command that is asked about."""
         super().__init__()
-        self._question = question
-        self._detail, self._command = detail, command
+        self._question = spelled_out(question)
+        self._detail, self._command = spelled_out(detail), command
         self._last_key_s = 0.0
         self._choices = (
             PlainText("y  yes", classes="dialog-choice"),
