@@ -1,7 +1,9 @@
 """Text from anywhere is shown literally, and copied as it was."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.app import App, ComposeResult
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
 
@@ -19,7 +21,7 @@ from ragforge.domain.printable import printable
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.text_rows import TextRows, extract
+from ragforge.tui.widgets.text_rows import TextLine, TextRows, extract
 from ragforge.tui.widgets.tool_line import ToolHead
 from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
 from tests.tui.waiting import until
@@ -104,6 +106,23 @@ async def test_a_megabyte_on_one_line_is_shown_in_part_and_whole_on_demand() -> 
         assert len(app.text()) < 10_000
         next(iter(app.query("MoreLine"))).action_press()
         await until(pilot, lambda: line in app.text())
+
+
+@pytest.mark.parametrize("gutters", [("", "1000 + "), ("1 ", "1000 + "), ("1000 + ", "")])
+async def test_no_character_is_hidden_by_the_gutter_of_another_line(gutters: tuple[str, str]) -> None:
+    text = "0123456789" * 5
+    rows = TextRows([TextLine(text, gutter) for gutter in gutters])
+
+    class RowsApp(App[None]):
+        def compose(self) -> ComposeResult:
+            yield rows
+
+    async with RowsApp().run_test(size=(20, 30)) as pilot:
+        await until(pilot, lambda: rows.size.width == 20 and rows.size.height > 2)
+        drawn = "".join(rows.render_line(y).text for y in range(rows.size.height))
+        for gutter in gutters:
+            drawn = drawn.replace(gutter.strip(), "", 1)
+        assert drawn.replace(" ", "") == text * 2
 
 
 async def test_everything_is_copied_without_wraps_gutters_and_labels() -> None:

@@ -92,7 +92,6 @@ def file_lines(files: Sequence[FileTrust]) -> list[TextLine]:
     """The lines to draw: of each file its name, then what changed or, where it is new, all of it."""
     lines = [line for file in files for line in _lines(file)]
     width = max((len(line.gutter) for line in lines), default=0)
-    # Text folds beside the first line's gutter, so no other may be wider.
     return [replace(line, gutter=line.gutter.rjust(width)) for line in lines]
 
 

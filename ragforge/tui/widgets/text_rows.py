@@ -50,6 +50,7 @@ class TextRows(Widget):
     def __init__(self, lines: Sequence[TextLine] | str = "", *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
         self._lines = _to_lines(lines)
+        self._gutter_cells = _gutter_cells(self._lines)
         self._rows: list[_Row] = []
         self._rows_width = -1
 
@@ -61,13 +62,14 @@ class TextRows(Widget):
     def set_lines(self, lines: Sequence[TextLine] | str) -> None:
         """Show these lines instead."""
         self._lines = _to_lines(lines)
+        self._gutter_cells = _gutter_cells(self._lines)
         self._rows_width = -1
         self.refresh(layout=True)
 
     @property
     def gutter_cells(self) -> int:
-        """The gutter's width; no line has a wider one than the first."""
-        return cell_len(self._lines[0].gutter) if self._lines else 0
+        """The width of the widest gutter: the text of every line that has one begins beside it."""
+        return self._gutter_cells
 
     def _fold(self, width: int) -> list[_Row]:
         if width != self._rows_width:
@@ -101,7 +103,7 @@ class TextRows(Widget):
         if line.gutter and (cells := self._gutter_cells_in(width)):
             gutter = line.gutter if row.x == 0 else ""
             gutter_style = style + self.get_component_rich_style("text-rows--gutter", partial=True)
-            segments.append(Segment(gutter.ljust(cells), gutter_style))
+            segments.append(Segment(gutter + " " * (cells - cell_len(gutter)), gutter_style))
         segments.extend(self._text_segments(row, style))
         return Strip(segments).extend_cell_length(width, style).crop(0, width)
 
@@ -160,6 +162,10 @@ def _to_lines(lines: Sequence[TextLine] | str) -> Sequence[TextLine]:
     if isinstance(lines, str):
         return [TextLine(text) for text in printable(lines).split("\n")]
     return lines
+
+
+def _gutter_cells(lines: Sequence[TextLine]) -> int:
+    return max((cell_len(gutter) for gutter in {line.gutter for line in lines}), default=0)
 
 
 def _fold_line(y: int, text: str, room: int) -> list[_Row]:
