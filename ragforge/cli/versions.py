@@ -94,6 +94,7 @@ async def opened_session(
     may_begin: a new one will do where the folder has none.
     """
     from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+    from ragforge.session.versions.recorder import recorder_of
 
     named = options.resume if resume is None else resume
     if named == "":
@@ -110,6 +111,8 @@ async def opened_session(
         try:
             yield session
         finally:
+            for notice in recorder_of(session).take_said():
+                tell(notice)
             await close_session(session)
     finally:
         if waits := await close_workspace(workspace):

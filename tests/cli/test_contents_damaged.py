@@ -44,6 +44,18 @@ async def test_a_command_never_destroys_what_undo_could_not_restore(
         assert (undone.code, precious.read_bytes()) == (0, WORDS), undone.err
 
 
+async def test_an_undo_says_what_it_kept_again(quick: Program, openai: OpenAIStandIn):
+    precious = quick.project / "precious.txt"
+    precious.write_bytes(WORDS)
+    assert (await command(quick, openai, "echo after > a; echo more > b")).code == 0
+    flipped(contents_file(quick.data), at=WORDS)
+    undone = await quick.run("undo")
+    assert undone.code == 0, undone
+    assert "They were kept again from the files: precious.txt." in undone.err
+    redone = await quick.run("redo")
+    assert (redone.code, redone.err) == (0, ""), "it is said once"
+
+
 @pytest.mark.parametrize("kind", SOME)
 async def test_check_says_what_is_lost_and_repair_brings_back_what_files_still_have(
     quick: Program, openai: OpenAIStandIn, kind: str

@@ -185,6 +185,11 @@ class Recorder:
         """What the person should hear, with the next turn."""
         self._said += said
 
+    def take_said(self) -> list[str]:
+        """Return what the user has not heard yet; it counts as told."""
+        said, self._said = self._said, []
+        return said
+
     def enter(self, turn_id: str) -> None:
         """The turn runs."""
         self.running.add(turn_id)
@@ -214,8 +219,7 @@ class Recorder:
         """Make good what crashes left behind in the folder; what the person should hear of it."""
         async with self.ledger(workspace) as ledger:
             made = await make_up(ledger, but=self.running)
-        said, self._said = self._said, []
-        return said + made
+        return self.take_said() + made
 
     async def make_owed(self, ledger: Ledger, session: "Session") -> list[str]:
         """Make what versions are missing: of turns whose end was not recorded, and after crashes.
@@ -230,7 +234,7 @@ class Recorder:
         for turn_id in list(self._left):
             if await make_left(ledger, turn_id):
                 self._left.discard(turn_id)
-        said, self._said = self._said, []
+        said = self.take_said()
         if self._known.trouble:
             said.append(self._known.trouble)
             self._known.trouble = ""
