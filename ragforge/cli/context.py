@@ -74,16 +74,14 @@ async def _print(options: Options, text: str, named: str | None, *, as_json: boo
 
 async def _session(workspace: "Workspace", named: str | None) -> "Session":
     """The session that is asked about, only looked at; a new one where the folder has none."""
-    from ragforge.session.library import find_session, newest_session
-    from ragforge.session.open import new_session, resume_session
+    from ragforge.session.library import find_session
+    from ragforge.session.open import new_session, newest_session_here, resume_session
 
     if named:
         record = await find_session(workspace.store, named)
     else:
         try:
-            record = await newest_session(
-                workspace.store, project_id=workspace.project.id, cwd=workspace.place.cwd
-            )
+            record = await newest_session_here(workspace)
         except UsageError:
             return await new_session(workspace)
     resumed = await resume_session(workspace, record, read_only=True)

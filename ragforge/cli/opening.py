@@ -13,11 +13,12 @@ from ragforge.domain.errors import ModelError, StoreAddressWrong, StoreError, Us
 from ragforge.providers.registry import parse_model
 from ragforge.session.connecting import other_place
 from ragforge.session.foreign_git import unread_repository, unread_words
-from ragforge.session.library import find_session, newest_session, turn_at
+from ragforge.session.library import find_session, turn_at
 from ragforge.session.model import choose_model
 from ragforge.session.open import (
     fork_session,
     new_session,
+    newest_session_here,
     open_workspace,
     resume_session,
 )
@@ -75,7 +76,7 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
         return NotOpened(error, other_place(options.cwd, options.flags, os.environ))
     session = await new_session(workspace)
     start = workspace.settings.start
-    resume = ""
+    resume, after_question = "", False
 
     async def prepare(shown: Session) -> None:
         """Consent given by flags holds for the run, the model for the session that was asked for."""
@@ -88,13 +89,16 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
     if options.resume:
         resume = (await find_session(workspace.store, options.resume)).id
     elif options.continue_newest or (start == "continue" and not options.new and options.resume is None):
-        resume = await _newest(workspace, must_exist=options.continue_newest)
+        # Its sessions may be those of a project that the user is asked about first.
+        after_question = options.continue_newest and bool(workspace.former)
+        resume = await _newest(workspace, must_exist=options.continue_newest and not after_question)
     await _apply_flags(session, options)
     return Opened(
         conversation,
         notices=workspace.loaded.notices,
         show_list=(start == "list" or options.resume is not None) and not options.new,
         resume=resume,
+        newest=after_question and not resume,
         at=options.at,
         fork=options.fork,
     )
@@ -126,9 +130,7 @@ async def _apply_model(session: Session, options: Options) -> None:
 
 async def _newest(workspace: Workspace, *, must_exist: bool) -> str:
     try:
-        record = await newest_session(
-            workspace.store, project_id=workspace.project.id, cwd=workspace.place.cwd
-        )
+        record = await newest_session_here(workspace)
     except UsageError:
         if must_exist:
             raise
@@ -143,7 +145,7 @@ async def _chosen(workspace: Workspace, options: Options, tell: Callable[[str], 
     if options.resume:
         record = await find_session(store, options.resume)
     else:
-        record = await newest_session(store, project_id=workspace.project.id, cwd=workspace.place.cwd)
+        record = await newest_session_here(workspace)
     turn = await turn_at(store, record, options.at) if options.at else None
     if options.fork:
         return await fork_session(workspace, record, at=turn)

@@ -120,16 +120,14 @@ async def opened_session(
 
 
 async def _claimed(workspace: "Workspace", named: str | None, *, may_begin: bool) -> "Session":
-    from ragforge.session.library import find_session, newest_session
-    from ragforge.session.open import new_session, resume_session
+    from ragforge.session.library import find_session
+    from ragforge.session.open import new_session, newest_session_here, resume_session
 
     if named:
         record = await find_session(workspace.store, named)
     else:
         try:
-            record = await newest_session(
-                workspace.store, project_id=workspace.project.id, cwd=workspace.place.cwd
-            )
+            record = await newest_session_here(workspace)
         except UsageError:
             if not may_begin:
                 raise

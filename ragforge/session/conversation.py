@@ -29,6 +29,7 @@ from ragforge.session.open import (
     fork_session,
     join_project,
     new_session,
+    newest_session_here,
     resume_session,
 )
 from ragforge.session.renamed import Former
@@ -248,6 +249,10 @@ class Conversation:
         self._show(forked)
         await self._prepared()
         return Shown(forked)
+
+    async def newest_id(self) -> str:
+        """Return the id of the folder's newest session. Raises UsageError if there is none."""
+        return (await newest_session_here(self.workspace)).id
 
     async def join(self, project: Project) -> None:
         """Take this folder for one of a project that is known from elsewhere."""

@@ -1,7 +1,7 @@
 """What is kept, opened without what it takes to run a turn: for lists, search and clean-up."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -94,13 +94,19 @@ async def find_session(store: Store, id_part: str) -> ConversationSession:
     raise UsageError(f"There is no session {id_part!r}. `ragforge sessions` lists them.")
 
 
-async def newest_session(store: Store, *, project_id: str, cwd: Path) -> ConversationSession:
-    """The session of this folder that was active last. Raises UsageError where there is none."""
+async def newest_session(
+    store: Store, *, project_id: str, cwd: Path, former: Collection[Path] = ()
+) -> ConversationSession:
+    """Return the session of this folder that was active last. Raises UsageError if there is none.
+
+    former: other paths that the folder had.
+    """
     rows = await store.sessions.recent(project_id=project_id)
+    folders = {str(path) for path in (cwd, *former)}
     for row in rows:
-        if row.session.cwd == str(cwd):
+        if row.session.cwd in folders:
             return row.session
-    # A session of another folder of the project may be meant, or of this one before it was moved.
+    # A session of another folder of the project may be meant, or of this one before it was copied.
     others = f"-r ID takes one of {rows[0].session.cwd}; `ragforge sessions` lists them." if rows else ""
     start = "Run `ragforge` to start one."
     raise UsageError(f"No session was started in {cwd} yet. {others or start}")

@@ -29,13 +29,13 @@ from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.context import session_window
 from ragforge.session.history import came_to_nothing, read_window, window_limits
-from ragforge.session.library import Library, close_library, open_library
+from ragforge.session.library import Library, close_library, newest_session, open_library
 from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import allowed_repository, keep_project
 from ragforge.session.remembering import close_recall, open_recall
-from ragforge.session.renamed import Former, follow_folder, former_projects, note_folder
+from ragforge.session.renamed import Former, follow_folder, former_paths, former_projects, note_folder
 from ragforge.session.state import Live, Session, Unkept, Workspace
 from ragforge.session.trust import Trust
 from ragforge.session.versions.opening import recover_folder
@@ -170,6 +170,18 @@ async def close_workspace(workspace: Workspace) -> str:
     await workspace.blobs.close()
     await workspace.local.close()
     return await leave_store(workspace.store)
+
+
+async def newest_session_here(workspace: Workspace) -> ConversationSession:
+    """Return the session of the workspace's folder that was active last, also before a rename.
+
+    Raises UsageError if there is none.
+    """
+    place, project_id = workspace.place, workspace.project.id
+    paths = await former_paths(workspace.local, workspace.history, root=place.root, project_id=project_id)
+    inside = place.cwd.relative_to(place.root)
+    former = [path / inside for path in paths]
+    return await newest_session(workspace.store, project_id=project_id, cwd=place.cwd, former=former)
 
 
 async def new_session(workspace: Workspace) -> Session:

@@ -64,6 +64,14 @@ async def follow_folder(
         return
 
 
+async def former_paths(
+    local: LocalState, history: HistoryState, *, root: Path, project_id: str
+) -> list[Path]:
+    """Return the paths at which the folder was as this project, and where there is nothing now."""
+    places = await _former_places(local, history, root)
+    return [path for path, project in places if project == project_id and not _folder_at(path)]
+
+
 async def note_folder(local: LocalState, root: Path) -> None:
     """Remember which folder lies at the project's path."""
     if folder := await asyncio.to_thread(_folder_at, root):

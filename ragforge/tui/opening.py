@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # loaded after the first frame
 class Opened(Struct, frozen=True):
     """A conversation that is open, and what shall be done with it first.
 
-    resume: the session to bring to the front, at a turn counted from 1 where `at` says one.
+    resume: the session to bring to the front, at a turn counted from 1 where `at` says one. newest: bring
+    the folder's newest session to the front, once the user has said which project the folder is.
     """
 
     conversation: Conversation
@@ -24,6 +25,7 @@ class Opened(Struct, frozen=True):
     resume: str = ""
     at: int | None = None
     fork: bool = False
+    newest: bool = False
 
 
 class NotOpened(Struct, frozen=True):

@@ -6,6 +6,8 @@ import os
 from contextlib import aclosing
 from typing import TYPE_CHECKING, assert_never
 
+from msgspec.structs import replace
+
 from ragforge.config.project import git_branch
 from ragforge.domain.errors import SessionBusy, UsageError
 from ragforge.tui import clipboard, keys, terminal, trust
@@ -163,6 +165,9 @@ async def front(chat: ChatScreen, opened: Opened, *, first: bool = False) -> Non
     if not await _folder_is_meant(chat, conversation):
         app_of(chat).exit(Leaving(draft=chat.prompt.draft))
         return
+    if opened.newest and (newest := await _newest(chat, conversation)):
+        await _resume(chat, replace(opened, resume=newest), first=first)
+        return
     draft = await conversation.folder_draft()
     if draft and not chat.prompt.draft:
         chat.prompt.set_draft(draft)
@@ -178,6 +183,15 @@ async def front(chat: ChatScreen, opened: Opened, *, first: bool = False) -> Non
     chat.say(START)
     if opened.show_list:
         await chat.show_start_list()
+
+
+async def _newest(chat: ChatScreen, conversation: Conversation) -> str:
+    """Return the id of the folder's newest session; empty, with a word about it, if there is none."""
+    try:
+        return await conversation.newest_id()
+    except UsageError as error:
+        chat.say(str(error))
+        return ""
 
 
 async def _resume(chat: ChatScreen, opened: Opened, *, first: bool) -> None:

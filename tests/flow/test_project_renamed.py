@@ -33,6 +33,15 @@ async def opened_at(tmp_path: Path, gemini: GeminiStandIn, name: str) -> AsyncGe
         await close_workspace(conversation.workspace)
 
 
+def commit(folder: Path) -> None:
+    """Make the folder a repository with one commit."""
+    for command in (
+        ["git", "init", "-q"],
+        ["git", "-c", "user.email=a@b", "-c", "user.name=a", "commit", "-q", "--allow-empty", "-m", "one"],
+    ):
+        subprocess.run(command, cwd=folder, check=True)
+
+
 async def worked_in(tmp_path: Path, gemini: GeminiStandIn) -> tuple[Session, Head]:
     """A project in which a turn changed a file, a draft is left and a rule is set."""
     (tmp_path / "project").mkdir(exist_ok=True)
@@ -103,17 +112,34 @@ async def test_a_repository_with_a_commit_is_the_same_without_asking(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     (tmp_path / "project").mkdir()
-    for command in (
-        ["git", "init", "-q"],
-        ["git", "-c", "user.email=a@b", "-c", "user.name=a", "commit", "-q", "--allow-empty", "-m", "one"],
-    ):
-        subprocess.run(command, cwd=tmp_path / "project", check=True)
+    commit(tmp_path / "project")
     before, head = await worked_in(tmp_path, gemini)
     (tmp_path / "project").rename(tmp_path / "renamed")
     async with opened_at(tmp_path, gemini, "renamed") as conversation:
         assert conversation.workspace.project == before.workspace.project
         assert conversation.workspace.former == ()
         assert await conversation.workspace.history.head(tmp_path / "renamed") == head
+
+
+@pytest.mark.parametrize("folder", [".", "sub"])
+async def test_the_newest_session_is_continued_at_the_new_path(tmp_path: Path, folder: str) -> None:
+    async with OpenAIStandIn() as server:
+        program = Program(tmp_path, "stand-in:test-model")
+        program.configure(f'[endpoints.stand-in]\nbase_url = "{server.base_url}"\n')
+        commit(program.project)
+        (program.project / "sub").mkdir()
+        assert (await program.run("-p", "hello", cwd=program.project / folder)).err == ""
+        renamed = program.project.rename(tmp_path / "renamed")
+        elsewhere = "." if folder == "sub" else "sub"
+        assert (await program.run("-c", "-p", "again", cwd=renamed / elsewhere)).code != 0
+        # A session whose folder there is again goes on there, and not here.
+        program.project.mkdir()
+        assert (await program.run("-c", "-p", "again", cwd=renamed / folder)).code != 0
+        program.project.rmdir()
+        ran = await program.run("-c", "-p", "again", cwd=renamed / folder)
+        assert ran.code == 0, ran
+        [session] = (await program.run("sessions", "--json", cwd=renamed)).json
+        assert session["turns"] == 2
 
 
 async def test_after_turns_as_a_new_project_the_earlier_versions_hold_again(

@@ -49,3 +49,19 @@ async def test_no_is_remembered(lab: Lab, former_id: str) -> None:
     async with lab.chat() as chat:
         await chat.until(lambda: project_of(chat) != former_id, "a project of its own")
         assert not isinstance(chat.top, ConfirmScreen)
+
+
+async def test_after_a_yes_the_newest_session_goes_on_where_that_was_asked_for(
+    lab: Lab, former_id: str
+) -> None:
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.answers("y")
+        await chat.sees("hello")
+        await chat.until(lambda: project_of(chat) == former_id, "the project")
+
+
+async def test_after_a_no_it_is_said_that_there_is_no_session(lab: Lab, former_id: str) -> None:
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.answers("n")
+        await chat.sees("No session was started in")
+        assert project_of(chat) != former_id
