@@ -16,7 +16,7 @@ from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.session.versions.moves import redo, undo
 from ragforge.tools.process import MARKER, own_marker
-from ragforge.tools.process_idle import Idle, counts_runs, has_own_clock, run_counts, watch
+from ragforge.tools.process_idle import Idle, clock_offset, counts_runs, has_own_clock, run_counts, watch
 from tests.flow.recorded import kinds, line, line_now, shell
 from tests.flow.running import Person
 from tests.standins.gemini import GeminiStandIn, Text
@@ -114,9 +114,64 @@ def test_nothing_counts_as_idle_where_the_kernel_does_not_count(
     tmp_path: Path, said: str | None, counts: bool
 ) -> None:
     (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "mountinfo").write_text("")
     if said is not None:
         (tmp_path / "self" / "schedstat").write_text(said)
     assert counts_runs(tmp_path) is counts
+
+
+MOUNTS = """\
+22 29 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw,hidepid=2
+23 29 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:14 - proc proc rw{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [
+        ("", True),
+        (",hidepid=0", True),
+        (",hidepid=off", True),
+        (",gid=1000,hidepid=1", False),
+        (",hidepid=2", False),
+        (",hidepid=invisible", False),
+        (",hidepid=ptraceable", False),
+    ],
+)
+def test_nothing_counts_as_idle_where_processes_of_others_are_hidden(
+    tmp_path: Path, options: str, counts: bool
+) -> None:
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "schedstat").write_text("9 1 3\n")
+    (tmp_path / "self" / "mountinfo").write_text(MOUNTS.format(options))
+    assert counts_runs(tmp_path) is counts
+
+
+@pytest.mark.parametrize("cannot", ["missing", "odd"])
+def test_nothing_counts_as_idle_where_the_mounts_cannot_be_read(tmp_path: Path, cannot: str) -> None:
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "schedstat").write_text("9 1 3\n")
+    if cannot == "odd":
+        (tmp_path / "self" / "mountinfo").write_text("odd\n")
+    assert not counts_runs(tmp_path)
+
+
+@pytest.mark.parametrize("set_back_ms", [0, 20, 1_000, 3_600_000])
+def test_nothing_counts_as_idle_after_the_clock_was_set_back(set_back_ms: int) -> None:
+    moment = 1_000_000_000
+    # As if the clock had been ahead when this was last looked at.
+    idle = Idle(offset=clock_offset()[1] + set_back_ms * 1_000_000)
+    idle.add(moment, 3 * moment)
+    assert idle.covers(2 * moment) is (set_back_ms == 0)
+    idle.add(5 * moment, 7 * moment)
+    assert idle.covers(6 * moment) is (set_back_ms == 0)
+
+
+def test_the_clock_may_be_set_forward() -> None:
+    idle = Idle(offset=clock_offset()[0] - 3_600_000_000_000)
+    idle.add(1_000_000_000, 3_000_000_000)
+    assert idle.covers(2_000_000_000)
+    assert not idle.was_set_back
 
 
 def test_this_machine_counts() -> None:
