@@ -33,6 +33,7 @@ from ragforge.domain.events import (
     UsageUpdated,
 )
 from ragforge.domain.messages import Parts, TextPart
+from ragforge.domain.redact import Redactor
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
@@ -93,7 +94,8 @@ class _Answered(Struct):
             ],
             "recalled": _recalled(self.recalled),
             **_changed(self.version),
-            "error": error or None,
+            # A service may quote a key. That of the turn is redacted already, for the store.
+            "error": Redactor().text(error) or None,
         }
 
     def exit_code(self) -> int:

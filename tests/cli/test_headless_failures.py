@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from ragforge.domain.secret_kinds import KINDS
 from tests.cli.running import Program, ended
+from tests.planted import planted
 from tests.standins.gemini import Calls, GeminiStandIn, Hang, Text
 from tests.standins.gemini_replies import Call
-from tests.standins.openai import End, OpenAIStandIn, Raw, Reply
+from tests.standins.openai import End, Failure, OpenAIStandIn, Raw, Reply
 
 NEWER = 1_000_000
+KEY = planted(next(kind for kind in KINDS if "sk_live" in kind.pattern))[1]
 
 
 async def test_a_wrong_key_and_an_unknown_model_say_which_and_what_to_do(program: Program):
@@ -29,6 +32,15 @@ async def test_a_wrong_key_and_an_unknown_model_say_which_and_what_to_do(program
     assert (model.code, model.json["status"]) == (3, "failed")
     assert "gemini-0-nil" in model.json["error"]
     assert model.json["error"] in model.err
+
+
+async def test_a_key_that_a_service_quotes_in_its_error_is_not_printed(quick: Program, openai: OpenAIStandIn):
+    body: dict[str, Any] = {"error": {"message": f"Incorrect API key: {KEY}", "type": "x", "code": None}}
+    openai.script(Failure(401, body))
+    ran = await quick.run("-p", "x", "--output-format", "json")
+    assert ran.code == 3
+    assert "Incorrect API key: [redacted]" in ran.json["error"]
+    assert KEY not in ran.out + ran.err
 
 
 async def test_no_key_and_no_network_are_failures_of_the_model(quick: Program, alone: Program):
