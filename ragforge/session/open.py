@@ -15,7 +15,7 @@ from ragforge.config.project import find_project
 from ragforge.config.secrets import all_secrets, child_env
 from ragforge.config.settings import Settings, load_settings
 from ragforge.domain import timeouts
-from ragforge.domain.allocator import limit_arenas
+from ragforge.domain.allocator import limit_memory
 from ragforge.domain.approvals import Mode
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import new_id, now
@@ -66,7 +66,7 @@ async def open_workspace(
     recalls: whether anything is put in front of messages. incognito: what is kept goes away with the run.
     trusts_project: instruction files that nobody was asked about are read in this run.
     """
-    limit_arenas()  # before the threads of the store begin
+    limit_memory()  # before the threads of the store begin
     library = await open_library(cwd=cwd, flags=flags, environ=environ)
     secrets = await _secrets(library.loaded.settings, environ)
     redactor = Redactor(secrets)
