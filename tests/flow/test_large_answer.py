@@ -4,6 +4,8 @@ import tracemalloc
 from contextlib import aclosing
 from pathlib import Path
 
+import apsw
+
 from ragforge.domain.events import TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnStatus
@@ -40,12 +42,19 @@ async def test_a_large_answer_takes_at_most_five_times_its_size(tmp_path: Path) 
             await say(session, "warm up")  # what is imported and opened for any turn
             chunks = [sse(delta(content=PIECE))] * PIECES
             server.script(Raw([*chunks, sse(delta(finish="stop")), sse("[DONE]")]))
+            in_store = apsw.memory_used()
+            apsw.memory_high_water(reset=True)
             tracemalloc.start()
             try:
                 turn = await follow(session, "write a lot")
                 _, peak = tracemalloc.get_traced_memory()
             finally:
                 tracemalloc.stop()
+            store_peak = apsw.memory_high_water() - in_store
+            store_kept = apsw.memory_used() - in_store
     assert turn is not None
     assert (turn.status, len(turn.assistant)) == (TurnStatus.FINISHED, CHARS - 1)  # without its last \n
     assert peak <= RATIO_MAX * CHARS
+    # Two mebibytes of pages, and while a statement runs its values and the row that is made of them.
+    assert store_peak <= 3.5 * CHARS
+    assert store_kept <= 1.5 * CHARS

@@ -74,6 +74,7 @@ def insert_call(connection: Connection, call: ToolCall, turn: int) -> bool:
             images_to_json(call.images),
             storable(call.provider_id),
         ),
+        can_cache=False,
     )
     if not connection.changes():
         return False

@@ -32,8 +32,13 @@ class Connection(Protocol):
 
     in_transaction: bool
 
-    def execute(self, statements: str, bindings: Bindings = (), /) -> Iterator[Row]:
-        """The rows, as they are asked for."""
+    def execute(
+        self, statements: str, bindings: Bindings = (), /, *, can_cache: bool = True
+    ) -> Iterator[Row]:
+        """The rows, as they are asked for.
+
+        can_cache: False for values that may be large: a statement that is kept holds a copy of its last ones.
+        """
         ...
 
     def executemany(self, statements: str, bindings: Iterable[Bindings], /) -> Iterator[Row]:

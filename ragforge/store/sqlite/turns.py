@@ -178,6 +178,7 @@ def insert_step(connection: Connection, step: Step) -> int:
             step.interrupted,
             message_to_json(message),
         ),
+        can_cache=False,
     )
     return turn
 
@@ -233,6 +234,7 @@ def insert_turn(connection: Connection, turn: Turn, session: int, parent: int | 
             user_to_json(turn.user),
             storable(turn.assistant),
         ),
+        can_cache=False,
     )
     return key
 
@@ -246,6 +248,7 @@ def _end(connection: Connection, end: TurnEnd) -> None:
         "UPDATE turn SET status = ?1, assistant = ?2, ended_at = ?3, error = ?4 "
         "WHERE key = ?5 AND (status, assistant, ended_at, error) IS NOT (?1, ?2, ?3, ?4)",
         (*ended, turn),
+        can_cache=False,
     )
     if connection.changes():
         owe_turn(connection, turn)
