@@ -22,10 +22,11 @@ from ragforge.domain.events import (
 from ragforge.domain.messages import ModelMessage
 from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus
 from ragforge.domain.usage import Usage
-from ragforge.tui.widgets.answer import DRAWN_CHARS_MAX, AnswerView
+from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.thoughts import ThoughtsHead
 from ragforge.tui.widgets.tool_line import ToolCallView, ToolHead
+from ragforge.tui.widgets.turn_record import SHOWN_CHARS_MAX
 from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
 from tests.tui.waiting import until
 
@@ -291,6 +292,17 @@ async def test_thoughts_are_folded_and_open() -> None:
         await until(pilot, lambda: "Hmm, quotes." not in app.text())
 
 
+async def test_of_huge_thoughts_only_the_beginning_is_drawn() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ThoughtDelta("x" * (SHOWN_CHARS_MAX + 5_000)))
+        await until(pilot, lambda: app.query(ThoughtsHead))
+        app.query_one(ThoughtsHead).focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "5,000 more characters are not shown" in app.text())
+
+
 async def test_a_line_said_while_it_thinks_does_not_keep_it_thinking() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:
@@ -391,7 +403,7 @@ async def test_of_a_huge_answer_only_the_beginning_is_drawn() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:
         app.transcript.show(TurnStarted(turn()))
-        app.transcript.show(TextDelta("word " * (DRAWN_CHARS_MAX // 5)))
+        app.transcript.show(TextDelta("word " * (SHOWN_CHARS_MAX // 5)))
         app.transcript.show(TextDelta("more " * 1_000))
         await until(pilot, lambda: "5,000 more characters are not shown" in app.screen_text())
         app.transcript.show(TextDelta("more " * 1_000))

@@ -9,14 +9,12 @@ from textual.widget import Widget
 from ragforge.domain.printable import printable
 from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.turn_record import SHOWN_CHARS_MAX
 
 if TYPE_CHECKING:  # at run time it comes later, see `_build`
     from textual.widgets.markdown import Markdown
 
     from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
-
-DRAWN_CHARS_MAX = 200_000
-"""Of one answer. Each paragraph is a widget: of megabytes the app would run out of memory."""
 
 _MODULE = "ragforge.tui.widgets.answer_markdown"
 
@@ -24,9 +22,11 @@ _MODULE = "ragforge.tui.widgets.answer_markdown"
 class AnswerView(Widget):
     """A piece of an answer. `show_text` may be called often: only what is new is parsed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, more_chars: int = 0) -> None:
+        """more_chars: so many follow the text and are only told of."""
         super().__init__()
         self._text = text
+        self._more_chars = more_chars
         self._drawn_chars = 0
         self._markdown: AnswerMarkdown | None = None
         self._feeding = False
@@ -44,7 +44,7 @@ class AnswerView(Widget):
 
     @property
     def _chars_to_draw(self) -> int:
-        return min(len(self._text), DRAWN_CHARS_MAX)
+        return min(len(self._text), SHOWN_CHARS_MAX)
 
     def on_mount(self) -> None:
         """Build it, after the first frame where that is still to come."""
@@ -53,9 +53,9 @@ class AnswerView(Widget):
         else:
             self.call_after_refresh(self._feed)
 
-    def show_text(self, text: str) -> None:
+    def show_text(self, text: str, *, more_chars: int = 0) -> None:
         """The text so far; it only ever grows."""
-        self._text = text
+        self._text, self._more_chars = text, more_chars
         if self._markdown is not None and not self._feeding:
             self._feed()
 
@@ -83,12 +83,12 @@ class AnswerView(Widget):
 
     async def _tell_rest(self) -> None:
         """Say how much is not drawn."""
-        if len(self._text) <= DRAWN_CHARS_MAX:
+        more = len(self._text) - self._chars_to_draw + self._more_chars
+        if not more:
             return
         if self._rest is None:
             self._rest = PlainText()
             await self.mount(self._rest)
-        more = len(self._text) - DRAWN_CHARS_MAX
         self._rest.set_text(f"… {more:,} more characters are not shown. /export writes all of it to a file.")
 
     def on_markdown_link_clicked(self, event: "Markdown.LinkClicked") -> None:

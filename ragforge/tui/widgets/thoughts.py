@@ -48,13 +48,13 @@ class ThoughtsView(Widget):
         """Draw what is known now. now_s: the time to count to while it thinks."""
         sign = "▾" if self._body else "▸"
         self._head.update(Content(f"{sign} {_label(self._entry, now_s)}"))
-        if self._body is not None and self._body.text != self._entry.text:
-            self._body.set_text(self._entry.text.strip())
+        if self._body is not None and self._body.text != (words := _words(self._entry)):
+            self._body.set_text(words)
 
     async def action_open_close(self) -> None:
         """Open or close."""
         if self._body is None:
-            self._body = PlainText(self._entry.text.strip(), classes="thoughts-body")
+            self._body = PlainText(_words(self._entry), classes="thoughts-body")
             await self.mount(self._body)
         else:
             body, self._body = self._body, None
@@ -67,6 +67,11 @@ class ThoughtsView(Widget):
         if event.widget is self._head:
             event.stop()
             await self.action_open_close()
+
+
+def _words(entry: Thought) -> str:
+    text = entry.text.strip()
+    return f"{text}\n… {entry.more_chars:,} more characters are not shown." if entry.more_chars else text
 
 
 def _label(entry: Thought, now_s: float | None) -> str:

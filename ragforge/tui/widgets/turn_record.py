@@ -28,17 +28,25 @@ from ragforge.domain.versions import Version, files_touched
 LIVE_OUTPUT_CHARS_MAX = 64_000
 """Output of a running tool that is kept for the eye; the whole arrives with its end."""
 
+SHOWN_CHARS_MAX = 200_000
+"""Of one answer or thought. Each paragraph is a widget: of megabytes the app would run out of memory."""
+
 
 class Said(Struct):
-    """A piece of the answer, as Markdown."""
+    """A piece of the answer, as Markdown: its beginning, and how many more characters it has."""
 
     text: str
+    more_chars: int = 0
 
 
 class Thought(Struct):
-    """What the model thought. `seconds` is None while it thinks, and where it was not measured."""
+    """What the model thought, as `Said`.
+
+    `seconds` is None while it thinks, and where it was not measured.
+    """
 
     text: str
+    more_chars: int = 0
     started_s: float | None = None
     seconds: float | None = None
 
@@ -166,16 +174,14 @@ class TurnRecord(Struct):
     def _say(self, text: str) -> Entry:
         last = self.entries[-1] if self.entries else None
         if isinstance(last, Said):
-            last.text += text
-            return last
-        return self._add(Said(text))
+            return _grown(last, text)
+        return self._add(_grown(Said(""), text))
 
     def _think(self, text: str, now_s: float) -> Entry:
         last = self.entries[-1] if self.entries else None
         if isinstance(last, Thought) and last.seconds is None:
-            last.text += text
-            return last
-        return self._add(Thought(text, started_s=now_s))
+            return _grown(last, text)
+        return self._add(_grown(Thought("", started_s=now_s), text))
 
     def _end_thought(self, now_s: float) -> None:
         for entry in self.entries:  # not only the last: a notice may have come between
@@ -226,15 +232,23 @@ def _entries(
     entries: list[Entry] = [Remembered(block)] if block else []
     for step in steps:
         if step.message.thoughts:
-            entries.append(Thought(step.message.thoughts))
+            entries.append(_grown(Thought(""), step.message.thoughts))
         if step.message.text:
-            entries.append(Said(step.message.text))
+            entries.append(_grown(Said(""), step.message.text))
         entries.extend(_calls(call for call in calls if call.step_index == step.index))
     known = {step.index for step in steps}
     entries.extend(_calls(call for call in calls if call.step_index not in known))
     if turn.assistant and not any(isinstance(entry, Said) for entry in entries):
-        entries.append(Said(turn.assistant))
+        entries.append(_grown(Said(""), turn.assistant))
     return entries
+
+
+def _grown(entry: Said | Thought, text: str) -> Said | Thought:
+    """The entry, to which the text was added: what is too much to be shown is counted."""
+    shown = text[: max(0, SHOWN_CHARS_MAX - len(entry.text))]
+    entry.text += shown
+    entry.more_chars += len(text) - len(shown)
+    return entry
 
 
 def _calls(calls: Iterable[ToolCall]) -> list[Called]:

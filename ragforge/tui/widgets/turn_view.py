@@ -102,7 +102,9 @@ class TurnView(Widget):
 
     def _view_of(self, entry: Entry) -> EntryView:
         match entry:
-            case Said() | Told():
+            case Said():
+                return AnswerView(entry.text, more_chars=entry.more_chars)
+            case Told():
                 return AnswerView(entry.text)
             case Thought():
                 return ThoughtsView(entry)
@@ -121,7 +123,7 @@ class TurnView(Widget):
         match view:
             case AnswerView():
                 if isinstance(entry, Said):
-                    view.show_text(entry.text)
+                    view.show_text(entry.text, more_chars=entry.more_chars)
             case ThoughtsView():
                 view.sync(now_s=now_s)
             case ToolCallView():
