@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.store.base import Link, StoreStatus
-from ragforge.store.sqlite.connection import Database
+from ragforge.store.sqlite.connection import STORE_CACHE_KIB, Database
 from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.projects import SqliteProjects
@@ -54,7 +54,7 @@ class SqliteStore:
 
     def __init__(self, url: str, path: Path, lock_dir: Path) -> None:
         self.url = url
-        self._database = Database(path)
+        self._database = Database(path, cache_kib=STORE_CACHE_KIB)
         self._lock_dir = lock_dir
         self.projects = SqliteProjects(self._database)
         self.vectors = SqliteVectors(self._database)

@@ -22,8 +22,10 @@ T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[object] | Mapping[str, object]
 
-CACHE_KIB = 2_048
-"""Of pages, for each connection: a run has up to three of each of its four files."""
+CACHE_KIB = 512
+"""Of pages, for each connection: a run has up to three of each of its four files, and all of them fill."""
+STORE_CACHE_KIB = 2_048
+"""The same of the store, which is searched."""
 FULL_BYTES = 65_536
 
 
@@ -70,7 +72,6 @@ PRAGMAS: tuple[tuple[str, str | int], ...] = (
     ("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX),
     ("journal_mode", "wal"),
     ("synchronous", 2),  # full: a commit that was answered survives a loss of power
-    ("cache_size", -CACHE_KIB),
     ("foreign_keys", 1),
     # Elsewhere fsync reaches the disk by itself; macOS needs to be asked.
     *((("fullfsync", 1),) if sys.platform == "darwin" else ()),
@@ -80,11 +81,12 @@ PRAGMAS: tuple[tuple[str, str | int], ...] = (
 class Database:
     """One file. A long search never delays a commit, because each has its own connection."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, cache_kib: int = CACHE_KIB) -> None:
         self.path = path
-        self._writer = _Lane(path, query_only=False)
-        self._reader = _Lane(path, query_only=True)
-        self._beside = _Lane(path, query_only=True)
+        self._cache_kib = cache_kib
+        self._writer = self._lane(query_only=False)
+        self._reader = self._lane()
+        self._beside = self._lane()
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         """What the job returns. It sees one state of the database; cancelling interrupts it."""
@@ -109,7 +111,7 @@ class Database:
 
     async def read_afresh(self, job: Callable[[Connection], T]) -> T:
         """What the job returns, on a connection of its own that knows nothing yet."""
-        lane = _Lane(self.path, query_only=True)
+        lane = self._lane()
         try:
             return await lane.run(lambda connection: _in_transaction(connection, job))
         finally:
@@ -119,7 +121,7 @@ class Database:
         self, rows: Callable[[Connection], Iterator[T]], *, page: int
     ) -> AsyncGenerator[list[T], None]:
         """The rows by the page, all of one state of the database, on a connection of their own."""
-        lane = _Lane(self.path, query_only=True)
+        lane = self._lane()
 
         def begin(connection: Connection) -> Iterator[T]:
             connection.execute("BEGIN")
@@ -138,13 +140,17 @@ class Database:
         await self._beside.close()
         await self._writer.close()
 
+    def _lane(self, *, query_only: bool = True) -> "_Lane":
+        return _Lane(self.path, query_only=query_only, cache_kib=self._cache_kib)
+
 
 class _Lane:
     """One connection on one thread, opened at the first job."""
 
-    def __init__(self, path: Path, *, query_only: bool) -> None:
+    def __init__(self, path: Path, *, query_only: bool, cache_kib: int) -> None:
         self._path = path
         self._query_only = query_only
+        self._cache_kib = cache_kib
         self._connection: Connection | None = None
         self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragforge-store")
         self._running: object = None
@@ -170,7 +176,7 @@ class _Lane:
     def _do(self, job: Callable[[Connection], T], ticket: object) -> T:
         with translated(self._path):
             if self._connection is None:
-                self._connection = connect(self._path, query_only=self._query_only)
+                self._connection = connect(self._path, query_only=self._query_only, cache_kib=self._cache_kib)
             with self._switching:
                 self._running = ticket
             try:
@@ -199,10 +205,10 @@ def raw_connection(path: Path) -> Connection:
     return cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
 
 
-def connect(path: Path, *, query_only: bool = False) -> Connection:
+def connect(path: Path, *, query_only: bool = False, cache_kib: int = CACHE_KIB) -> Connection:
     """A connection with every pragma set. Raises apsw.Error, or StoreUnavailable for a refused pragma."""
     connection = raw_connection(path)
-    for name, value in (*PRAGMAS, ("query_only", int(query_only))):
+    for name, value in (*PRAGMAS, ("cache_size", -cache_kib), ("query_only", int(query_only))):
         # One at a time, and read back: a list of statements stops at the first that returns a row.
         connection.pragma(name, value)
         if (found := connection.pragma(name)) != value:
