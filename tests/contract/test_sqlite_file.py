@@ -17,7 +17,15 @@ from ragforge.domain.errors import StoreDamaged, StoreUnavailable, UsageError
 from ragforge.domain.search import Query
 from ragforge.store.base import Link, RecordKind
 from ragforge.store.open import open_store, schemes
-from ragforge.store.sqlite.connection import PRAGMAS, connect, translated
+from ragforge.store.sqlite.connection import (
+    CACHE_KIB,
+    PRAGMAS,
+    STORE_CACHE_KIB,
+    Connection,
+    Database,
+    connect,
+    translated,
+)
 from tests.contract.builders import (
     a_call,
     a_project,
@@ -86,6 +94,23 @@ async def test_every_pragma_is_what_was_asked_for(path: Path) -> None:
     connection = connect(path)
     assert {name: connection.pragma(name) for name, _ in PRAGMAS} == dict(PRAGMAS)
     connection.close()
+
+
+async def test_a_database_caches_no_more_pages_than_it_is_told(path: Path) -> None:
+    for cache_kib in (CACHE_KIB, STORE_CACHE_KIB):
+        database = Database(path, cache_kib=cache_kib)
+
+        def write(connection: Connection) -> None:
+            connection.execute("CREATE TABLE IF NOT EXISTS filler (content BLOB)")
+            connection.executemany("INSERT INTO filler VALUES (zeroblob(?))", [(4_000,)] * 1_000)
+
+        def used_kib(connection: Connection) -> float:
+            assert isinstance(connection, apsw.Connection)
+            return connection.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0] / 1024
+
+        await database.write(write)
+        assert cache_kib / 2 < await database.write(used_kib) < cache_kib * 1.2
+        await database.close()
 
 
 async def test_a_turn_with_three_calls_is_five_commits(tmp_path: Path) -> None:

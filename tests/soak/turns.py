@@ -23,11 +23,13 @@ class Figures:
     """What there is after so many turns. Sizes in KB.
 
     resident: of the process, without files that are mapped. traced: what Python has allocated, 0 untraced.
+    sqlite: what SQLite has, most of it pages.
     """
 
     turns: int
     resident: float
     traced: float
+    sqlite: float
     local: float
     files: int
     threads: int
@@ -36,7 +38,8 @@ class Figures:
     def line(self) -> str:
         return (
             f"{self.turns:,} turns: {self.resident:,.0f} KB resident, {self.traced:,.0f} KB of it traced, "
-            f"local.db {self.local:,.0f} KB, {self.files} files, {self.threads} threads, {self.tasks} tasks"
+            f"{self.sqlite:,.0f} KB SQLite's, local.db {self.local:,.0f} KB, "
+            f"{self.files} files, {self.threads} threads, {self.tasks} tasks"
         )
 
 
@@ -45,7 +48,8 @@ def figures(turns: int, data: Path) -> Figures:
     traced = tracemalloc.get_traced_memory()[0] / 1024 if tracemalloc.is_tracing() else 0
     local = used_kb(data / "local.db")
     files, threads = sum(1 for _ in Path("/proc/self/fd").iterdir()), threading.active_count()
-    return Figures(turns, resident_kb(), traced, local, files, threads, len(asyncio.all_tasks()))
+    sqlite = apsw.memory_used() / 1024
+    return Figures(turns, resident_kb(), traced, sqlite, local, files, threads, len(asyncio.all_tasks()))
 
 
 def used_kb(database: Path) -> float:
@@ -92,6 +96,7 @@ def soak_turns(folder: Path, count: int, *, traced: bool) -> str:
     parts = [f"{growth(settled, lambda each: each.resident):.2f} KB a turn resident"]
     if traced:
         parts.append(f"{growth(settled, lambda each: each.traced):.2f} KB traced")
+    parts.append(f"{growth(settled, lambda each: each.sqlite):.2f} KB SQLite's")
     parts.append(f"{growth(settled, lambda each: each.local):.2f} KB in local.db")
     first, last = settled[0], settled[-1]
     flat = ", ".join(
