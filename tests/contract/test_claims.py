@@ -8,7 +8,19 @@ from ragforge.domain.search import Query
 from ragforge.domain.turns import NOT_ENDED, CallStatus, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.store.base import Store
-from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn, new_session, said
+from tests.contract.builders import (
+    DIMENSIONS,
+    a_call,
+    a_project,
+    a_request,
+    a_session,
+    a_step,
+    a_turn,
+    new_session,
+    owners_of,
+    said,
+)
+from tests.contract.builders_vectors import MODEL
 from tests.contract.conftest import Opener
 
 
@@ -86,6 +98,19 @@ async def test_turn_of_a_dead_writer_becomes_interrupted_with_what_it_had(store:
     untouched = await store.turns.get(done.id)
     assert untouched is not None
     assert untouched.status is TurnStatus.FINISHED
+
+
+async def test_a_turn_of_a_dead_writer_is_still_to_be_summarised_and_embedded(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    await store.turns.save_step(a_step(turn))
+    await store.vectors.use(MODEL, DIMENSIONS)
+    project_id = session.project_id
+    assert await store.vectors.lacking(MODEL, project_id=project_id) == []
+    await store.sessions.claim(session.id)
+    assert [each.id for each in await store.summaries.lacking(project_id=project_id)] == [turn.id]
+    assert await store.vectors.lacking(MODEL, project_id=project_id) == owners_of([turn])
 
 
 async def test_calls_of_a_dead_writer_that_never_ended_become_interrupted(store: Store) -> None:

@@ -79,6 +79,23 @@ async def test_turns_on_the_path_of_a_fork_survive_whole_and_go_to_it(store: Sto
     assert await store.check() == []
 
 
+async def test_a_result_is_found_in_the_session_that_its_turn_goes_to(store: Store) -> None:
+    session = await new_session(store)
+    turn = a_turn(session)
+    await store.turns.start(turn)
+    step = a_step(turn, 0, "", a_request())
+    call = a_call(step, result="The okapi is striped.")
+    await store.calls.add(call, step)
+    fork = await new_session(store, head=turn.id, forked_from=session.id)
+    assert await store.sessions.delete(session.id) == Deleted(turns=0, kept_turns=1, tool_calls=0)
+    for query in (
+        Query("okapi", session_id=fork.id, project_id=fork.project_id),
+        Query("okapi", project_id=fork.project_id),
+    ):
+        assert call.id in {hit.id for hit in await store.search.words(query)}
+    assert await store.search.words(Query("okapi", project_id=session.project_id)) == []
+
+
 @pytest.mark.emptied
 async def test_turns_under_an_undone_turn_of_a_fork_keep_their_root(store: Store) -> None:
     session = await new_session(store)

@@ -206,6 +206,8 @@ async def test_a_rule_never_stores_a_secret(tmp_path: Path) -> None:
         assert isinstance(with_secret, ToolApproval)
         assert isinstance(without, ToolApproval)
         assert with_secret.rules == ()
+        assert "frob" in with_secret.reason
+        assert KEY not in with_secret.reason
         assert [str(rule) for rule in without.rules] == ["shell(= frob it)"]
         assert await session.workspace.local.rules(session.workspace.project.id) == list(without.rules)
 
