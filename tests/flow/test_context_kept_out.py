@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ragforge.domain.context import Section
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.events import ContextBuilt
-from ragforge.domain.memories import MemoryScope, MemorySource
+from ragforge.domain.memories import MemoryScope, MemorySource, MemoryType
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.block import CLOSING, OPENING
@@ -28,6 +28,7 @@ from tests.flow.recalling import (
     chats,
     remembered,
     said_before,
+    summarised,
 )
 from tests.flow.running import MODEL, ended, environ, of_type, opened, say
 from tests.standins.gemini import GeminiStandIn, Text
@@ -95,6 +96,19 @@ async def test_left_forgotten_and_foreign_things_are_not_recalled(
     assert [item.turn_id for item in items] == [turns[0].id]
 
 
+async def test_the_summary_of_an_undone_turn_stands_in_for_nothing(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    stands, undone = await said_before(session, [("Root.", "Yes."), ("The walnut plan.", "Walnut it is.")])
+    for turn, text in ((stands, "The root was said."), (undone, "Walnut was decided.")):
+        await summarised(session, 1, [turn.id], text)
+    await session.workspace.store.sessions.set_head(session.id, stands.id)
+    session.change(head=stands.id)
+    gemini.script(Text("Nowhere."))
+    items = built(await say(session, "Where are we?")).block.items
+    assert [item.text for item in items if item.section is Section.LEVEL_1] == ["The root was said."]
+
+
 class _Down:
     """An embedder whose service is away."""
 
@@ -125,6 +139,19 @@ async def test_an_embedder_that_fails_does_not_fail_the_turn(session: Session, g
     assert ended(events).status is TurnStatus.FINISHED
     assert "away" in block.limited
     assert any("PostgreSQL" in item.text for item in block.items)
+
+
+async def test_without_an_embedder_memories_are_recalled_by_their_words(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await remembered(session, "The medlar is on the fourth shelf.", MemoryType.FACT)
+    workspace = session.workspace
+    assert workspace.recall.embedder is not None
+    down = replace(workspace.recall, embedder=_Down(workspace.recall.embedder.usage))  # type: ignore[arg-type]
+    gemini.script(Text("On the fourth."))
+    events = await say(Session(replace(workspace, recall=down), session.live), "Which shelf has the medlar?")
+    assert "medlar is on the fourth shelf" in block_of(chats(gemini)[-1])
+    assert [item.kind for item in built(events).block.items] == [HitKind.MEMORY]
 
 
 async def test_a_store_that_fails_meanwhile_does_not_fail_the_turn(

@@ -19,11 +19,12 @@ from ragforge.domain.usage import Purpose
 from ragforge.memory.memories import associate, new_memory, remember, why
 from ragforge.session.commands.base import Tell, run_command
 from ragforge.session.memory_tools import recall_memory, save_memory
+from ragforge.session.open import close_session, new_session
 from ragforge.session.project import keep_project
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt
 from ragforge.tools.base import ToSave
-from tests.flow.recalling import LONG_AGO
+from tests.flow.recalling import LONG_AGO, said_before
 from tests.flow.running import ended, of_type, say
 from tests.standins.gemini import (
     Call,
@@ -310,6 +311,17 @@ async def test_a_look_up_whose_model_fails_answers_by_search(session: Session, g
     text = await recall_memory(session, "Where do the orders lie, MySQL?", lambda _: None)
     assert "failed" in text
     assert MYSQL in text
+
+
+async def test_a_look_up_finds_nothing_of_what_was_undone(session: Session, gemini: GeminiStandIn) -> None:
+    stands, _ = await said_before(session, [("The oak plan?", "Oak."), ("The walnut plan?", "Walnut.")])
+    await session.workspace.store.sessions.set_head(session.id, stands.id)
+    gemini.script(ServerError(400, "INVALID_ARGUMENT", "no"))
+    other = await new_session(session.workspace)
+    text = await recall_memory(other, "Which plan, oak or walnut?", lambda _: None)
+    await close_session(other)
+    assert "oak plan" in text
+    assert "walnut plan" not in text
 
 
 async def test_broken_calls_of_a_look_up_are_answered(session: Session, gemini: GeminiStandIn) -> None:

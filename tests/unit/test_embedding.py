@@ -21,6 +21,7 @@ from tests.contract.builders import (
     a_summary,
     a_turn,
     a_vector,
+    an_odd_vector,
     conversation,
     new_session,
     said,
@@ -114,6 +115,28 @@ async def test_the_same_text_is_never_embedded_twice(store: Store) -> None:
     third = await said(store, session, "yes", parent=second)
     assert await embed_owners(store, embedder, [Owner(OwnerKind.TURN, third.id)]) == 1
     assert len(embedder.texts) == 1
+
+
+class Shorter(Counting):
+    """The same model, set to vectors of fewer dimensions."""
+
+    dimensions = 2
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self.texts += texts
+        return [an_odd_vector(1.0, 0.0) for _ in texts]
+
+
+async def test_a_vector_of_other_dimensions_is_made_again(store: Store) -> None:
+    session = await new_session(store)
+    turn = await said(store, session, "yes")
+    owner = Owner(OwnerKind.TURN, turn.id)
+    await embed_owners(store, Counting(), [owner])
+    shorter = Shorter()
+    await embed_owners(store, shorter, [owner])
+    assert len(shorter.texts) == 1
+    [embedding] = await store.vectors.get([owner])
+    assert embedding.vector == an_odd_vector(1.0, 0.0)
 
 
 async def test_a_text_that_changes_while_it_is_embedded_is_embedded_as_it_is_now(store: Store) -> None:
