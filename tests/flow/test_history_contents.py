@@ -24,7 +24,7 @@ from ragforge.history.coverage import Coverage
 from ragforge.history.manifest import Manifest
 from ragforge.history.scan import begin_scan, node_at, scan
 from ragforge.history.state import Head, HistoryState, open_history_state
-from ragforge.store.base import Link, Store
+from ragforge.store.base import Blobs, Link, Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.local import LocalState, open_local_state
 from ragforge.store.open import open_store
@@ -346,6 +346,29 @@ async def test_a_store_that_goes_away_meanwhile_stops_the_clean_up(machine: Mach
     with pytest.raises(StoreUnavailable, match="not known what it needs"):
         await collect([store], machine.blobs, machine.state, machine.local, keep_days=1)
     assert await machine.left(b"garbage, or of a branch that was not told")
+
+
+@dataclass
+class AskedMeanwhile:
+    """The contents, one of which another process needs again while a clean-up looks for what is needed."""
+
+    blobs: SqliteBlobs
+    needed: bytes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.blobs, name)
+
+    async def used_by(self) -> list[str]:
+        await self.blobs.put(self.needed)
+        return await self.blobs.used_by()
+
+
+async def test_what_is_needed_again_during_the_clean_up_stays(machine: Machine) -> None:
+    await machine.blobs.put_many([b"garbage", b"needed again"])
+    await machine.grow_old()
+    blobs = cast("Blobs", AskedMeanwhile(machine.blobs, b"needed again"))
+    await collect([machine.store], blobs, machine.state, machine.local, keep_days=0)
+    assert await machine.left(b"garbage", b"needed again") == [b"needed again"]
 
 
 async def test_contents_of_before_stores_were_noted_are_left_alone(machine: Machine) -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ragforge.domain.approvals import Mode
 from ragforge.domain.events import ToolEnded
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnEnd, TurnStatus
-from ragforge.domain.versions import PERSON
+from ragforge.domain.versions import PERSON, MoveAction
+from ragforge.history.restore import apply, make_plan
+from ragforge.history.tree import between
 from ragforge.session.open import (
     close_session,
     close_workspace,
@@ -25,8 +28,10 @@ from ragforge.session.open import (
 )
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
+from ragforge.session.versions.ground import end_restore, on_ground
+from ragforge.session.versions.moving import Move, lines_of
 from tests.cli.running import Program
-from tests.flow.recorded import assert_head_is_disk, contents, kinds, line, line_now, version_of
+from tests.flow.recorded import assert_head_is_disk, contents, kinds, line, line_now, version_of, write
 from tests.flow.running import MODEL, Person, ended, environ, say
 from tests.processes import until
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text
@@ -177,6 +182,26 @@ async def test_a_crash_between_what_the_person_did_and_the_head_makes_no_second_
     async with started_again(tmp_path, gemini) as session:
         assert await line_now(session) == [newest, made]
         assert {*await session.workspace.store.versions.all_ids()} == {newest.id, made.id}
+
+
+async def test_what_was_edited_between_a_crash_and_the_end_of_its_move_is_kept(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    session.live.mode = Mode.ALL
+    gemini.script(write("a.txt", "one\n"), Text("ok"), write("a.txt", "two\n"), Text("ok"))
+    first = await version_of(session, await say(session, "one"))
+    second = await version_of(session, await say(session, "two"))
+    async with on_ground(session) as ground:
+        move = Move(MoveAction.CHECKOUT, ground.project.id, session.id, second.id, first.id, "checkout")
+        wanted = between(*await lines_of(ground.store.versions, second.id, first.id))
+        plan = await make_plan(ground.root, wanted, {}, ground.blobs, title=move.title, then=move.to_json())
+        await apply(plan, ground.state, ground.blobs)
+        # It dies here, and before the next start somebody edits what was restored.
+        (session.cwd / "a.txt").write_text("mine\n")
+        await end_restore(ground)
+    [newest, *_] = await line(session)
+    [change] = newest.changes
+    assert await contents(session, change) == (b"one\n", b"mine\n")
 
 
 async def test_a_turn_of_which_nothing_is_known_gets_an_empty_version(
