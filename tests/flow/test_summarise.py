@@ -241,6 +241,14 @@ async def test_constraints_that_the_person_did_not_state_are_dropped(gemini: Gem
     assert any("No new dependencies" in quote for quote in kept)
 
 
+async def test_a_constraint_that_the_model_leaves_out_is_kept_by_the_rules(gemini: GeminiStandIn) -> None:
+    person = a_material("Never commit to main. Which port is it?")
+    found = await understood(gemini, {"turns": [a_part(constraints=[])]}, person)
+    summary = found.of_turns["turn-0"].summary
+    assert summary.method is SummaryMethod.MODEL
+    assert summary.constraints == ("Never commit to main.",)
+
+
 @pytest.mark.parametrize("type", ["identity", "goal", "decision", "todo", "preference"])
 @pytest.mark.parametrize("said_by", ["tool", "assistant"])
 async def test_a_page_that_asks_to_be_remembered_makes_no_rule(

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -143,6 +144,18 @@ async def test_a_mode_that_alone_differs_leaves_the_file_the_same_one(place: Pla
     await place.restore(wanted_between({"a": a_file("1", 0o755)}, {"a": a_file("1", 0o600)}))
     assert read_tree(place.root) == {"a": a_file("1", 0o600)}
     assert (place.root / "a").stat().st_ino == was
+
+
+async def test_a_folder_that_returns_has_its_mode_whatever_the_umask_says(place: Place) -> None:
+    before, after = {"a": a_file("1")}, {"a": a_file("1"), "d/e/f": a_file("2")}
+    write_tree(place.root, before)
+    await place.keep(after)
+    old = os.umask(0o077)
+    try:
+        await place.restore(wanted_between(before, after))
+    finally:
+        os.umask(old)
+    assert [stat.S_IMODE((place.root / each).stat().st_mode) for each in ("d", "d/e")] == [0o755, 0o755]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
