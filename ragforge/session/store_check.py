@@ -104,7 +104,19 @@ async def _conversations(
             raise
         said, left = [], [str(error)]
     done += [words for words in said if words not in left]
-    return Checked(row.title, tuple(left), tuple(done))
+    notes = (_beyond_repair(machine, row),) if repair and left else ()
+    return Checked(row.title, tuple(left), tuple(done), notes)
+
+
+def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:
+    """What to do about what a repair has left."""
+    if isinstance(row, StoreServer):
+        return (
+            "This cannot be repaired. `ragforge db restore FILE` adds what is missing from a backup that you made "
+            "with `ragforge db backup`."
+        )
+    backup = recovery_words(machine.folder, row.path) or f" `{BACKUPS}` lists what can be restored."
+    return f"This cannot be repaired.{backup}"
 
 
 async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -> Checked:

@@ -95,6 +95,17 @@ async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program,
     assert (await quick.run("db", "check")).code == 0
 
 
+async def test_where_a_repair_is_not_enough_it_is_said_what_is(quick: Program, openai: OpenAIStandIn):
+    await quick.run("-p", "the parser fails")
+    await quick.run("-c", "-p", "it still does")
+    connection = apsw.Connection(str(quick.data / "ragforge.db"))
+    connection.execute("DELETE FROM turn WHERE parent IS NULL")
+    connection.close()
+    repaired = await quick.run("db", "check", "--repair")
+    assert repaired.code == 1
+    assert "This cannot be repaired. `ragforge db backups` lists" in repaired.out
+
+
 async def test_what_cannot_be_says_why(alone: Program, tmp_path: Path):
     file = alone.project / "cut.gz"
     file.write_bytes(
