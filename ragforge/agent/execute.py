@@ -294,7 +294,7 @@ async def _look_again(call: _OpenCall, ready: _Ready) -> ToolResult | None:
         return ToolResult("The path leads elsewhere than when consent was given. Nothing was done.", True)
     if not preview.refused and preview != ready.preview:
         return ToolResult(
-            "The call would do something else than when consent was given. Nothing was done; make it again.",
+            "The call's effect has changed since consent was given. Nothing was done; make it again.",
             failed=True,
         )
     return None

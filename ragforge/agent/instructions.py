@@ -92,7 +92,7 @@ def read_instructions(path: Path, *, root: Path, clean: Callable[[str], str] = s
 def instructions_text(content: bytes, *, clean: Callable[[str], str] = str) -> str:
     """Return the text that goes to the model from a file with this content."""
     text = clean(content[:FILE_BYTES_MAX].decode("utf-8", "replace"))
-    return text + ("\n[cut: the file is longer]" if len(content) > FILE_BYTES_MAX else "")
+    return text + ("\n[truncated: the file is longer]" if len(content) > FILE_BYTES_MAX else "")
 
 
 def as_text(instructions: Sequence[Instructions], root: Path) -> str:

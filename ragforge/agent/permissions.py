@@ -239,7 +239,7 @@ def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path] | Ask:
             wanted |= {Path(os.path.normpath(each)) for each in wanted}
             if not any(each.is_dir() for each in wanted):
                 # Made meanwhile, it may be a link to anywhere.
-                return Ask(f"runs a command in a folder that is not there: {command.texts[1]}")
+                return Ask(f"runs a command in a folder that does not exist: {command.texts[1]}")
             written |= wanted
         if len(written) > FOLDERS_MAX:
             return Ask("runs a command in very many folders")

@@ -26,7 +26,7 @@ NAMED_MAX = 5
 def backups(
     context: typer.Context,
     now: Annotated[
-        bool, typer.Option("--now", help="Make one first, whenever the last one was made.")
+        bool, typer.Option("--now", help="Make one first, even if the last one is recent.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each.")] = False,
 ) -> None:
@@ -48,7 +48,7 @@ def backups(
         for each in sets:
             typer.echo(printable(_line(each, machine.url)))
         if sets:
-            typer.echo("To bring one back, close every ragforge and run: ragforge db recover NAME")
+            typer.echo("To restore one, close every ragforge and run: ragforge db recover NAME")
         else:
             typer.echo("There is no backup yet. One is made each day that ragforge is used; --now makes one.")
         return 0
@@ -66,7 +66,7 @@ def recover(
         ),
     ] = None,
     empty: Annotated[
-        bool, typer.Option("--empty", help="Begin with an empty store in place of one that is lost.")
+        bool, typer.Option("--empty", help="Start an empty store in place of a lost one.")
     ] = False,
 ) -> None:
     """Bring back one of the backups that ragforge made: it takes the place of the databases as they are.
@@ -100,7 +100,7 @@ async def _begin_empty(machine: "Machine", name: str) -> None:
     aside = await asyncio.to_thread(begin_empty, machine.folder, machine.url)
     typer.echo(printable(f"The store {machine.url.removeprefix('sqlite://')} is there, and empty."))
     for path in aside:
-        typer.echo(printable(f"What was there before is in {path}"))
+        typer.echo(printable(f"The previous databases are in {path}"))
 
 
 async def _make(machine: "Machine") -> None:
@@ -113,7 +113,7 @@ async def _make(machine: "Machine") -> None:
     made = await asyncio.to_thread(make_backup, machine.folder, machine.url, reason=Reason.ASKED)
     if made is None:
         raise StoreUnavailable(
-            "No backup was made: nothing is stored yet, or another process is making one at this moment."
+            "No backup was made: nothing is stored yet, or another process is making one right now."
         )
 
 
@@ -154,20 +154,20 @@ def _facts(made: "BackupSet") -> dict[str, object]:
 
 def _print_recovered(found: "Recovered") -> None:
     brought = found.brought
-    typer.echo(printable(f"Brought back the backup of {moment_words(brought.made.made_at)}:"))
+    typer.echo(printable(f"Restored the backup of {moment_words(brought.made.made_at)}:"))
     for path in brought.files:
         typer.echo(printable(f"  {path}"))
     for path in brought.aside:
-        typer.echo(printable(f"What was there before is in {path}"))
+        typer.echo(printable(f"The previous databases are in {path}"))
     for path in brought.kept:
-        typer.echo(printable(f"{path} stays as it is; --only outbox brings that back too."))
+        typer.echo(printable(f"{path} stays as it is; --only outbox restores it too."))
     if found.missing:
         named = ", ".join(digest[:12] for digest in found.missing[:NAMED_MAX])
         more = f" and {len(found.missing) - NAMED_MAX} more" if len(found.missing) > NAMED_MAX else ""
         tell(
-            f"{number(len(found.missing), 'content')} that the backup needs cannot be found here: {named}"
+            f"{number(len(found.missing), 'content')} that the backup needs are missing: {named}"
             f"{more}. "
-            "Versions that need them cannot be restored wholly; conversations are complete."
+            "Versions that need them cannot be restored completely; conversations are complete."
         )
 
 

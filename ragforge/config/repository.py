@@ -24,7 +24,7 @@ def git_dir(folder: Path) -> Path | None:
     dot_git = folder / GIT_NAME
     try:
         found = dot_git if dot_git.is_dir() else _named_by(dot_git)
-        # An empty `.git` is none to git either.
+        # To git, an empty `.git` is no repository either.
         return found if found and ((found / "HEAD").is_file() or (found / "HEAD").is_symlink()) else None
     except (OSError, ValueError):
         return None
@@ -90,7 +90,7 @@ def _work_tree(repository: Path) -> str:
 
 
 def _leading_out(repository: Path, folder: Path) -> Iterator[Path]:
-    """Where parts of a repository lead that do not lie in the folder."""
+    """Yield where parts of a repository lead to if that is outside the folder."""
     if common := _line(repository / "commondir"):
         shared = Path(os.path.realpath(repository / common))
         if not shared.is_relative_to(folder):

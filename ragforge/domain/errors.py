@@ -84,7 +84,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreMoved(StoreUnavailable):
-    """The database is open, but its file is no longer at its path: nobody would find what is written."""
+    """The database is open, but its file is no longer at its path: what is written would be lost."""
 
 
 class StoreLoginRefused(StoreUnavailable):

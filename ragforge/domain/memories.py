@@ -57,7 +57,7 @@ class MemorySource(StrEnum):
     MODEL = "model"
     """Saved by the model during a turn, through its tool."""
     PERSON = "person"
-    """Said by the person's own command. It rests on no turn's words: an undo never takes it away."""
+    """Added by the user with a command. It comes from no turn: an undo never removes it."""
 
 
 class Memory(Struct, frozen=True):

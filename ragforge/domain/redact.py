@@ -255,7 +255,7 @@ def _hidden_in_url(found: re.Match[str]) -> str:
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    """Every text in the value, names included, and whatever else stands in it as it would be written."""
+    """Every text in the value, names included, and whatever else is in it, as it would be written."""
     match value:
         case str():
             yield value

@@ -113,7 +113,7 @@ def _is_hidden(char: str) -> bool:
 
 
 def _look_alikes(text: str) -> frozenset[int]:
-    """Where letters and signs stand that are easily taken for others."""
+    """The offsets of letters and signs that look like others."""
     if text.isascii():
         return frozenset()
     found = {match.start() for match in _UNUSUAL.finditer(text) if _is_alike_ascii(match[0])}

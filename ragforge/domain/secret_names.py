@@ -139,7 +139,7 @@ def hide_named(text: str, mark: str) -> str:
 
 
 def _starts(lower: str) -> list[int]:
-    """Where a hint stands, in order; looking for one word after the other is quicker than for all at once."""
+    """The offsets of hints, in order. Searching word by word is quicker than for all at once."""
     found: set[int] = set()
     for hint in (*HINTS, *SAID_HINTS):
         at = lower.find(hint)
@@ -184,7 +184,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _assigned(found: re.Match[str], mark: str) -> tuple[int, int] | None:
-    """Where the secret stands that is given to a name; None where it is none."""
+    """The span of the secret that is given to a name; None if it is not a secret."""
     sign, group = found["sign"], "quoted" if found["quote"] else "bare"
     before = found.string[max(0, found.start() - NAME_CHARS_MAX) : found.start()]
     head = _NAME_END.search(before)
@@ -314,7 +314,7 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _is_code(value: str, *, strong: bool) -> bool:
-    """Whether what stands without quotes is a part of a program: a name, a call, a number."""
+    """Whether an unquoted value is part of a program: a name, a call, a number."""
     if "(" in value or "[" in value or "{" in value or "<" in value or value.isdigit():
         return True
     if _DOTTED.fullmatch(value):

@@ -21,7 +21,7 @@ INCOGNITO_LOCKLESS_S_MAX = 60.0
 """A folder without a lock counts as abandoned at this age; its owner may just be creating it."""
 KEYRING_S_MAX = 5.0
 PASSWORD_TRIES_MAX = 10
-"""Wrong answers after which nobody is there to answer."""
+"""Wrong answers after which the question is given up."""
 PROGRESS_LINE_EVERY_S = 2.0
 """How often progress is printed where there is no terminal to redraw it in."""
 

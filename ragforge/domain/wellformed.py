@@ -51,7 +51,7 @@ def well_formed(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # UTF-16 joins halves that stand side by side and replaces the others.
+        # UTF-16 joins adjacent halves and replaces the others.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
 

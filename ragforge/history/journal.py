@@ -89,7 +89,7 @@ class Journal(Struct, frozen=True):
 
 
 def journal_from(content: bytes, root: Path) -> Journal:
-    """The journal again, of the folder where it lies now. Raises StoreDamaged or StoreNewer."""
+    """Return the journal for the folder's current path. Raises StoreDamaged or StoreNewer."""
     try:
         values: dict[str, Any] = json.loads(content)
         written = values.pop("format")

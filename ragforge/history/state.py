@@ -293,7 +293,7 @@ class HistoryState:
         await self._write(job)
 
     async def move(self, root: Path, to: Path) -> None:
-        """The folder lies elsewhere now: all that is kept of it, in place of what is kept of that path."""
+        """Move all that is kept of the folder to its new path, replacing what is kept of that path."""
 
         def job(connection: Connection) -> None:
             for table in ("head", "manifest", "turn", "journal", "prepared", "plan"):

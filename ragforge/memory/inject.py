@@ -162,7 +162,7 @@ def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> boo
 def is_carried(memory: Memory, around: Around) -> bool:
     """Whether the request says it already: by all the turns that it rests on, or in a tool's result.
 
-    A memory of the person's own command is in the words of no turn.
+    A memory that the user added with a command is in no turn's words.
     """
     by_turns = memory.turns and memory.source is not MemorySource.PERSON
     if by_turns and all(turn in around.turns for turn in memory.turns):

@@ -261,7 +261,7 @@ class Conversation:
         await self._prepared()
 
     async def decline(self, former: Former) -> None:
-        """This folder is not what it seems to have been: nobody is asked about that again."""
+        """Record that this folder is not that project, so that the question is not asked again."""
         await self.workspace.local.set_folder(former.path, "")
 
     async def _prepared(self) -> None:

@@ -11,7 +11,7 @@ from ragforge.session.state import Session, Workspace
 
 
 def unread_repository(session: Session) -> Path | None:
-    """The repository that `.git` leads to and that nobody allowed to read; None where there is none."""
+    """Return the repository that `.git` leads to if the user has not allowed it; else None."""
     repository = session.workspace.place.foreign_git
     return None if repository is None or foreign_rule(repository) in session.live.rules else repository
 

@@ -114,7 +114,7 @@ async def _history(library: Library) -> HistoryState:
 
 
 async def _former(library: Library, history: HistoryState) -> tuple[Former, ...]:
-    """What the folder may have been; what was kept of it at a former path of its project holds here."""
+    """Return the projects the folder may have been, after moving what its own project kept elsewhere."""
     local, root, project_id = library.local, library.place.root, library.project_id
     try:
         await follow_folder(local, history, root=root, project_id=project_id)

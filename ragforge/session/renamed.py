@@ -1,4 +1,4 @@
-"""A folder that was renamed or moved: its project is known by the folder itself, and follows it on a yes.
+"""Renamed or moved folders: known by the file system's number; their project follows after a yes.
 
 The file system's numbers are used again for new folders, so what they tell is asked about.
 """
@@ -24,7 +24,7 @@ class Former(Struct, frozen=True):
     path: Path
 
     def words(self) -> str:
-        """For runs in which nobody is asked."""
+        """Return the notice for runs that ask nobody."""
         return (
             f"This folder seems to be the project {self.project.name}, which was at {self.path}. It is a new "
             "project until you start `ragforge` here and answer yes."
@@ -34,7 +34,7 @@ class Former(Struct, frozen=True):
 async def former_projects(
     store: Store, local: LocalState, history: HistoryState, *, root: Path, project_id: str
 ) -> tuple[Former, ...]:
-    """What to ask about: other projects that this very folder was at other paths, the newest first."""
+    """Return what to ask about: projects that this very folder was at other paths, newest first."""
     found: dict[str, Former] = {}
     for path, other in await _former_places(local, history, root):
         is_new = other != project_id and other not in found
@@ -46,7 +46,7 @@ async def former_projects(
 async def follow_folder(
     local: LocalState, history: HistoryState, *, root: Path, project_id: str, replaces: bool = False
 ) -> None:
-    """Let what this machine kept of the project's folder at its former path hold here.
+    """Move what this machine kept of the project's folder from its former path to this one.
 
     replaces: also where versions were kept under this path already.
     """
@@ -73,13 +73,13 @@ async def former_paths(
 
 
 async def note_folder(local: LocalState, root: Path) -> None:
-    """Remember which folder lies at the project's path."""
+    """Remember which folder is at the project's path."""
     if folder := await asyncio.to_thread(_folder_at, root):
         await local.set_folder(root, folder)
 
 
 async def _former_places(local: LocalState, history: HistoryState, root: Path) -> list[tuple[Path, str]]:
-    """Other paths at which this folder lay and lies no more, and the projects there."""
+    """Return other paths at which this folder was, and the projects there."""
     folder = await asyncio.to_thread(_folder_at, root)
     if not folder:
         return []
@@ -93,7 +93,7 @@ async def _former_places(local: LocalState, history: HistoryState, root: Path) -
 
 
 def _folder_at(path: Path) -> str:
-    """What tells the folder from others on this machine, whatever it is called; "" where there is none."""
+    """Return what identifies the folder on this machine, whatever its name; "" if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -107,7 +107,7 @@ async def _has_history(history: HistoryState, path: Path) -> bool:
 
 
 async def _agrees(history: HistoryState, path: Path, root: Path) -> bool:
-    """Whether a file that lay at the former path lies here; true where none is known."""
+    """Whether a file of the former path is here; true if none is known."""
     content = await history.manifest(path)
     if content is None:
         return True

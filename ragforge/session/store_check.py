@@ -80,7 +80,7 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
 
 def _helps(machine: Machine, file: StoreFile) -> str:
     """What a damaged database holds, and which backup brings it back."""
-    backup = recovery_words(machine.folder, file.path) or f" `{BACKUPS}` lists what can be brought back."
+    backup = recovery_words(machine.folder, file.path) or f" `{BACKUPS}` lists what can be restored."
     return f"It holds {file.facts.holds}, so no empty one is made in its place.{backup}"
 
 
@@ -112,8 +112,8 @@ def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:
     """What to do about what a repair has left."""
     if isinstance(row, StoreServer):
         return (
-            "This cannot be repaired. `ragforge db restore FILE` adds what is missing from a backup that you made "
-            "with `ragforge db backup`."
+            "This cannot be repaired. `ragforge db restore FILE` adds what is missing from a backup that you "
+            "made with `ragforge db backup`."
         )
     backup = recovery_words(machine.folder, row.path) or f" `{BACKUPS}` lists what can be restored."
     return f"This cannot be repaired.{backup}"
@@ -157,7 +157,7 @@ def _repaired(file: StoreFile) -> list[str]:
 def _rebuild(file: StoreFile) -> str:
     made = rebuild(file)
     where = f"; the damaged one is now {made.aside}" if made.aside else ""
-    return f"Made a new database of the {counted(made.kept, 'content')} that can be read{where}."
+    return f"Rebuilt the database from the {counted(made.kept, 'content')} that can be read{where}."
 
 
 async def _damaged(machine: Machine, file: StoreFile) -> list[bytes]:
@@ -191,9 +191,7 @@ async def _lost(
     harm = f"Damaged: {counted(len(damaged), 'content')}"
     wrong = [f"{harm}."] if damaged else []
     if not all(_can_open(row) for row in rows if row.role is Role.CONVERSATIONS):
-        return wrong, [
-            "What the conversations need of it cannot be told while their own database is damaged."
-        ]
+        return wrong, ["What the conversations need from it is unknown while their own database is damaged."]
     async with AsyncExitStack() as stack:
         state = await _state(machine, rows, stack)
         local = None
@@ -212,7 +210,7 @@ async def _lost(
                 )
                 wrong.append(f"{words}{_few(await paths_of(store, found.needed))}.")
         except StoreError as error:
-            return wrong, [f"What is needed of it cannot be told: {error}"]
+            return wrong, [f"What is needed from it is unknown: {error}"]
     older = (
         f"Missing: {counted(len(found.older), 'content')} of older versions. A clean-up may have removed it."
     )

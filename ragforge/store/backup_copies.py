@@ -104,7 +104,7 @@ def _refuse_where_full(folder: Path, files: Sequence[StoreFile]) -> None:
     if free < needed + left_free:
         raise StoreUnavailable(
             f"No backup was made in {backups_folder(folder)}: the disk is full. It takes {_mb(needed)} and "
-            f"leaves {_mb(left_free)} for what else is stored; {_mb(free)} are free. Make room there."
+            f"leaves {_mb(left_free)} for other data; {_mb(free)} are free. Free up space there."
         )
 
 

@@ -18,7 +18,7 @@ from ragforge.store.files import Role, StoreFile, conversations_row, schema_of, 
 from ragforge.store.sqlite.prepare import INDEX, INDEX_LOCK, look, prepare
 
 BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database. It belongs to the one before and must never meet another."""
+"""What SQLite keeps beside a database. It belongs to the previous database and must never meet another."""
 SHARED_FIRST, SHARED_BYTES = 0x40000002, 510
 """The bytes of a database that SQLite locks for as long as a connection to it is open."""
 OPEN_LOCKS = (("", SHARED_FIRST, SHARED_BYTES), (INDEX, INDEX_LOCK, 1))
@@ -58,14 +58,14 @@ def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> B
     with alone(folder) as is_alone, _nobody_else(paths):
         if not is_alone:
             raise StoreUnavailable(
-                "Another process is making or bringing back a backup. Try again when it is done."
+                "Another process is making or restoring a backup. Try again when it is done."
             )
         try:
             staged = _stage_all(folder, made, files)
             aside = _replace_all([(path_of(folder, file), staged[file.name]) for file in files])
         except OSError as error:
             raise StoreUnavailable(
-                f"Backup {name} was not brought back: {error.strerror} ({error.filename}). Make room and "
+                f"Backup {name} was not restored: {error.strerror} ({error.filename}). Make room and "
                 "make the folder writable, then run the same command again."
             ) from error
     return BroughtBack(made, tuple(path_of(folder, file) for file in files), tuple(aside), kept)
@@ -80,7 +80,7 @@ def begin_empty(folder: Path, url: str) -> list[Path]:
     if not isinstance(row, StoreFile):
         raise UsageError("--empty is for a store in a file. A server's database is emptied there.")
     if look(row.path) is not None:
-        raise UsageError(f"{row.path} is a database. Nothing was changed; --empty is for one that is lost.")
+        raise UsageError(f"{row.path} is a database. Nothing was changed; --empty is for a lost one.")
     with alone(folder), _nobody_else([row.path]):
         aside = _set_aside(row.path, {})
         prepare(row.path, schema_of(row.role), lock_dir=folder / "locks")
@@ -110,7 +110,7 @@ def _check_schema(file: CopiedFile, name: str) -> None:
 
 @contextmanager
 def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
-    """No other process has one of the databases open, and none opens what is there meanwhile."""
+    """Hold the databases: no other process has one open, and none can open one meanwhile."""
     with ExitStack() as locked:
         for path, (end, first, count) in product(sorted(paths), OPEN_LOCKS):
             with suppress(FileNotFoundError):

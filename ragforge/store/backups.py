@@ -92,7 +92,7 @@ def get_backup(folder: Path, name: str) -> BackupSet:
     for each in sets:
         if each.name == name:
             return each
-    there = f" There are: {', '.join(each.name for each in sets)}." if sets else " There is none yet."
+    there = f" Known backups: {', '.join(each.name for each in sets)}." if sets else " There is none yet."
     raise UsageError(f"No backup is called {name!r}.{there}")
 
 
@@ -110,7 +110,7 @@ def recovery_words(folder: Path, path: Path) -> str:
     only = "" if role is Role.CONVERSATIONS else f" --only {role}"
     when = moment_words(found.made_at)
     command = f"{found.command}{only}"
-    return f" There is a backup of {when}; to bring it back, close every ragforge and run: {command}."
+    return f" There is a backup of {when}; to restore it, close every ragforge and run: {command}."
 
 
 def path_of(folder: Path, file: CopiedFile) -> Path:

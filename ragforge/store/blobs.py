@@ -414,7 +414,7 @@ class SqliteBlobs:
             where = self._files.path(wanted) if Form(form).is_file else self._path
             raise StoreDamaged(
                 f"The content {wanted.hex()[:12]} in {where} was altered: its hash does not fit. "
-                f"Run `{REPAIR}`, which keeps it again where a file still has it."
+                f"Run `{REPAIR}`, which stores it again if a file still has it."
             )
         return data
 

@@ -1,4 +1,4 @@
-"""What the database layer says of a store, said of the very file that it happened to, with what helps."""
+"""Errors of the database layer, worded for the file they concern, with what to do."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ def explained(file: StoreFile) -> Generator[None]:
 def moved(file: StoreFile) -> StoreMoved:
     """The error for one of this machine's own databases that is open and no longer at its path."""
     return StoreMoved(
-        f"{file.path} was removed, moved or replaced while ragforge had it open, so nothing more is kept in "
-        f"it. It holds {file.facts.holds}. If you moved it, move it back. Else close every ragforge and "
+        f"{file.path} was removed, moved or replaced while ragforge had it open, so nothing more is written "
+        f"to it. It holds {file.facts.holds}. If you moved it, move it back. Else close every ragforge and "
         f"start it again.{recovery_words(file.path.parent, file.path)}"
     )

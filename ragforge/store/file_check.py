@@ -26,11 +26,11 @@ def file_faults(file: StoreFile, *, deep: bool = True) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        return [f"It cannot be looked at: {error.strerror}."]
+        return [f"It cannot be read: {error.strerror}."]
     if stat.S_ISDIR(about.st_mode):
         return ["It is a folder and should be a database."]
     if not stat.S_ISREG(about.st_mode):
-        return ["It is no regular file and should be a database."]
+        return ["It is not a regular file and should be a database."]
     if not about.st_size:
         return ["It is empty (0 bytes)."]
     return _readable(file.path) or _database_faults(file, deep=deep)
@@ -68,7 +68,7 @@ def _make_indexes_anew(connection: Connection) -> None:
     try:
         connection.pragma("writable_schema", 1)
         connection.execute("DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
-        # Else SQLite goes on with what it knows of the schema.
+        # Else SQLite continues with the schema that it has read.
         connection.pragma("writable_schema", "RESET")
         for sql in indexes:
             connection.execute(sql)
@@ -101,7 +101,7 @@ def _database_faults(file: StoreFile, *, deep: bool) -> list[str]:
         if is_empty:
             return ["It holds no tables."]
         if connection.pragma("application_id") != schema.application_id:
-            return ["It is a database of another kind."]
+            return ["It is another kind of database."]
         if version > len(schema.steps):
             return ["It was written by a newer ragforge. Update ragforge."]
         if not deep:

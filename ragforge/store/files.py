@@ -105,7 +105,7 @@ def contents_file(folder: Path) -> StoreFile:
 
 
 def versions_file(folder: Path) -> StoreFile:
-    """Where this machine's folders stand among the versions, in the data folder."""
+    """The versions that this machine's folders are at, in the data folder."""
     return StoreFile(Role.VERSIONS, folder / "history.db")
 
 
@@ -178,28 +178,28 @@ ROLES: Mapping[Role, RoleFacts] = {
         name="contents of files and tool results",
         holds="the contents that undo, checkout and long tool results need",
         check=f"{_DATABASE}, every content read and compared with its hash, what versions need",
-        repair="whatever is readable is kept, whatever is lost is kept again from files that still have it",
+        repair="readable contents are kept, lost ones are stored again from files that still have them",
         backup=Backup.CHECKED,
     ),
     Role.VERSIONS: RoleFacts(
-        name="where this machine's folders are among the versions",
-        holds="the version that each folder corresponds to, its last scan, turns and restores under way",
+        name="versions that the folders on this machine are at",
+        holds="the version that each folder corresponds to, its last scan, turns and restores in progress",
         check=_DATABASE,
-        repair="indexes are rebuilt; readable rows are copied to a new file when none is lost",
+        repair="indexes are rebuilt; rows are copied to a new file if all of them are readable",
         backup=Backup.COPIED,
     ),
     Role.MACHINE: RoleFacts(
         name="this machine's own state",
         holds="prompt history, drafts, queued messages, permission rules, the folders of projects",
         check=_DATABASE,
-        repair="indexes are rebuilt; readable rows are copied to a new file when none is lost",
+        repair="indexes are rebuilt; rows are copied to a new file if all of them are readable",
         backup=Backup.COPIED,
     ),
     Role.OUTBOX: RoleFacts(
         name="what waits for a server",
-        holds="rows that were written on this machine and are on their way to a server",
+        holds="rows written on this machine that have not reached the server",
         check=_DATABASE,
-        repair="indexes are rebuilt; readable rows are copied to a new file when none is lost",
+        repair="indexes are rebuilt; rows are copied to a new file if all of them are readable",
         backup=Backup.COPIED,
     ),
 }

@@ -235,7 +235,7 @@ class LocalState:
         )
 
     async def set_folder(self, path: Path, folder: str) -> None:
-        """Remember which folder lies at the known path, as the file system tells them apart; "" for none."""
+        """Remember which folder is at the known path, by its number in the file system; "" for none."""
         row = (folder or None, os.fsencode(path))
         written = await self._read(
             lambda connection: list(
@@ -248,7 +248,7 @@ class LocalState:
             )
 
     async def places_of(self, folder: str) -> list[tuple[Path, str]]:
-        """The paths at which this very folder lay, and the projects there; the newest first."""
+        """Return the paths at which this very folder was, and the projects there; newest first."""
         return await self._read(
             lambda connection: [
                 (Path(os.fsdecode(path)), project)

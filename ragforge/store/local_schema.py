@@ -71,7 +71,7 @@ CREATE TABLE instruction (
 ) STRICT;
 """
 
-# Which folder lay at the path when it was opened last, whatever it is called now.
+# Which folder was at the path when it was opened last, whatever its name now.
 _SIXTH = """
 ALTER TABLE place ADD COLUMN folder TEXT;
 CREATE INDEX place_folder ON place (folder);

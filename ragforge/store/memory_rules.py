@@ -40,7 +40,7 @@ def check_memory(memory: Memory) -> None:
 def merged(first: Memory, again: Memory) -> Memory:
     """The first with what the second adds: its evidence, more weight, a newer date.
 
-    What the person said too is the person's. Forgotten stays forgotten, unless the person says it anew.
+    What the user said too is the user's. Forgotten stays forgotten unless the user says it again.
     """
     by_person = again.source is MemorySource.PERSON
     restored = by_person and again.forgotten_at is None

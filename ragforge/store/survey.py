@@ -67,7 +67,7 @@ def _back_up(folder: Path, url: str) -> None:
         make_backup(folder, url, reason=Reason.MIGRATION)
     except StoreError as error:
         # A migration is one transaction; to refuse all work until there is room would help nobody.
-        log.warning("There is no backup from before the migration: %s", error)
+        log.warning("No backup was made before the migration: %s", error)
 
 
 def refuse_lost(folder: Path, url: str) -> None:
@@ -81,7 +81,7 @@ def refuse_lost(folder: Path, url: str) -> None:
     how = "is empty" if row.path.exists() else "is missing"
     raise StoreLost(
         f"The store {row.path} {how}, but it held conversations: {shown} Nothing was changed. If you moved "
-        f"it, move it back, or {INSTEAD}. To begin with an empty store instead, run: ragforge db recover "
+        f"it, move it back, or {INSTEAD}. To start with an empty store instead, run: ragforge db recover "
         "--empty."
     )
 
@@ -119,9 +119,7 @@ def _backup_shown(folder: Path, url: str) -> str:
     for made in list_backups(folder, store=url):
         held = ", ".join(counted(number, noun.removesuffix("s")) for noun, number in made.counts.items())
         when = moment_words(made.made_at)
-        return (
-            f"a backup of {when} has {held}. To bring it back, close every ragforge and run: {made.command}."
-        )
+        return f"a backup of {when} has {held}. To restore it, close every ragforge and run: {made.command}."
     return ""
 
 
@@ -140,7 +138,7 @@ def _neighbours_shown(folder: Path, url: str) -> str:
         (machine_file(folder).path, "SELECT 1 FROM recalled LIMIT 1"),
     ):
         if _values(path, query):
-            return f"{path} knows of turns in it, and there is no backup."
+            return f"{path} refers to turns in it, and there is no backup."
     return ""
 
 

@@ -69,5 +69,5 @@ def display(path: Path, ctx: ToolContext) -> str:
 
 
 def relative(path: Path, ctx: ToolContext) -> str:
-    """The path as it is, relative to the folder where it lies in it."""
+    """The path as it is, relative to the folder if it is inside it."""
     return str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path)

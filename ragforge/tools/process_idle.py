@@ -1,4 +1,4 @@
-"""When nothing that this process started has run, so that whatever changed then was somebody else's doing.
+"""When nothing that this process started has run, so that whatever changed then was changed by somebody else.
 
 A command that waits (`sleep`, a server, a test that talks to one) stands still for seconds. The kernel counts
 how often each thread was given a processor; where none of them was between two looks, no process of the
@@ -135,7 +135,7 @@ def has_own_clock(folder: Path) -> bool:
 
 
 def run_counts() -> dict[str, bytes] | None:
-    """By thread of all commands how often it had a processor; None while one has, or that cannot be told."""
+    """Count per thread of all commands how often it ran; None while one runs, or if that is unknown."""
     counts: dict[str, bytes] = {}
     try:
         for process in _of_commands():

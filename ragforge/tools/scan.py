@@ -154,7 +154,7 @@ def _notes(end: End, found: str, limit: int) -> list[str]:
         notes.append(f"{limit} of {at_least}{end.total} {found}; narrow the search to see the others")
     if not end.complete:
         notes.append(
-            f"stopped after {timeouts.SCAN_S_MAX:.0f} s: not everything was looked at; name a smaller folder"
+            f"stopped after {timeouts.SCAN_S_MAX:.0f} s before everything was searched; name a smaller folder"
         )
     counted = (
         (end.ignored, "left out because git ignores them"),

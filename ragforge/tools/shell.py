@@ -34,7 +34,7 @@ class ShellArgs(msgspec.Struct, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(min_length=1, description="The command line.")]
     timeout_s: Annotated[
         float,
-        msgspec.Meta(ge=0, le=timeouts.SHELL_S_MAX, description="Time limit in seconds; 0 is the usual one."),
+        msgspec.Meta(ge=0, le=timeouts.SHELL_S_MAX, description="Time limit in seconds; 0 is the default."),
     ] = 0.0
     background: Annotated[bool, msgspec.Meta(description="Keep it running, for servers.")] = False
     description: Annotated[str, msgspec.Meta(description="What it is for, in a few words.")] = ""

@@ -95,7 +95,7 @@ async def _follow(chat: ChatScreen, name: str, lines: AsyncGenerator[str | Outco
 
 
 async def confirmed(chat: ChatScreen, question: str, *, detail: str = "") -> bool:
-    """The person's yes or no. What was being typed when the question came up goes on in the prompt."""
+    """The person's yes or no. What was being typed when the question came up stays in the prompt."""
     return bool(await _answered(chat, ConfirmScreen(question, detail=detail)))
 
 
@@ -241,7 +241,7 @@ async def _folder_is_meant(chat: ChatScreen, conversation: Conversation) -> bool
     for former in conversation.workspace.former:
         question = f"Is this folder the project {former.project.name}, which was at {former.path}?"
         detail = (
-            "Yes: its sessions, versions, memories and rules hold here. No: it stays a project of its own."
+            "Yes: its sessions, versions, memories and rules apply here. No: it stays a separate project."
         )
         answer = await _answered(chat, ConfirmScreen(question, detail=detail))
         if answer:

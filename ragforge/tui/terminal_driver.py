@@ -28,7 +28,7 @@ class BracketsPastes(Message):
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, which also ends where the terminal has gone, and learns how the terminal pastes.
+    """Textual's driver, which also ends when the terminal is gone, and learns how the terminal pastes.
 
     Textual's writing thread dies of the first error, and what is written then waits for it for ever: a window
     that was closed left the process behind.
@@ -46,7 +46,7 @@ class TerminalDriver(LinuxDriver):
             self.process_message(BracketsPastes())
 
     def run_input_thread(self) -> None:
-        """Read until the app ends or the terminal has gone. Each event has the time of its read."""
+        """Read until the app ends or the terminal is gone. Each event has the time of its read."""
         reader = InputReader(debug=self._debug)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
@@ -62,7 +62,7 @@ class TerminalDriver(LinuxDriver):
                     self.process_message(event)
 
     def _read_some(self) -> bytes:
-        """What the terminal sent; empty where it has gone."""
+        """What the terminal sent; empty if it is gone."""
         try:
             return os.read(self.fileno, READ_BYTES)
         except OSError:

@@ -68,12 +68,12 @@ async def ask_again(chat: ChatScreen) -> None:
         trusted = answer == Answer.TRUST
         await answer_instructions(session, files, trusted=trusted)
         chat.say(
-            "The model gets them from the next message on." if trusted else "The model no longer gets them."
+            "The model reads them from the next message on." if trusted else "The model no longer reads them."
         )
 
 
 async def _answer(chat: ChatScreen, screen: TrustScreen) -> str | None:
-    """The answer. What was being typed when the question came up goes on in the prompt.
+    """The answer. What was being typed when the question came up stays in the prompt.
 
     A turn asks from a task of its own, which may be cancelled: the question goes then.
     """

@@ -90,7 +90,7 @@ async def test_missing_contents_are_named(daily: Program, openai: OpenAIStandIn,
         path.unlink()
     ran = await daily.run("db", "recover", newest)
     assert ran.code == 0
-    assert "that the backup needs cannot be found here" in ran.err
+    assert "that the backup needs are missing" in ran.err
 
 
 async def test_what_cannot_be_brought_back_says_why(daily: Program):

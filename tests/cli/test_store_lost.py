@@ -97,7 +97,7 @@ async def test_without_a_backup_the_neighbours_raise_it(quick: Program, openai: 
     lose(file_of(quick.data, Role.CONTENTS))
     ran = await quick.run("sessions")
     assert (ran.code, ran.out) == (4, "")
-    assert "knows of turns in it" in ran.err
+    assert "refers to turns in it" in ran.err
     # Going on without it is said, not guessed.
     began = await quick.run("db", "recover", "--empty")
     assert (began.code, began.err) == (0, "")

@@ -126,7 +126,7 @@ async def test_a_change_that_would_become_another_one_is_not_made(
     gemini.script(read("a.txt"), Calls(edit), Text("ok"))
     events = await say(session, "go", meanwhile(change))
     assert calls(events)[1].status is CallStatus.FAILED
-    assert "something else than when consent was given" in calls(events)[1].result
+    assert "has changed since consent was given" in calls(events)[1].result
     assert "two" not in file.read_text()
 
 

@@ -357,7 +357,7 @@ async def test_odd_files_are_cut_shown_as_sent_or_no_files(session: Session) -> 
     (root / "AGENTS.md").write_bytes(b"a" * 10_000_000)
     [large] = await untrusted_instructions(session)
     assert len(large.text) < 41_000
-    assert large.text.endswith("[cut: the file is longer]")
+    assert large.text.endswith("[truncated: the file is longer]")
     (root / "AGENTS.md").write_bytes(b"ok \xff\xfe \x00 \x1b[2J")
     [broken] = await untrusted_instructions(session)
     assert broken.text == "ok \ufffd\ufffd \x00 \x1b[2J"

@@ -72,7 +72,7 @@ async def answer(workspace: Workspace, *, may_run: bool) -> None:
 
 
 def _why_not_asked(command: str) -> str:
-    """Why nobody is asked about it, since a yes holds from then on; empty where it can be asked about."""
+    """Why it is not asked about, since a yes applies to every later run; empty if it can be."""
     if len(command) > ASKED_CHARS_MAX or command.count("\n") >= ASKED_LINES_MAX:
         return "is too long to be asked about"
     if found := oddities(command):

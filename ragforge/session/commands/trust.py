@@ -13,6 +13,6 @@ async def _run(session: Session, args: str) -> Outcome:
 
 COMMAND = Command(
     "trust",
-    "Look at the project's instruction files, such as AGENTS.md, and say whether the model gets them.",
+    "Look at the project's instruction files, such as AGENTS.md, and choose whether the model reads them.",
     _run,
 )

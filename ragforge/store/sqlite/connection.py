@@ -230,7 +230,7 @@ def _refuse_moved(connection: Connection, path: Path) -> None:
 
 def _moved(path: Path) -> StoreMoved:
     return StoreMoved(
-        f"The store {path} was removed, moved or replaced while it was in use, so nothing more is kept. "
+        f"The store {path} was removed, moved or replaced while it was in use, so nothing more is stored. "
         "If you moved it, move it back. Else copy what you still need from here, close every ragforge "
         "and run: ragforge db backups"
     )

@@ -34,7 +34,7 @@ EXISTS (
         JOIN left_turn ON left_turn.turn = covered_turn.key
 )
 """
-# Turns that are not stored (yet) say nothing. What the person said by a command, no turn takes along.
+# Turns that are not stored (yet) say nothing. What the user said with a command belongs to no turn.
 MEMORY_LEFT = """
 ({0}.source != 'person'
     AND EXISTS (SELECT 1 FROM evidence JOIN turn AS proof ON proof.id = evidence.turn WHERE memory = {0}.key)

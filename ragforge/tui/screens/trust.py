@@ -37,8 +37,8 @@ class Answer(StrEnum):
     LEAVE = "leave"
 
 
-TRUST = Option("Trust", "the model gets them, now and until they change", Answer.TRUST)
-WITHOUT = Option("Go on without", "the model does not get them", Answer.WITHOUT)
+TRUST = Option("Trust", "the model reads them, now and until they change", Answer.TRUST)
+WITHOUT = Option("Go on without", "the model does not read them", Answer.WITHOUT)
 LEAVE = Option("Leave", "quit ragforge", Answer.LEAVE)
 
 

@@ -68,7 +68,7 @@ class ProposalView(VerticalScroll, can_focus=False):
 
 def proposal_lines(proposal: Proposal, *, rules: tuple[Rule, ...] = ()) -> list[TextLine]:
     """All that would run or be written. rules: those to list below it."""
-    # Each line has a sign before it, so that it is told from the fold of a long one.
+    # Each line has a sign before it, to tell it from the continuation of a wrapped line.
     added = reveal_lines("\n".join(["Always adds:", *map(str, rules)])) if rules else []
     lines = [
         *_warning(proposal),

@@ -59,8 +59,8 @@ class Transcript(Widget):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "walk(1)", "To the next that opens", show=False),
-        Binding("shift+tab,up", "walk(-1)", "To the one before", show=False),
+        Binding("tab,down", "walk(1)", "Next part that opens", show=False),
+        Binding("shift+tab,up", "walk(-1)", "Previous part", show=False),
     ]
 
     def __init__(
@@ -261,7 +261,7 @@ class Transcript(Widget):
             self.screen.set_focus(stops[-1])
 
     def action_walk(self, by: int) -> None:
-        """Focus the next thing that can be opened, or the one before; the ends stay where they are."""
+        """Focus the next part that can be opened, or the previous one; stop at the ends."""
         stops, focused = self._stops(), self.screen.focused
         if focused in stops:
             at = stops.index(focused) + by
