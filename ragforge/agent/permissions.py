@@ -173,7 +173,7 @@ def _foreign_doubts(parsed: Parsed, rules: Sequence[Rule], place: Surroundings) 
     """One for each repository that git would read though it knows nothing of the folder."""
     if not any(command.texts and Path(command.texts[0]).name == "git" for command in parsed.commands):
         return []
-    found = {repository for folder in place.folders if (repository := foreign_above(folder))}
+    found = {repository for folder in place.folders for repository in foreign_above(folder)}
     asked = [each for each in sorted(found) if foreign_rule(each) not in rules]
     return [
         _Doubt(

@@ -7,11 +7,12 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from msgspec import Struct
 
-from ragforge.config.repository import foreign_repository, git_dir
+from ragforge.config.repository import foreign_repositories, git_dir
 from ragforge.domain import timeouts
 
 _HEAD_BYTES_MAX = 4096
@@ -35,27 +36,28 @@ class Place(Struct, frozen=True):
     branch: str = ""
     is_home_or_root: bool = False
     foreign_git: Path | None = None
-    """The repository that the root's `.git` leads to though it knows nothing of the folder: not read."""
+    """The first repository that `.git` leads to, that knows nothing of the folder and is not allowed."""
 
 
-def find_project(cwd: Path, *, identify: bool = True, allowed: Path | None = None) -> Place:
+def find_project(cwd: Path, *, identify: bool = True, allowed: Collection[Path] = ()) -> Place:
     """The place of a folder: its git root, else itself.
 
     identify: also ask git for remote and first commit, which takes a few processes (2 s at most).
     They are needed only where the path is not known yet. What git cannot tell stays empty.
-    allowed: a repository that may be read though it knows nothing of the folder.
+    allowed: repositories that may be read though they know nothing of the folder.
     """
     here = cwd.resolve()
     root = git_root(here)
-    foreign = foreign_repository(root) if root else None
-    is_read = root is not None and foreign in {None, allowed}
+    unread = (each for each in foreign_repositories(root) if each not in allowed) if root else iter(())
+    foreign = next(unread, None)
+    is_read = root is not None and foreign is None
     place = Place(
         cwd=here,
         root=root or here,
         is_git=is_read,
         branch=git_branch(root) if root and is_read else "",
         is_home_or_root=_is_home_or_root(root or here),
-        foreign_git=None if is_read else foreign,
+        foreign_git=foreign,
     )
     if not (identify and root and is_read):
         return place

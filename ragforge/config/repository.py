@@ -7,7 +7,8 @@ Source: git's own documentation, gitrepository-layout.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 GIT_NAME = ".git"
@@ -15,6 +16,10 @@ _BYTES_MAX = 1024 * 1024
 _LINE_BYTES_MAX = 4096
 _PARTS = ("HEAD", "objects", "refs", "packed-refs", "logs", "index")
 """What git reads commits, names and files from."""
+_WITH_LINKS = ("refs", "logs", "objects")
+"""Folders in which git follows links."""
+_ESCAPED = re.compile(rb"\\([0-7]{1,3}|.)")
+_CONTROLS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _SECTION = re.compile(r"^\s*\[\s*([\w.-]+)\s*\]\s*(?:[#;].*)?$")
 _WORKTREE = re.compile(r'^\s*worktree\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^"#;]*?))\s*(?:[#;].*)?$', re.IGNORECASE)
 
@@ -31,25 +36,31 @@ def git_dir(folder: Path) -> Path | None:
 
 
 def foreign_repository(folder: Path) -> Path | None:
-    """The repository that the folder's `.git` leads to, where that does not know of the folder; else None.
+    """Return the first of `foreign_repositories`, or None."""
+    return next(foreign_repositories(folder), None)
 
-    A work tree's and a submodule's own repository name the folder, and so are no strangers' to it.
+
+def foreign_repositories(folder: Path) -> Iterator[Path]:
+    """Yield the repositories, or parts of them, that `.git` leads to and that do not know the folder.
+
+    A work tree's and a submodule's own repository name the folder, and so are not foreign to it.
     """
     found = git_dir(folder)
     if found is None:
-        return None
+        return
     here, repository = Path(os.path.realpath(folder)), Path(os.path.realpath(found))
-    if (folder / GIT_NAME).is_file() or not repository.is_relative_to(here):
-        return None if _knows(repository, here) else repository
-    return next(_leading_out(repository, here), None)
+    if not (folder / GIT_NAME).is_file() and repository.is_relative_to(here):
+        yield from dict.fromkeys(_leading_out(repository, here))
+    elif not _knows(repository, here):
+        yield repository
 
 
-def foreign_above(folder: Path) -> Path | None:
-    """The same for the nearest folder upwards that git works in."""
+def foreign_above(folder: Path) -> Iterator[Path]:
+    """Yield the same for the nearest folder upwards that git works in."""
     for candidate in (folder, *folder.parents):
         if git_dir(candidate):
-            return foreign_repository(candidate)
-    return None
+            yield from foreign_repositories(candidate)
+            return
 
 
 def _named_by(dot_git: Path) -> Path | None:
@@ -91,14 +102,69 @@ def _work_tree(repository: Path) -> str:
 
 def _leading_out(repository: Path, folder: Path) -> Iterator[Path]:
     """Yield where parts of a repository lead to if that is outside the folder."""
+    places = [repository]
     if common := _line(repository / "commondir"):
-        shared = Path(os.path.realpath(repository / common))
-        if not shared.is_relative_to(folder):
-            yield shared
-    for name in _PARTS:
-        target = Path(os.path.realpath(repository / name))
+        places.append(Path(os.path.realpath(repository / common)))
+    for place in places:
+        if not place.is_relative_to(folder):
+            yield place
+            continue
+        yield from _outside([place / name for name in _PARTS], folder)
+        for name in _WITH_LINKS:
+            part = Path(os.path.realpath(place / name))
+            if part.is_relative_to(folder):
+                yield from _outside(_links(part), folder)
+        yield from _borrowed(place / "objects", folder)
+
+
+def _outside(paths: Iterable[Path], folder: Path) -> Iterator[Path]:
+    """Yield where these lead to if that is outside the folder."""
+    for path in paths:
+        target = Path(os.path.realpath(path))
         if not target.is_relative_to(folder):
             yield target
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    """Yield the symbolic links in the folder, at any depth, without following them."""
+    below = [os.fspath(folder)]
+    while below:
+        with suppress(OSError), os.scandir(below.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    yield Path(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    below.append(entry.path)
+
+
+def _borrowed(objects: Path, folder: Path) -> Iterator[Path]:
+    """Yield the folders outside of this one from which objects are borrowed, also by borrowed ones inside."""
+    seen = {objects}
+    below = [objects]
+    while below:
+        borrowing = below.pop()
+        for line in _read(borrowing / "info" / "alternates").splitlines():
+            if not line or line.startswith(b"#"):
+                continue
+            target = Path(os.path.realpath(borrowing / os.fsdecode(_unquoted(line))))
+            if not target.is_relative_to(folder):
+                yield target
+            elif target not in seen:
+                seen.add(target)
+                below.append(target)
+                yield from _outside(_links(target), folder)
+
+
+def _unquoted(line: bytes) -> bytes:
+    """The path of a line of `alternates`, which git may have written in quotes as C does."""
+    if not line.startswith(b'"'):
+        return line
+    return _ESCAPED.sub(_unescaped, line[1:].removesuffix(b'"'))
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    code = found[1]
+    return bytes([int(code, 8) & 0xFF]) if code.isdigit() else _CONTROLS.get(code, code)
 
 
 def _line(file: Path) -> str:

@@ -1,6 +1,6 @@
 """Consent: what is asked before something is changed, what is answered, and the rules that remember it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
@@ -41,6 +41,11 @@ class Rule(Struct, frozen=True):
 def foreign_rule(repository: Path) -> Rule:
     """The consent to read a repository that does not know the folder from which `.git` leads to it."""
     return Rule("git", str(repository))
+
+
+def foreign_allowed(rules: Iterable[Rule]) -> frozenset[Path]:
+    """Return the repositories that these rules allow in this way."""
+    return frozenset(Path(rule.pattern) for rule in rules if rule.tool == "git")
 
 
 def parse_rule(text: str) -> Rule:

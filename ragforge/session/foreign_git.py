@@ -5,15 +5,19 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ragforge.config.project import find_project
-from ragforge.domain.approvals import foreign_rule
+from ragforge.config.repository import foreign_repositories
+from ragforge.domain.approvals import foreign_allowed, foreign_rule
 from ragforge.domain.printable import escaped
 from ragforge.session.state import Session, Workspace
 
 
 def unread_repository(session: Session) -> Path | None:
     """Return the repository that `.git` leads to if the user has not allowed it; else None."""
-    repository = session.workspace.place.foreign_git
-    return None if repository is None or foreign_rule(repository) in session.live.rules else repository
+    place = session.workspace.place
+    if place.foreign_git is None:
+        return None
+    allowed = foreign_allowed(session.live.rules)
+    return next((each for each in foreign_repositories(place.root) if each not in allowed), None)
 
 
 def unread_words(repository: Path) -> str:
@@ -26,7 +30,10 @@ def unread_words(repository: Path) -> str:
 
 
 async def read_repository(session: Session) -> Workspace:
-    """Remember the consent, and return the workspace with the repository's branch."""
+    """Remember the consent, and return the workspace with the repository's branch.
+
+    If `.git` leads to another repository as well, that is unread now.
+    """
     workspace, live = session.workspace, session.live
     place = workspace.place
     if place.foreign_git is None:
@@ -34,4 +41,5 @@ async def read_repository(session: Session) -> Workspace:
     rule = foreign_rule(place.foreign_git)
     await workspace.local.add_rules(workspace.project.id, (rule,))
     live.rules = tuple(dict.fromkeys((*live.rules, rule)))
-    return replace(workspace, place=find_project(place.cwd, identify=False, allowed=place.foreign_git))
+    allowed = foreign_allowed(live.rules)
+    return replace(workspace, place=find_project(place.cwd, identify=False, allowed=allowed))

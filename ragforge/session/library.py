@@ -16,7 +16,7 @@ from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.link import leave_store
 from ragforge.session.named_store import open_named
-from ragforge.session.project import Identified, allowed_repository, identify_project
+from ragforge.session.project import Identified, allowed_repositories, identify_project
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.local import LocalState, open_local_state
@@ -62,7 +62,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
         opened.push_async_callback(local.close)
         known = await local.project_at(place.root)
-        allowed = await allowed_repository(local, known, place.foreign_git)
+        allowed = await allowed_repositories(local, known) if place.foreign_git else ()
         if known is None or await store.projects.get(known) is None:
             # It asks git, which takes as long as all the rest.
             place = find_project(cwd, allowed=allowed)

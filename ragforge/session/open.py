@@ -33,7 +33,7 @@ from ragforge.session.library import Library, close_library, newest_session, ope
 from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
-from ragforge.session.project import allowed_repository, keep_project
+from ragforge.session.project import allowed_repositories, keep_project
 from ragforge.session.remembering import close_recall, open_recall
 from ragforge.session.renamed import Former, follow_folder, former_paths, former_projects, note_folder
 from ragforge.session.state import Live, Session, Unkept, Workspace
@@ -288,7 +288,8 @@ async def _resumed(
 async def _workspace_of(workspace: Workspace, record: ConversationSession) -> Workspace:
     """The workspace as it is in the session's own folder. Raises UsageError for a wrong setting there."""
     place = find_project(Path(record.cwd), identify=False)
-    if allowed := await allowed_repository(workspace.local, record.project_id, place.foreign_git):
+    if place.foreign_git:
+        allowed = await allowed_repositories(workspace.local, record.project_id)
         place = find_project(Path(record.cwd), identify=False, allowed=allowed)
     return replace(
         workspace,

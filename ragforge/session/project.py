@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ragforge.config.project import Place
-from ragforge.domain.approvals import foreign_rule
+from ragforge.domain.approvals import foreign_allowed
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.turns import Project
 from ragforge.store.base import Store
@@ -57,13 +57,9 @@ async def identify_project(store: Store, local: LocalState, place: Place) -> Ide
     return Identified(fresh, tuple(alike))
 
 
-async def allowed_repository(
-    local: LocalState, project_id: str | None, repository: Path | None
-) -> Path | None:
-    """The repository, where the user allowed it in this project though it does not know the folder."""
-    if repository is None or project_id is None:
-        return None
-    return repository if foreign_rule(repository) in await local.rules(project_id) else None
+async def allowed_repositories(local: LocalState, project_id: str | None) -> frozenset[Path]:
+    """Return the repositories that may be read in this project though they do not know the folder."""
+    return frozenset() if project_id is None else foreign_allowed(await local.rules(project_id))
 
 
 async def _stored_at(store: Store, place: Place) -> Project | None:

@@ -22,14 +22,13 @@ WHY = (
 
 
 async def ask(chat: ChatScreen, conversation: Conversation) -> None:
-    """Ask, where it is not known yet, and remember a yes. Raises StoreError when that cannot be kept."""
-    repository = unread_repository(conversation.session)
-    if repository is None:
-        return
-    question = ConfirmScreen(QUESTION, detail=f"{escaped(str(repository))}\n\n{WHY}")
-    if await app_of(chat).push_screen_wait(question):
+    """Ask about each that is unread, and remember a yes. Raises StoreError when that cannot be kept."""
+    while repository := unread_repository(conversation.session):
+        question = ConfirmScreen(QUESTION, detail=f"{escaped(str(repository))}\n\n{WHY}")
+        is_read = await app_of(chat).push_screen_wait(question)
+        if question.typed_meanwhile:
+            chat.prompt.set_draft(chat.prompt.draft + question.typed_meanwhile)
+        if not is_read:
+            chat.say(unread_words(repository))
+            return
         await conversation.read_repository()
-    else:
-        chat.say(unread_words(repository))
-    if question.typed_meanwhile:
-        chat.prompt.set_draft(chat.prompt.draft + question.typed_meanwhile)

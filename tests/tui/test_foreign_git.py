@@ -7,6 +7,7 @@ import pytest
 
 from ragforge.domain.approvals import foreign_rule
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.widgets.plain import PlainText
 from tests.tui.chat_app import Chat, Lab
 
 
@@ -57,3 +58,21 @@ async def test_no_leaves_it_unread_and_says_how_to_allow_it(lab: Lab, private: P
     async with lab.chat() as chat:
         await asked(chat)
         await chat.answers("escape")
+
+
+async def test_each_is_asked_about_where_there_are_several(lab: Lab, private: Path) -> None:
+    (lab.project / ".git").unlink()
+    subprocess.run(["git", "init", "-q", "-b", "own-branch", str(lab.project)], check=True)
+    places = [private.parent / "first", private / "objects"]
+    borrowed = lab.project / ".git" / "objects" / "info" / "alternates"
+    borrowed.write_text("".join(f"{place}\n" for place in places))
+    async with lab.chat() as chat:
+        for place in places:
+            question = await asked(chat)
+            assert str(place) in question.query(PlainText)[1].text
+            assert "own-branch" not in chat.status
+            await chat.answers("y")
+        await chat.until(lambda: "own-branch" in chat.status, "the branch")
+    async with lab.chat() as chat:
+        await chat.until(lambda: "own-branch" in chat.status, "the branch")
+        assert not isinstance(chat.top, ConfirmScreen)

@@ -109,7 +109,66 @@ def a_file_with_a_line_break(project: Path, private: Path) -> Path:
     return private / ".git"
 
 
+def borrowing(project: Path, *lines: str) -> None:
+    git(project, "init", "-q")
+    (project / ".git/objects/info").mkdir(exist_ok=True)
+    (project / ".git/objects/info/alternates").write_text("".join(f"{line}\n" for line in lines))
+
+
+def a_folder_that_borrows(project: Path, private: Path) -> Path:
+    borrowing(project, "# ours", "", f"{private}/.git/objects")
+    return private / ".git/objects"
+
+
+def a_folder_that_borrows_from_beside(project: Path, private: Path) -> Path:
+    borrowing(project, f"../../../{private.name}/.git/objects")
+    return private / ".git/objects"
+
+
+def a_folder_that_borrows_in_quotes(project: Path, private: Path) -> Path:
+    borrowing(project, f'"{str(private).replace("v", chr(92) + "166")}/.git/objects"')
+    return private / ".git/objects"
+
+
+def a_folder_that_borrows_from_a_borrower(project: Path, private: Path) -> Path:
+    (project / "between/info").mkdir(parents=True)
+    (project / "between/info/alternates").write_text(f"{project}/.git/objects\n{private}/.git/objects\n")
+    borrowing(project, "../../between")
+    return private / ".git/objects"
+
+
+def a_folder_with_a_link_among_its_references(project: Path, private: Path) -> Path:
+    git(project, "init", "-q")
+    (project / ".git/refs/heads/feature").symlink_to(private / ".git/refs/heads")
+    return private / ".git/refs/heads"
+
+
+def a_folder_with_a_link_among_its_logs(project: Path, private: Path) -> Path:
+    git(project, "init", "-q")
+    (project / ".git/logs").mkdir()
+    (project / ".git/logs/HEAD").symlink_to(private / ".git/logs/HEAD")
+    return private / ".git/logs/HEAD"
+
+
+def a_folder_with_a_link_among_its_objects(project: Path, private: Path) -> Path:
+    git(project, "init", "-q")
+    (project / ".git/objects/pack/x.pack").symlink_to(private / ".git/objects/x.pack")
+    return private / ".git/objects/x.pack"
+
+
+def a_folder_that_shares_what_leads_out(project: Path, private: Path) -> Path:
+    git(project, "init", "-q")
+    (project / "shared").mkdir()
+    (project / "shared/objects").symlink_to(private / ".git/objects")
+    (project / ".git/commondir").write_text("../shared\n")
+    return private / ".git/objects"
+
+
 LEADING = [
+    *(a_folder_that_borrows, a_folder_that_borrows_from_beside, a_folder_that_borrows_in_quotes),
+    *(a_folder_that_borrows_from_a_borrower, a_folder_with_a_link_among_its_references),
+    *(a_folder_with_a_link_among_its_logs, a_folder_with_a_link_among_its_objects),
+    a_folder_that_shares_what_leads_out,
     *(a_file, a_relative_file, a_link, a_link_to_a_file, a_folder_that_shares, a_folder_of_links),
     *(a_file_with_a_forged_work_tree, a_file_with_a_forged_submodule, a_file_with_a_line_break),
 ]
@@ -142,7 +201,7 @@ def test_a_project_with_such_a_repository_takes_nothing_from_it(
     assert rules_above(project, project, None) == ()
     # Also from a folder below, where git looks upwards.
     (project / "below").mkdir()
-    assert foreign_above(project / "below") == place.foreign_git
+    assert next(foreign_above(project / "below")) == place.foreign_git
     assert find_project(project / "below").foreign_git == place.foreign_git
 
 
@@ -161,9 +220,31 @@ def test_consent_is_for_that_very_repository(project: Path, private: Path) -> No
     git(private, "clone", "-q", str(private), str(other))
     a_file(project, other)
     assert isinstance(judge(project, "git log", *decision.rules), Ask)
-    place = find_project(project, allowed=other / ".git")
+    place = find_project(project, allowed={other / ".git"})
     assert (place.is_git, place.branch, place.foreign_git) == (True, "secret-branch", None)
-    assert find_project(project, allowed=leads_to).foreign_git == other / ".git"
+    assert find_project(project, allowed={leads_to}).foreign_git == other / ".git"
+
+
+def test_consent_to_one_repository_is_none_to_another(project: Path, private: Path) -> None:
+    harmless = private.parent / "harmless"
+    borrowing(project, str(harmless), f"{private}/.git/objects")
+    first, second = Rule("git", str(harmless)), Rule("git", f"{private}/.git/objects")
+    decision = judge(project, "git log")
+    assert isinstance(decision, Ask)
+    assert set(decision.rules) == {first, second}
+    assert isinstance(judge(project, "git log", first), Ask)
+    assert isinstance(judge(project, "git log", second), Ask)
+    assert judge(project, "git log", first, second) == Allow()
+    assert find_project(project, allowed={harmless}).foreign_git == private / ".git/objects"
+    assert find_project(project, allowed={harmless, private / ".git/objects"}).is_git
+
+
+def test_a_repository_that_borrows_and_links_inside_is_no_strangers(project: Path) -> None:
+    (project / "below").mkdir()
+    git(project / "below", "init", "-q")
+    borrowing(project, "../../below/.git/objects")
+    (project / ".git/refs/heads/main").symlink_to("../tags/main")
+    assert foreign_repository(project) is None
 
 
 def test_a_folder_below_with_such_a_repository_asks_behind_cd(project: Path, private: Path) -> None:
