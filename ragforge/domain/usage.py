@@ -6,6 +6,16 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+TOKENS_TOLD_MAX = 1_000_000_000
+"""No model call takes more; a larger number is a mistake of the service, and sums have to stay storable."""
+
+
+def tokens_told(value: object) -> int:
+    """Return the number of tokens that a service tells, 0 where it is none and TOKENS_TOLD_MAX at most."""
+    if not isinstance(value, (int, float)) or not value > 0:
+        return 0
+    return int(min(value, TOKENS_TOLD_MAX))
+
 
 class Usage(Struct, frozen=True):
     """Tokens of one or more model calls.

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.usage import tokens_told
 from ragforge.embedders.http import Connection
 from ragforge.embedders.refusals import Service
 from ragforge.embedders.remote import Answered, RemoteEmbedder
@@ -92,5 +93,5 @@ class _GeminiWire:
 
     def decode(self, body: bytes) -> Answered:
         batch = msgspec.json.decode(body, type=_Batch)
-        told = batch.usage_metadata.prompt_token_count if batch.usage_metadata else 0
+        told = tokens_told(batch.usage_metadata.prompt_token_count) if batch.usage_metadata else 0
         return Answered([row.values for row in batch.embeddings], told or None)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ragforge.config.schema import Endpoint
+from ragforge.domain.usage import tokens_told
 from ragforge.embedders.http import Connection
 from ragforge.embedders.refusals import Service
 from ragforge.embedders.remote import Answered, RemoteEmbedder
@@ -81,7 +82,7 @@ class _OpenAIWire:
         # Servers that work in parallel may give them in another order, and then number them.
         if {row.index for row in rows} == set(range(len(rows))):
             rows = sorted(rows, key=lambda row: row.index or 0)
-        told = answer.usage.prompt_tokens if answer.usage else 0
+        told = tokens_told(answer.usage.prompt_tokens) if answer.usage else 0
         return Answered([row.embedding for row in rows], told or None)
 
 

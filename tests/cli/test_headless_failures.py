@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ragforge.domain.secret_kinds import KINDS
+from ragforge.domain.usage import TOKENS_TOLD_MAX
 from tests.cli.running import Program, ended
 from tests.planted import planted
 from tests.standins.gemini import Calls, GeminiStandIn, Hang, Text
@@ -41,6 +42,16 @@ async def test_a_key_that_a_service_quotes_in_its_error_is_not_printed(quick: Pr
     assert ran.code == 3
     assert "Incorrect API key: [redacted]" in ran.json["error"]
     assert KEY not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("tokens", [10**23, 1e300, -5, "many"])
+async def test_a_number_of_tokens_that_makes_no_sense_costs_no_answer(
+    quick: Program, openai: OpenAIStandIn, tokens: Any
+):
+    openai.script(Reply(text=["Here it is."], usage={"prompt_tokens": tokens, "completion_tokens": tokens}))
+    ran = await quick.run("-p", "x", "--output-format", "json")
+    assert (ran.code, ran.json["text"], ran.err) == (0, "Here it is.", "")
+    assert 0 <= ran.json["usage"]["input_tokens"] <= TOKENS_TOLD_MAX
 
 
 async def test_no_key_and_no_network_are_failures_of_the_model(quick: Program, alone: Program):

@@ -16,7 +16,7 @@ from ragforge.domain.events import (
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import CallRequest, ModelMessage
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import Usage, tokens_told
 
 if TYPE_CHECKING:  # google.genai takes 0.4 s to import
     from google.genai import types
@@ -172,12 +172,13 @@ class Answer:
     def _take_usage(self, told: "types.GenerateContentResponseUsageMetadata") -> list[ModelEvent]:
         """The numbers are cumulative. Early chunks do not count what was written: it is estimated."""
         counted = told.candidates_token_count
+        prompt, results = told.prompt_token_count, told.tool_use_prompt_token_count
         estimate = -(-self._written_chars // CHARS_PER_TOKEN)
         usage = Usage(
-            input_tokens=(told.prompt_token_count or 0) + (told.tool_use_prompt_token_count or 0),
-            cached_tokens=told.cached_content_token_count or 0,
-            output_tokens=estimate if counted is None else counted,
-            thought_tokens=told.thoughts_token_count or 0,
+            input_tokens=tokens_told(prompt) + tokens_told(results),
+            cached_tokens=tokens_told(told.cached_content_token_count),
+            output_tokens=estimate if counted is None else tokens_told(counted),
+            thought_tokens=tokens_told(told.thoughts_token_count),
         )
         seen = UsageSeen(usage, estimated=counted is None and estimate > 0)
         if seen == self._usage:

@@ -21,7 +21,7 @@ from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.text_pieces import TextPieces
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import Usage, tokens_told
 from ragforge.domain.wellformed import read_json
 
 CHARS_PER_TOKEN = 4
@@ -243,11 +243,11 @@ def _request(call: _Call, taken: set[str]) -> CallRequest:
 
 def _usage(told: JsonObject) -> Usage:
     """Tokens as told. OpenAI counts thoughts as part of the output, we beside it."""
-    thoughts = _count(_object(told.get("completion_tokens_details")).get("reasoning_tokens"))
-    cached = _count(_object(told.get("prompt_tokens_details")).get("cached_tokens"))
-    written = _count(told.get("completion_tokens"))
+    thoughts = tokens_told(_object(told.get("completion_tokens_details")).get("reasoning_tokens"))
+    cached = tokens_told(_object(told.get("prompt_tokens_details")).get("cached_tokens"))
+    written = tokens_told(told.get("completion_tokens"))
     return Usage(
-        input_tokens=_count(told.get("prompt_tokens")),
+        input_tokens=tokens_told(told.get("prompt_tokens")),
         cached_tokens=cached,
         output_tokens=max(0, written - thoughts),
         thought_tokens=thoughts,
@@ -293,7 +293,3 @@ def _list(value: JsonValue) -> list[JsonValue]:
 
 def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _count(value: JsonValue) -> int:
-    return int(value) if isinstance(value, (int, float)) and value > 0 else 0
