@@ -3,8 +3,11 @@
 import ctypes
 
 ARENAS_MAX = 2
-MAPPED_BYTES_MIN = 128 * 1024
-"""A block of this size has pages of its own, which the system gets back when it is freed. As glibc starts."""
+MAPPED_BYTES_MIN = 1024 * 1024
+"""A block of this size has pages of its own, which the system gets back when it is freed."""
+KEPT_BYTES_MAX = 4 * MAPPED_BYTES_MIN
+"""So much free memory at an arena's end stays ours: a search over many vectors takes it again and again."""
+_M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
 """As glibc's `malloc.h` has them."""
@@ -17,9 +20,10 @@ def limit_memory() -> None:
     is then spread over all of them and goes back to nobody. Once a block of some megabytes was freed, glibc
     also takes blocks of that size from the arenas, where they leave holes; setting the size stops that.
     Does nothing where the C library has no such limits.
-    Source: mallopt(3), M_ARENA_MAX and M_MMAP_THRESHOLD.
+    Source: mallopt(3), M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_M_ARENA_MAX, ARENAS_MAX)
         mallopt(_M_MMAP_THRESHOLD, MAPPED_BYTES_MIN)
+        mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES_MAX)
