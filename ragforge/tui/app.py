@@ -17,14 +17,14 @@ from ragforge.tui.keys import app_bindings
 from ragforge.tui.opening import Leaving
 from ragforge.tui.screens.chat import ChatScreen, OpenSession
 from ragforge.tui.terminal_driver import BracketsPastes, TerminalDriver
-from ragforge.tui.theme import install_theme
+from ragforge.tui.theme import ThemedApp
 
 log = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
-class RagforgeApp(KeyWatch[Leaving]):
+class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
     """ragforge in the terminal.
 
     open_session: opens what was asked for on the command line; it runs after the first frame, because
@@ -45,8 +45,7 @@ class RagforgeApp(KeyWatch[Leaving]):
         typed_before: str = "",
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
-        self._theme_setting = theme_setting
-        self._terminal_is_dark = terminal_is_dark
+        self.begin_with_theme(theme_setting, terminal_is_dark=terminal_is_dark)
         self._chat = ChatScreen(open_session, typed_before=typed_before)
         self.held = []  # until the prompt has the focus: what is typed while the program loads is not lost
         self._sigint_before: Any = signal.SIG_DFL
@@ -56,8 +55,7 @@ class RagforgeApp(KeyWatch[Leaving]):
         return self._chat
 
     def on_mount(self) -> None:
-        """Put on the theme, and hear signals."""
-        install_theme(self, self._theme_setting, terminal_is_dark=self._terminal_is_dark)
+        """Hear signals."""
         cast(Any, self).app_resume_signal.subscribe(self, self._redraw)
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:

@@ -1,9 +1,11 @@
 """Two calm themes of high contrast, and the choice between them."""
 
-from typing import Any
+from typing import TypeVar
 
 from textual.app import App
 from textual.theme import Theme
+
+Result = TypeVar("Result")
 
 DARK = Theme(
     name="ragforge-dark",
@@ -56,15 +58,34 @@ LIGHT = Theme(
 )
 
 
-def install_theme(app: App[Any], setting: str, *, terminal_is_dark: bool | None) -> None:
-    """Give the app both themes and put on the right one.
+class ThemedApp(App[Result]):
+    """An app in one of both themes from its first frame on, which reads its styles once for that."""
 
-    setting: `auto`, `dark` or `light`. auto follows the terminal's background, and is dark where
-    the terminal does not tell (`background.py` asks it).
-    """
-    app.register_theme(DARK)
-    app.register_theme(LIGHT)
-    app.theme = theme_name(setting, terminal_is_dark=terminal_is_dark)
+    _variables: dict[str, str] | None = None
+    """Those that all styles were read with."""
+
+    def begin_with_theme(self, setting: str, *, terminal_is_dark: bool | None) -> None:
+        """Choose the theme, before the app runs.
+
+        setting: `auto`, `dark` or `light`. auto follows the terminal's background, and is dark where
+        the terminal does not tell (`background.py` asks it).
+        """
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.set_reactive(App.theme, theme_name(setting, terminal_is_dark=terminal_is_dark))
+        self._variables = self.get_css_variables()
+        self.stylesheet.set_variables(self._variables)
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Apply the styles again; they are read again only where their variables are others.
+
+        Textual reads them all once more when an app starts, which takes a tenth of that.
+        """
+        if (variables := self.get_css_variables()) != self._variables:
+            self._variables = variables
+            super().refresh_css(animate)
+            return
+        self.stylesheet.update(self, animate=animate)
 
 
 def theme_name(setting: str, *, terminal_is_dark: bool | None) -> str:

@@ -11,7 +11,10 @@ from textual.pilot import Pilot
 from tests.patience import RECALL, patience
 from tests.standins.gemini import GeminiStandIn
 from tests.tui.chat_app import Lab
+from tests.tui.styles import read_once
 from tests.tui.waiting import until_still
+
+read_once()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.tui.key_watch import KeyWatch
-from ragforge.tui.theme import install_theme
+from ragforge.tui.theme import ThemedApp
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.approval import ApprovalDock
 from ragforge.tui.widgets.plain import PlainText
@@ -53,7 +53,7 @@ class Clock:
         return self.now_s
 
 
-class ChatApp(KeyWatch[None]):
+class ChatApp(ThemedApp[None], KeyWatch[None]):
     """Transcript, approvals, a prompt and the status line."""
 
     CSS_PATH = Path(ragforge.tui.__file__).with_name("theme.tcss")
@@ -70,7 +70,7 @@ class ChatApp(KeyWatch[None]):
     ) -> None:
         super().__init__()
         self.clock = Clock()
-        self.setting = theme
+        self.begin_with_theme(theme, terminal_is_dark=None)
         self.transcript = Transcript(load_before=load_before, load_output=load_output, clock=self.clock)
         self.dock = ApprovalDock(on_reason_left=on_reason_left)
         self.prompt = TextArea()
@@ -84,7 +84,6 @@ class ChatApp(KeyWatch[None]):
         yield self.status
 
     def on_mount(self) -> None:
-        install_theme(self, self.setting, terminal_is_dark=None)
         self.prompt.focus()
 
     def text(self) -> str:
