@@ -55,8 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"Longer names of tests than {ID_CHARS_MAX} characters: {long}")
     items[:], others = scope.kept(items)
     config.hook.pytest_deselected(items=others)
-    if scope.ALL:
-        scope.try_more(items)
+    scope.share_examples(items)
 
 
 GARBAGE = (20_000, 20, 20)

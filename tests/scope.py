@@ -1,7 +1,7 @@
 """How much of the tests runs: what every change needs, everything (`make test-all`), or a random sixth.
 
 `make test` leaves out: on Neo4j 2026 all but what depends on its version (`each_server`), tests marked
-as `long` or `long_on_servers`, and nine tenths of the examples and kills of those that try many.
+as `long` or `long_on_servers`, nine tenths of the kills, and more of the examples of those that try many.
 """
 
 import os
@@ -17,7 +17,10 @@ ALL = os.environ.get("RAGFORGE_TEST_ALL", "") not in ("", "0")
 SIXTH = os.environ.get("RAGFORGE_TEST_SIXTH", "")
 """Any text: another one picks another sixth."""
 TIMES = 10 if ALL else 1
-"""How many times as many examples and kills are tried."""
+"""How many times as many kills are tried."""
+EXAMPLES = 10 if ALL else 0.5
+"""How many times as many examples are tried as a test says."""
+EXAMPLES_MIN = 20
 NEWER = "neo4j-2026"
 
 
@@ -45,8 +48,8 @@ def _is_in_sixth(nodeid: str) -> bool:
     return not SIXTH or zlib.crc32(f"{SIXTH} {nodeid}".encode()) % 6 == 0
 
 
-def try_more(items: Iterable[pytest.Item]) -> None:
-    """Let tests of many examples try TIMES as many, also those that say how many themselves."""
+def share_examples(items: Iterable[pytest.Item]) -> None:
+    """Let tests of many examples try EXAMPLES times as many, also those that say how many themselves."""
     seen: set[int] = set()
     for item in items:
         if not isinstance(item, pytest.Function):
@@ -56,4 +59,5 @@ def try_more(items: Iterable[pytest.Item]) -> None:
             usual = getattr(holder, name, None)
             if isinstance(usual, settings) and id(holder) not in seen:
                 seen.add(id(holder))
-                setattr(holder, name, settings(usual, max_examples=usual.max_examples * TIMES))
+                shared = max(round(usual.max_examples * EXAMPLES), min(usual.max_examples, EXAMPLES_MIN))
+                setattr(holder, name, settings(usual, max_examples=shared))

@@ -11,7 +11,7 @@ from ragforge.store.blobs import SqliteBlobs
 from tests.scope import TIMES
 
 PUTTER = Path(__file__).with_name("blob_putter.py")
-ROUNDS = 8 * TIMES
+ROUNDS = 4 * TIMES
 
 
 async def killed_putter(path: Path, number: int) -> list[str]:

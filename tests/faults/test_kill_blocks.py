@@ -17,7 +17,7 @@ from tests.scope import TIMES
 
 MODELS = ("a", "b")
 TURNS = 3_000
-ROUNDS = 4 * TIMES
+ROUNDS = 2 * TIMES
 SAVED_MAX = 4
 MOMENT_S_MAX = 0.1
 

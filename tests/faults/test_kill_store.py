@@ -18,7 +18,7 @@ from ragforge.store.open import open_store
 from tests.contract.builders import a_project, a_session, said
 from tests.scope import TIMES
 
-KILLS = 50 * TIMES
+KILLS = 25 * TIMES
 ACKNOWLEDGED_MAX = 24
 """A process is killed after at most so many answers; a turn has four."""
 MOMENT_S_MAX = 0.004
@@ -57,7 +57,7 @@ def writer(url: str, locks: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-async def test_nothing_acknowledged_is_lost_to_fifty_kills(tmp_path: Path) -> None:
+async def test_nothing_acknowledged_is_lost_to_kills(tmp_path: Path) -> None:
     url, locks = f"sqlite://{tmp_path}/ragforge.db", tmp_path / "locks"
     session_id = await prepared(url, locks)
     chance = random.Random()

@@ -18,7 +18,7 @@ from tests.flow.running import environ
 from tests.scope import TIMES
 from tests.standins.gemini import GeminiStandIn
 
-KILLS = 6 * TIMES
+KILLS = 4 * TIMES
 TURNS = 3
 
 

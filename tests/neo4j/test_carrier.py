@@ -89,6 +89,7 @@ async def test_after_an_index_was_made_all_is_planned_again_before_the_next_row(
         assert graph.planned_before_rows() == lost
 
 
+@pytest.mark.long_on_servers
 async def test_after_a_repair_all_is_planned_again(graph: Watched, store: Neo4jStore) -> None:
     session = await new_session(store)
     await arrived(store)

@@ -109,6 +109,7 @@ async def test_what_is_broken_is_found_and_what_can_be_derived_is_put_right(grap
     assert row == {"head": "t1", "turns": 4}
 
 
+@pytest.mark.long_on_servers
 async def test_an_index_that_does_the_same_under_another_name_is_enough(graph: Graph) -> None:
     await graph.run("DROP INDEX step_turn")
     await graph.run("CREATE INDEX by_hand FOR (n:ConversationStep) ON (n.turnId)")

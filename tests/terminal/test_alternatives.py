@@ -39,6 +39,7 @@ def worker(tmp_path: Path) -> Iterator[Desk]:
         desk.close()
 
 
+@pytest.mark.long
 def test_three_ways_are_worked_out_beside_the_project_and_one_is_taken(worker: Desk) -> None:
     (worker.project / "own.txt").write_text("mine\n")
     before = tree(worker.project)

@@ -41,6 +41,7 @@ def talker(tmp_path: Path) -> Iterator[Desk]:
         desk.close()
 
 
+@pytest.mark.long
 def test_ten_turns_quit_and_what_turn_2_said_is_recalled_in_a_new_session(talker: Desk) -> None:
     first = talker.start()
     first.wait_for("gemini-3.8-flash")
