@@ -1,8 +1,14 @@
 """One writer a session, also when another gives it up between the opening of its lock and the locking."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from ragforge.domain.errors import SessionBusy
+from ragforge.store.sqlite.claims import FileClaim
 
 RACE = """
 import asyncio, sys
@@ -36,3 +42,18 @@ def test_a_lock_that_its_holder_removed_is_nobodys(tmp_path: Path) -> None:
         [sys.executable, "-c", RACE, str(tmp_path / "locks")], capture_output=True, text=True, check=False
     )
     assert (ran.stdout, ran.stderr) == ("1 holder\n", "")
+
+
+async def test_no_name_leads_a_claim_out_of_its_folder(tmp_path: Path) -> None:
+    claim = FileClaim.take(tmp_path / "a" / "locks", "../../outside")
+    [made] = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert made.parent == tmp_path / "a" / "locks"
+    await claim.release()
+
+
+async def test_who_holds_a_claim_is_told_over_what_a_killed_holder_left(tmp_path: Path) -> None:
+    (tmp_path / "session.lock").write_text("x" * 500)
+    claim = FileClaim.take(tmp_path, "session")
+    with pytest.raises(SessionBusy, match=f"process {os.getpid()} on"):
+        FileClaim.take(tmp_path, "session")
+    await claim.release()
