@@ -113,7 +113,7 @@ def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
     """Hold the databases: no other process has one open, and none can open one meanwhile."""
     with ExitStack() as locked:
         for path, (end, first, count) in product(sorted(paths), OPEN_LOCKS):
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, IsADirectoryError):
                 descriptor = os.open(path.with_name(path.name + end), os.O_RDWR | os.O_CLOEXEC)
                 locked.callback(os.close, descriptor)
                 try:
@@ -169,7 +169,7 @@ def _set_aside(target: Path, folders: dict[Path, Path]) -> list[Path]:
     moved: list[Path] = []
     # The database first: one without its log would be taken for whole, one that is missing is noticed.
     for path in (target, *(target.with_name(target.name + end) for end in BESIDE)):
-        if path.exists():
+        if os.path.lexists(path):  # a link that leads nowhere too
             if target.parent not in folders:
                 folders[target.parent] = _aside_folder(target.parent)
             aside = folders[target.parent] / path.name

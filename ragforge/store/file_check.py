@@ -24,6 +24,8 @@ def file_faults(file: StoreFile, *, deep: bool = True) -> list[str]:
     try:
         about = file.path.stat()
     except FileNotFoundError:
+        if file.path.is_symlink():
+            return [f"It is a link to {file.path.readlink()}, which does not exist."]
         return []
     except OSError as error:
         return [f"It cannot be read: {error.strerror}."]

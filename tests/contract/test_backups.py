@@ -29,9 +29,11 @@ from ragforge.store.backups import (
     path_of,
 )
 from ragforge.store.base import Store
-from ragforge.store.files import Role, conversations_row, machine_file, versions_file
+from ragforge.store.file_check import file_faults
+from ragforge.store.files import Role, StoreFile, conversations_row, machine_file, versions_file
 from ragforge.store.local import open_local_state
 from ragforge.store.open import open_store
+from ragforge.store.sqlite.prepare import look
 from tests.contract.builders import new_session, said
 from tests.contract.builders_versions import a_version
 from tests.disks import small_disk
@@ -369,3 +371,27 @@ async def test_an_unknown_name_lists_those_that_there_are(folder: Path) -> None:
     older = made(folder)
     with pytest.raises(UsageError, match=older.name):
         recover_backup(folder, "../nothing")
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+async def test_what_is_no_database_is_named_and_set_aside_for_the_one_brought_back(
+    folder: Path, kind: str
+) -> None:
+    older = made(folder)
+    row = conversations_row(address(folder))
+    assert isinstance(row, StoreFile)
+    row.path.unlink()
+    match kind:
+        case "folder":
+            row.path.mkdir()
+        case "link":
+            row.path.symlink_to("/nowhere/ragforge.db")
+        case _:
+            os.mkfifo(row.path)
+    (fault,) = file_faults(row)
+    assert {"folder": "a folder", "link": "a link", "pipe": "not a regular file"}[kind] in fault
+    assert await asyncio.wait_for(asyncio.to_thread(look, row.path), 5) is None
+    (aside,) = (path for path in recover_backup(folder, older.name).aside if path.name == row.path.name)
+    assert os.path.lexists(aside)
+    assert not row.path.is_symlink()
+    assert len(rows(row.path, "SELECT id FROM session")) == 1

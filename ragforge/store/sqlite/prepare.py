@@ -66,8 +66,9 @@ def look(path: Path) -> Header | None:
     """
     log = path.with_name(f"{path.name}-wal")
     try:
-        with path.open("rb") as file:
-            head = file.read(HEADER_BYTES)
+        # Without waiting: in the place of the database may be a pipe.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            head = file.read(HEADER_BYTES) or b""
         logged = log.exists() and log.stat().st_size > 0
     except (OSError, ValueError):  # the latter for a path that none can be
         return None  # whoever opens it says why
