@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,7 +24,9 @@ from ragforge.store.sqlite.connection import (
     STORE_CACHE_KIB,
     Connection,
     Database,
+    Row,
     connect,
+    make_private_file,
     translated,
 )
 from tests.contract.builders import (
@@ -285,3 +288,31 @@ async def test_cancelled_search_does_not_disturb_the_next(path: Path) -> None:
         task.cancel()
         assert [hit.id for hit in await store.search.words(Query("zebra"))] == [turn.id]
     await store.close()
+
+
+@pytest.mark.parametrize("way", ["read", "read_beside", "write"])
+async def test_a_statement_that_somebody_holds_shows_nobody_an_old_state(path: Path, way: str) -> None:
+    database, held = Database(path), list[Iterator[Row]]()
+    make_private_file(path)
+
+    def leave_unfinished(connection: Connection) -> None:
+        rows = connection.execute("SELECT x FROM t")
+        assert next(rows) == (1,)
+        held.append(rows)
+
+    def count(connection: Connection) -> Row:
+        return next(connection.execute("SELECT count(*) FROM t"))
+
+    def add(connection: Connection) -> None:
+        connection.execute("INSERT INTO t SELECT x FROM t")
+
+    await database.write(lambda connection: list(connection.execute("CREATE TABLE t (x)")))
+    await database.write(lambda connection: list(connection.execute("INSERT INTO t VALUES (1), (2), (3)")))
+    await getattr(database, way)(leave_unfinished)
+    beside = Database(path)
+    await beside.write(add)
+    await beside.close()
+    assert await getattr(database, way)(count) == (6,)
+    await database.write(add)
+    assert await getattr(database, way)(count) == (12,)
+    await database.close()

@@ -63,8 +63,12 @@ class Connection(Protocol):
         """A function that cuts UTF-8 into (start, end, stem), places in bytes."""
         ...
 
-    def close(self) -> None:
-        """Release the file."""
+    def txn_state(self, schema: str, /) -> int:
+        """Whether it reads or writes, also by a statement that was not read to its end."""
+        ...
+
+    def close(self, force: bool = False, /) -> None:
+        """Release the file. force: of whatever still uses it too."""
         ...
 
 
@@ -175,6 +179,9 @@ class _Lane:
 
     def _do(self, job: Callable[[Connection], T], ticket: object) -> T:
         with translated(self._path):
+            if self._connection is not None and _is_left_behind(self._connection):
+                self._connection.close(True)
+                self._connection = None
             if self._connection is None:
                 self._connection = connect(self._path, query_only=self._query_only, cache_kib=self._cache_kib)
             with self._switching:
@@ -198,6 +205,15 @@ class _Lane:
         with suppress(apsw.Error):
             if connection is not None:
                 connection.close()
+
+
+def _is_left_behind(connection: Connection) -> bool:
+    """Whether something holds a statement that was not read to its end, as the traceback of an interrupted
+    search may: until that is let go of, a transaction that begins sees the state which the statement saw.
+
+    Source: SQLite's manual, "Isolation In SQLite" and sqlite3_txn_state.
+    """
+    return not connection.in_transaction and connection.txn_state("main") != apsw.SQLITE_TXN_NONE
 
 
 def raw_connection(path: Path) -> Connection:
