@@ -178,10 +178,9 @@ def test_this_machine_counts() -> None:
     assert counts_runs()
 
 
-@pytest.mark.parametrize(("begin", "counts"), [(own_marker(), True), (f"{os.getpid() + 1}-", False)])
-def test_what_left_the_tree_counts_where_a_command_of_this_process_started_it(
-    begin: str, counts: bool
-) -> None:
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_left_the_tree_counts_where_a_command_of_this_process_started_it(is_own: bool) -> None:
+    begin = own_marker() if is_own else f"{os.getpid() + 1}-"
     started = subprocess.run(
         ["/bin/sh", "-c", "sleep 180 > /dev/null & echo $!"],
         env={**os.environ, MARKER: f"{begin}0"},
@@ -191,7 +190,7 @@ def test_what_left_the_tree_counts_where_a_command_of_this_process_started_it(
     )
     pid = int(started.stdout)
     try:
-        assert any(thread.startswith(f"{pid}/") for thread in until_told(run_counts)) is counts
+        assert any(thread.startswith(f"{pid}/") for thread in until_told(run_counts)) is is_own
     finally:
         os.kill(pid, signal.SIGKILL)
 
