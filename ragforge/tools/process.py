@@ -46,6 +46,7 @@ class ShellProcess:
         self._guard = guard
         self._marker = marker
         self._reading = reading
+        _running.add(self.pid)
 
     @property
     def pid(self) -> int:
@@ -63,6 +64,7 @@ class ShellProcess:
         Something that outlives the shell and holds the output open is waited for PROCESS_DRAIN_S_MAX only.
         """
         code = await self._process.wait()
+        _running.discard(self.pid)
         await asyncio.wait([self._reading], timeout=timeouts.PROCESS_DRAIN_S_MAX)
         return code
 
@@ -94,6 +96,7 @@ class ShellProcess:
             _signal_all(left, signal.SIGKILL)
             left = await _wait_until_gone(running, timeout_s=timeouts.PROCESS_POLL_S)
         await self._process.wait()
+        _running.discard(self.pid)
         await asyncio.wait([self._reading], timeout=timeouts.PROCESS_DRAIN_S_MAX)
         self._reading.cancel()
         with contextlib.suppress(ProcessLookupError):
@@ -216,6 +219,14 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+
+
+_running: set[int] = set()
+
+
+def shells() -> tuple[int, ...]:
+    """The process ids of the shells that this process has started and that have not ended."""
+    return tuple(_running)
 
 
 def own_marker() -> str:

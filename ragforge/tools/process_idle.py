@@ -23,7 +23,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ragforge.domain import timeouts
-from ragforge.tools.process import MARKER, own_marker
+from ragforge.tools.process import MARKER, own_marker, shells
 
 PROC = Path("/proc")
 MARGIN_NS = 30_000_000
@@ -153,13 +153,15 @@ _ENDED = (FileNotFoundError, ProcessLookupError)
 
 
 def _of_commands() -> Iterator[Path]:
-    """All that descends from this process, and all that bears the mark of one of its commands.
+    """This process's shells, what bears the mark of one of its commands, and all that descends from those.
+
+    Not what else descends from this process, such as an editor for the prompt.
 
     Raises OSError where a process cannot be looked at: it may be one of them.
     """
     mark = f"{MARKER}={own_marker()}".encode()
     parents: dict[int, int] = {}
-    marked: set[int] = set()
+    commands = set(shells())
     for process in PROC.iterdir():
         if not process.name.isdigit():
             continue
@@ -167,13 +169,12 @@ def _of_commands() -> Iterator[Path]:
             parents[int(process.name)] = int((process / "stat").read_bytes().rpartition(b")")[2].split()[1])
         with suppress(OSError):  # another user's
             if mark in (process / "environ").read_bytes():
-                marked.add(int(process.name))
-    own = os.getpid()
+                commands.add(int(process.name))
     for pid in parents:
         above = pid
-        while above not in marked and above in parents and above != own:
+        while above not in commands and above in parents:
             above = parents[above]
-        if pid != own and (above == own or above in marked):
+        if above in commands:
             yield PROC / str(pid)
 
 

@@ -15,7 +15,7 @@ from ragforge.domain.messages import TextPart
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.session.versions.moves import redo, undo
-from ragforge.tools.process import MARKER, own_marker
+from ragforge.tools.process import MARKER, own_marker, start_shell
 from ragforge.tools.process_idle import Idle, clock_offset, counts_runs, has_own_clock, run_counts, watch
 from tests.flow.recorded import kinds, line, line_now, shell
 from tests.flow.running import Person
@@ -82,8 +82,16 @@ async def test_undo_leaves_what_was_saved_while_a_command_waited(
     assert (mine.read_text(), other.read_text()) == ("saved meanwhile\n", "2\n")
 
 
-async def test_nothing_counts_as_idle_while_a_command_computes() -> None:
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")
+def test_a_child_that_is_no_command_does_not_count() -> None:
+    with subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) as editor:
+        try:
+            assert not any(thread.startswith(f"{editor.pid}/") for thread in until_told(run_counts))
+        finally:
+            editor.kill()
+
+
+async def test_nothing_counts_as_idle_while_a_command_computes(tmp_path: Path) -> None:
+    process = await start_shell("while :; do :; done", cwd=tmp_path, env={}, on_output=print)
     try:
         before = run_counts()
         async with asyncio.timeout(180):
@@ -91,8 +99,7 @@ async def test_nothing_counts_as_idle_while_a_command_computes() -> None:
                 before = after
         assert after is None or after != before, "it had the processor, or has it"
     finally:
-        process.kill()
-        await process.wait()
+        await process.end(grace_s=0)
 
 
 def test_a_moment_counts_as_idle_only_with_a_margin_to_both_sides() -> None:
