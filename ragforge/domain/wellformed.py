@@ -80,9 +80,10 @@ def well_formed_object(value: JsonObject, *, depth: int = 0) -> JsonObject:
     return {well_formed(name): well_formed_json(item, depth=below) for name, item in value.items()}
 
 
-def read_json(text: str) -> JsonValue:
+def read_json(text: str, *, keep_halves: bool = False) -> JsonValue:
     """Return the value that the JSON holds, well-formed even where an escape in it is half a pair.
 
+    keep_halves: leave such a half as it is; what comes next may hold the other one.
     Raises ValueError for what is no JSON, and NestedTooDeep.
     """
     try:
@@ -90,7 +91,8 @@ def read_json(text: str) -> JsonValue:
     except msgspec.DecodeError:
         if "\\u" not in text:  # the one thing that the stricter reader minds in what is otherwise JSON
             raise
-        return well_formed_json(_read_leniently(text))
+        value = _read_leniently(text)
+        return value if keep_halves else well_formed_json(value)
     except RecursionError as error:
         raise NestedTooDeep from error
 

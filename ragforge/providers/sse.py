@@ -4,6 +4,7 @@ httpx2 has a reader of its own, but it hides comments, and a comment is what ser
 life while a model thinks: the idle watchdog has to see it.
 """
 
+import codecs
 import re
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
@@ -25,6 +26,7 @@ class EventDecoder:
 
     def __init__(self) -> None:
         self._rest = bytearray()
+        self._is_first = True
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[str]:
@@ -49,6 +51,8 @@ class EventDecoder:
 
     def _line(self, line: bytes) -> list[str]:
         """The payload of the event that this line ends."""
+        if self._is_first:  # as the specification of event streams wants it
+            line, self._is_first = line.removeprefix(codecs.BOM_UTF8), False
         if line:
             name, _, value = line.partition(b":")
             if name == b"data":

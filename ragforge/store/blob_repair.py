@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 from msgspec import Struct
 
+from ragforge.domain.errors import StoreError
 from ragforge.domain.ids import now
 from ragforge.store.blob_forms import BlobFiles, Form
 from ragforge.store.blob_proof import is_sound, is_sound_file
@@ -73,6 +74,11 @@ def rebuild(file: StoreFile) -> Rebuilt:
 
     Raises StoreError, OSError, apsw.Error.
     """
+    if file.path.is_symlink() and not file.path.exists():
+        raise StoreError(
+            f"{file.path} is a link to {file.path.readlink()}, which does not exist. Connect the disk that "
+            "it leads to, or remove the link if its contents are lost, and run it again"
+        )
     aside = _set_database_aside(file.path)
     prepare(file.path, BLOBS, lock_dir=file.path.parent)
     files = _files(file)

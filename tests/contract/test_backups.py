@@ -29,8 +29,16 @@ from ragforge.store.backups import (
     path_of,
 )
 from ragforge.store.base import Store
+from ragforge.store.blob_repair import rebuild
 from ragforge.store.file_check import file_faults
-from ragforge.store.files import Role, StoreFile, conversations_row, machine_file, versions_file
+from ragforge.store.files import (
+    Role,
+    StoreFile,
+    contents_file,
+    conversations_row,
+    machine_file,
+    versions_file,
+)
 from ragforge.store.local import open_local_state
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.prepare import look
@@ -371,6 +379,15 @@ async def test_an_unknown_name_lists_those_that_there_are(folder: Path) -> None:
     older = made(folder)
     with pytest.raises(UsageError, match=older.name):
         recover_backup(folder, "../nothing")
+
+
+def test_contents_are_not_made_anew_where_they_are_on_a_disk_that_is_not_connected(folder: Path) -> None:
+    file = contents_file(folder)
+    file.path.unlink(missing_ok=True)
+    file.path.symlink_to("/nowhere/blobs.db")
+    with pytest.raises(StoreError, match=r"is a link to /nowhere/blobs\.db, which does not exist"):
+        rebuild(file)
+    assert file.path.is_symlink()
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])

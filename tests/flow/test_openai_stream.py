@@ -1,6 +1,7 @@
 """Answers of chat completions services, streamed over real HTTP from a stand-in."""
 
 import asyncio
+import codecs
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -12,6 +13,7 @@ from ragforge.domain.events import FinishReason, ModelEvent, TextDelta, ThoughtD
 from ragforge.domain.usage import Usage
 from ragforge.providers.base import ModelRequest
 from ragforge.providers.openai_compatible import OpenAICompatibleProvider
+from ragforge.providers.wellformed import WellFormedProvider
 from tests.flow.openai_asking import READ, ask, calls, ended, load_blob, provider_for, say
 from tests.standins.openai import End, OpenAIStandIn, Raw, Reply, delta, sse
 
@@ -149,6 +151,26 @@ async def test_comments_crlf_and_borders_within_characters_change_nothing(server
     raw = text.encode()
     server.script(Raw([raw[at : at + 1] for at in range(len(raw))]))
     assert ended(await ask(provider, say("go"))).message.text == "Grüße \u2028aus 東京 🙂"
+
+
+async def test_a_byte_order_mark_before_the_first_event_changes_nothing(server, provider):
+    chunks = [f"data: {json.dumps(each)}\n\n" for each in (delta(content="Hi"), delta(finish="stop"))]
+    server.script(Raw([codecs.BOM_UTF8 + "".join(chunks).encode()]))
+    assert ended(await ask(provider, say("go"))).message.text == "Hi"
+
+
+async def test_content_may_be_a_list_of_parts(server, provider):
+    parts = [{"type": "text", "text": "Good "}, {"type": "text", "text": "day"}, {"type": "image_url"}, 7]
+    server.script(Raw([sse(json.dumps(delta(content=parts))), sse(json.dumps(delta(finish="stop")))]))
+    assert ended(await ask(provider, say("go"))).message.text == "Good day"
+
+
+async def test_halves_of_a_pair_in_two_pieces_are_one_character(server, provider):
+    pieces = [delta(content="so \ud83d"), delta(content="\ude00!"), delta(finish="stop")]
+    server.script(Raw([sse(json.dumps(piece)) for piece in pieces]))
+    events = await ask(WellFormedProvider(provider), say("go"))
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["so ", "😀!"]
+    assert ended(events).message.text == "so 😀!"
 
 
 async def test_a_server_that_does_not_stream_is_understood(server, provider):

@@ -22,7 +22,7 @@ from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.usage import Usage, tokens_told
-from ragforge.domain.wellformed import read_json
+from ragforge.domain.wellformed import read_json, well_formed
 
 CHARS_PER_TOKEN = 4
 """For the estimate where a server counts nothing. English and code lie between 3 and 4."""
@@ -101,7 +101,7 @@ class Answer:
                 yield ThoughtDelta(thought)
                 break  # some servers say the same under both names
         for name in ("content", "refusal"):
-            if text := _text(delta.get(name)):
+            if text := _text_of_parts(delta.get(name)):
                 self._text.add(text)
                 yield TextDelta(text)
 
@@ -161,10 +161,10 @@ class Answer:
         message = ModelMessage(
             self._provider,
             self._model,
-            self._text.joined(),
+            well_formed(self._text.joined()),
             tuple(requests),
             self._native(wire),
-            self._thoughts.joined(),
+            well_formed(self._thoughts.joined()),
         )
         yield AnswerEnded(message, finish, detail)
 
@@ -172,11 +172,11 @@ class Answer:
         """What the server wants back verbatim; without calls it is the text, which is kept once."""
         if not calls:
             return None
-        text = self._text.joined()
+        text = well_formed(self._text.joined())
         native: JsonObject = {"role": "assistant", "content": text or None, "tool_calls": calls}
         # Between calls a model goes on with its thought; afterwards servers want none of it back.
         if self._thoughts.chars:
-            native[self._thought_field] = self._thoughts.joined()
+            native[self._thought_field] = well_formed(self._thoughts.joined())
         if self._details:
             native["reasoning_details"] = cast(list[JsonValue], self._details)
         return native
@@ -260,7 +260,7 @@ def _tokens(chars: int) -> int:
 
 def _decode(payload: str) -> JsonObject:
     try:
-        chunk = read_json(payload)
+        chunk = read_json(payload, keep_halves=True)
     except ValueError as error:
         raise AnswerUnusable(f"The answer holds something that is no JSON: {payload[:80]!r}.") from error
     if not isinstance(chunk, dict):
@@ -289,6 +289,13 @@ def _object(value: JsonValue) -> JsonObject:
 
 def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
+
+
+def _text_of_parts(value: JsonValue) -> str:
+    """The text; some servers send a list of parts, as it is in requests."""
+    if isinstance(value, list):
+        return "".join(_text(_object(part).get("text")) for part in value)
+    return _text(value)
 
 
 def _text(value: JsonValue) -> str:
