@@ -11,7 +11,7 @@ from msgspec import Struct
 from ragforge.agent.program_flags import PASSED_ON, PROGRAMS, Program
 from ragforge.agent.program_names import RUNNERS
 from ragforge.agent.shell_patterns import stays_inside
-from ragforge.tools.paths import inside, is_protected
+from ragforge.files.paths import inside, is_protected
 from ragforge.tools.shell_grammar import SimpleCommand
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")

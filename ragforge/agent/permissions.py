@@ -14,9 +14,9 @@ from ragforge.config.repository import foreign_above
 from ragforge.domain.approvals import Mode, Rule, foreign_rule
 from ragforge.domain.json import JsonObject
 from ragforge.domain.printable import escaped
+from ragforge.files.paths import inside, is_protected
 from ragforge.tools.base import AnyTool, Effect, Preview
 from ragforge.tools.git_settings import find_danger
-from ragforge.tools.paths import inside, is_protected
 from ragforge.tools.readonly_commands import find_reads
 from ragforge.tools.shell_grammar import Parsed, SimpleCommand, parse_command
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragforge.tools.paths import inside
+from ragforge.files.paths import inside
 from ragforge.tools.shell_grammar import SimpleCommand
 from ragforge.tools.shell_words import Word
 

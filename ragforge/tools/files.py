@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ragforge.domain.errors import UsageError
-from ragforge.tools.limits import TEXT_BYTES_MAX
+
+TEXT_BYTES_MAX = 32 * 1024 * 1024
+"""Files above this are read in pieces and not edited."""
 
 KINDS = {
     stat.S_IFDIR: "a folder",

@@ -6,8 +6,6 @@ RESULT_CHARS_MAX = 16_000
 READ_LINES_MAX = 2_000
 READ_BYTES_MAX = 50_000
 LINE_CHARS_MAX = 2_000
-TEXT_BYTES_MAX = 32 * 1024 * 1024
-"""Files above this are read in pieces and not edited."""
 IMAGE_BYTES_MAX = 10 * 1024 * 1024
 
 NOTE_CHARS_MAX = 200

@@ -2,15 +2,11 @@
 
 import errno
 import os
-import unicodedata
 from pathlib import Path
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
 from ragforge.tools.base import ToolContext
-
-PROTECTED_NAMES = frozenset({".git", ".ragforge", "git~1"})
-"""Folders in which a change runs code or grants consent later. `git~1` is `.git` on Windows disks."""
 
 
 def resolve(path_text: str, ctx: ToolContext) -> Path:
@@ -42,25 +38,6 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
         if error.errno == errno.ELOOP:
             raise UsageError(looped) from error
     return path
-
-
-def inside(path: Path, root: Path) -> bool:
-    """Whether the path is the root or below it. Both must be resolved, see `resolve`."""
-    return ".." not in path.parts and path.is_relative_to(root)
-
-
-def is_protected(path: Path, root: Path) -> bool:
-    """Whether the path lies in `.git` or `.ragforge`, where every write asks.
-
-    Names are compared as a file system does that ignores case and invisible characters.
-    """
-    parts = path.relative_to(root).parts if inside(path, root) else path.parts
-    return any(_plain(part) in PROTECTED_NAMES for part in parts)
-
-
-def _plain(name: str) -> str:
-    visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
-    return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ")
 
 
 def display(path: Path, ctx: ToolContext) -> str:

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragforge.domain.errors import UsageError
-from ragforge.tools.paths import inside, resolve
+from ragforge.files.paths import inside
+from ragforge.tools.paths import resolve
 from tests.tool_context import make_context
 
 names = st.sampled_from(["..", ".", "a", "b", "up", "out", "deep", "loop", "file", ""])

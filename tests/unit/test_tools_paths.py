@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.printable import escaped
-from ragforge.tools.paths import inside, is_protected, resolve
+from ragforge.files.paths import inside, is_protected
+from ragforge.tools.paths import resolve
 from tests.tool_context import make_context
 
 

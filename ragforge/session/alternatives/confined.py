@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ragforge.files.paths import inside
 from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext
-from ragforge.tools.paths import inside
 
 
 def confined(tools: Mapping[str, AnyTool], root: Path) -> dict[str, AnyTool]:

@@ -1,0 +1,1 @@
+"""Files on the disk: opening, writing, walking, ignoring, comparing and locking them."""
