@@ -23,7 +23,7 @@ from ragforge.memory.gather import Wanted, gather
 from ragforge.memory.inject import Around, Injecting, InjectLimits
 from ragforge.memory.memories import new_memory
 from ragforge.memory.recall import Recall, search
-from ragforge.session.remembering import close_recall, open_recall
+from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.store.open import open_store
 
 TURNS = 100_000

@@ -100,10 +100,10 @@ MINUTES_AGO = (8650, 4 * 1440 + 30, 190)
 
 @asynccontextmanager
 async def open_app(*, size: tuple[int, int] = SIZE, **options: object) -> AsyncIterator[tuple]:
-    from ragforge.cli.opening import open_for_interface
     from ragforge.cli.options import Options
+    from ragforge.cli.start import open_for_interface
     from ragforge.tui.app import RagforgeApp
-    from ragforge.tui.opening import NotOpened, Opened
+    from ragforge.tui.launch import NotOpened, Opened
 
     async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
         return await open_for_interface(

@@ -9,10 +9,10 @@ from pathlib import Path
 from ragforge.domain.ids import new_id
 from ragforge.domain.turns import Project
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Version
-from ragforge.history.merge import MergeConflict, VersionMerge, merge_versions
 from ragforge.store.base import Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.open import open_store
+from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, merge_versions
 from tests.contract.builders import NOON, a_project
 
 Files = Mapping[str, "bytes | Node | None"]

@@ -13,11 +13,11 @@ import msgspec
 
 from ragforge.domain.json import JsonObject
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.history.restore import Choice, Plan, Skipped, apply, make_plan
-from ragforge.history.state import HistoryState, open_history_state
-from ragforge.history.tree import Wanted, with_usual_modes
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.json_text import to_json
+from ragforge.versions.restore.operation import Choice, Plan, Skipped, apply, make_plan
+from ragforge.versions.state import HistoryState, open_history_state
+from ragforge.versions.tree import Wanted, with_usual_modes
 
 FILE_MODE, FOLDER_MODE = 0o644, 0o755
 

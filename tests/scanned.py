@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.history.coverage import Coverage
-from ragforge.history.manifest import Manifest
-from ragforge.history.scan import Scan, scan
+from ragforge.versions.scan.changes import Scan, scan
+from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.manifest import Manifest
 
 LIMIT = 1000
 SETTLED_S = 0.06

@@ -37,9 +37,9 @@ from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
+from ragforge.store.neo4j.outbox_row import Cargo, Row
 from ragforge.store.neo4j.rows import Label, Props, project_row, session_row
 from ragforge.store.neo4j.turns import Neo4jTurns
-from ragforge.store.neo4j.waiting import Cargo, Row
 
 REPEATS = 300
 WARM = 40

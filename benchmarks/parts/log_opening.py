@@ -15,17 +15,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
+from ragforge.cli.start import open_for_interface
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.versions import Branch, Change, Node, NodeKind, Provenance, Version
-from ragforge.history.state import Head
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.opening import NotOpened, Opened
+from ragforge.tui.launch import NotOpened, Opened
 from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.log import LogScreen
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.versions.state import Head
 
 FEW, MANY = 50, 5_000
 RUNS = 3

@@ -15,10 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.history.restore import apply, find_conflicts, make_plan
-from ragforge.history.state import HistoryState, open_history_state
-from ragforge.history.tree import Wanted
 from ragforge.store.blobs import SqliteBlobs
+from ragforge.versions.restore.operation import apply, find_conflicts, make_plan
+from ragforge.versions.state import HistoryState, open_history_state
+from ragforge.versions.tree import Wanted
 
 FILES = 100
 ADDED = REMOVED = 10

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ragforge.history.contents import Sampling, keep_contents, prove_contents
-from ragforge.history.coverage import Coverage
-from ragforge.history.manifest import Manifest
-from ragforge.history.scan import scan
 from ragforge.store.blobs import SqliteBlobs
+from ragforge.versions.record.contents import Sampling, keep_contents, prove_contents
+from ragforge.versions.scan.changes import scan
+from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.manifest import Manifest
 
 FILES = 20_000
 FOLDERS = 1_000

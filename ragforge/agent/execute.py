@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ragforge.agent.parts import AgentParts, Progress
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
-from ragforge.agent.undisturbed import undisturbed
+from ragforge.agent.shield import undisturbed
 from ragforge.domain.approvals import Answer, OtherCall, Proposal, Rule, ToolApproval, proposal_text
 from ragforge.domain.errors import NotKept, StoreError, UsageError
 from ragforge.domain.events import ToolEnded, ToolOutput, ToolStarted

@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
+from ragforge.files.open import open_file
 from ragforge.files.paths import inside
-from ragforge.tools.files import open_file
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 FILE_BYTES_MAX = 40_000

@@ -7,18 +7,18 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
-from ragforge.agent.open_words import Surroundings
-from ragforge.agent.shell_patterns import stays_harmless
-from ragforge.agent.shell_rules import matches, propose
 from ragforge.config.repository import foreign_above
 from ragforge.domain.approvals import Mode, Rule, foreign_rule
 from ragforge.domain.json import JsonObject
 from ragforge.domain.printable import escaped
 from ragforge.files.paths import inside, is_protected
+from ragforge.shell.git_settings import find_danger
+from ragforge.shell.grammar import Parsed, SimpleCommand, parse_command
+from ragforge.shell.open_words import Surroundings
+from ragforge.shell.patterns import stays_harmless
+from ragforge.shell.readonly_commands import find_reads
+from ragforge.shell.rules import matches, propose
 from ragforge.tools.base import AnyTool, Effect, Preview
-from ragforge.tools.git_settings import find_danger
-from ragforge.tools.readonly_commands import find_reads
-from ragforge.tools.shell_grammar import Parsed, SimpleCommand, parse_command
 
 FOLDERS_MAX = 64
 RULES_MAX = 4

@@ -10,16 +10,16 @@ import typer
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.numbers import whole
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import json_line, printable
+from ragforge.cli.output import json_line, printable
 from ragforge.cli.versions import Conflicts, choices_of, opened_session, run_move
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     import asyncio
 
-    from ragforge.session.alternatives.group import Group
-    from ragforge.session.alternatives.kept import Alternative, Here
     from ragforge.session.state import Session
+    from ragforge.versions.attempts.alternatives import Alternative, Here
+    from ragforge.versions.attempts.group import Group
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -63,7 +63,7 @@ def alternatives(
 
 
 def _take(context: typer.Context, options: Options, number: int, on_conflict: Any) -> None:
-    from ragforge.session.alternatives.kept import take
+    from ragforge.versions.attempts.alternatives import take
 
     choices = choices_of(on_conflict)
     run_move(
@@ -75,7 +75,7 @@ def _take(context: typer.Context, options: Options, number: int, on_conflict: An
 
 
 async def _list(options: Options, *, as_json: bool) -> int:
-    from ragforge.session.alternatives.kept import alternatives_here
+    from ragforge.versions.attempts.alternatives import alternatives_here
 
     async with opened_session(options) as session:
         here = await alternatives_here(session)
@@ -88,8 +88,8 @@ async def _list(options: Options, *, as_json: bool) -> int:
 async def _work_out(
     options: Options, count: int, prompt: str, models: tuple[str, ...], *, as_json: bool
 ) -> int:
-    from ragforge.session.alternatives.kept import alternatives_here
-    from ragforge.session.alternatives.start import COPYING, Wanted, start_alternatives, ways_for
+    from ragforge.versions.attempts.alternatives import alternatives_here
+    from ragforge.versions.attempts.start import COPYING, Wanted, start_alternatives, ways_for
 
     stopped = False
     async with _opened(options) as session:
@@ -109,7 +109,7 @@ async def _work_out(
 
 
 def _print(here: "Here", rows: "tuple[Alternative, ...]", *, as_json: bool) -> None:
-    from ragforge.session.alternatives.kept import table
+    from ragforge.versions.attempts.alternatives import table
 
     if as_json:
         listed = [{**row.as_json(), "taken": row.version.id == here.head} for row in rows]
@@ -126,7 +126,7 @@ def _print(here: "Here", rows: "tuple[Alternative, ...]", *, as_json: bool) -> N
 @asynccontextmanager
 async def _opened(options: Options) -> "AsyncGenerator[Session]":
     """The session that the flags ask for, as for a run with -p."""
-    from ragforge.cli.opening import open_for_run, open_session
+    from ragforge.cli.start import open_for_run, open_session
     from ragforge.session.open import close_session, close_workspace
 
     workspace = await open_for_run(options)

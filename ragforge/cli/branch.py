@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import printable
+from ragforge.cli.output import printable
 from ragforge.cli.versions import opened_session
 from ragforge.domain.errors import UsageError
 
@@ -28,9 +28,9 @@ def branch(
 
     async def work() -> int:
         from ragforge.domain.ids import now
-        from ragforge.session.versions import branches
-        from ragforge.session.versions.names import HEAD
-        from ragforge.session.versions.words import branch_words, branched_words
+        from ragforge.versions import branches
+        from ragforge.versions.names import HEAD
+        from ragforge.versions.words import branch_words, branched_words
 
         async with opened_session(options) as session:
             if delete is not None:

@@ -23,7 +23,7 @@ def checkout(
     Only files that differ are touched. Those that another session changed on the way are kept unless
     --on-conflict says otherwise.
     """
-    from ragforge.session.versions.moves import checkout as go_to
+    from ragforge.versions.moves import checkout as go_to
 
     choices, part = choices_of(on_conflict), part_of(files=files, chat=chat)
     run_move(

@@ -7,7 +7,7 @@ import typer
 
 from ragforge.cli.edge import tell
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import answer_text, json_line
+from ragforge.cli.output import answer_text, json_line
 from ragforge.domain.errors import UsageError
 from ragforge.domain.words import counted
 

@@ -8,12 +8,12 @@ import typer
 
 from ragforge.cli.db_backups import backups, recover
 from ragforge.cli.db_connect import connect
-from ragforge.cli.db_moving import RESUMES, copy_between, number, print_backup, print_moved, stoppable
+from ragforge.cli.db_outbox import waiting
 from ragforge.cli.db_progress import shown
-from ragforge.cli.db_waiting import waiting
+from ragforge.cli.db_transfer import RESUMES, copy_between, number, print_backup, print_moved, stoppable
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import EXIT_CODES, Options, run_async
-from ragforge.cli.printing import json_line, printable
+from ragforge.cli.output import json_line, printable
 from ragforge.domain import timeouts
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`

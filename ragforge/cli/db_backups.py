@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragforge.cli.db_moving import number
 from ragforge.cli.db_progress import size
+from ragforge.cli.db_transfer import number
 from ragforge.cli.edge import tell
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import json_line, printable
+from ragforge.cli.output import json_line, printable
 from ragforge.domain.errors import UsageError
 from ragforge.domain.words import moment_words
 

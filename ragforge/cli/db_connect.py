@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from ragforge.cli.db_moving import copy_between
+from ragforge.cli.db_transfer import copy_between
 from ragforge.cli.edge import tell
 from ragforge.cli.login import ask_password
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import printable
+from ragforge.cli.output import printable
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, StoreLoginRefused, UsageError
 

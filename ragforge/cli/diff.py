@@ -6,7 +6,7 @@ import typer
 
 from ragforge.cli.edge import tell
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import answer_text
+from ragforge.cli.output import answer_text
 from ragforge.cli.versions import opened_session
 
 
@@ -21,9 +21,9 @@ def diff(
     options: Options = context.find_root().obj
 
     async def work() -> int:
-        from ragforge.history.difference import as_text, lines_changed
-        from ragforge.session.versions.comparing import compare
-        from ragforge.session.versions.words import compared_words
+        from ragforge.versions.comparison import compare
+        from ragforge.versions.difference import as_text, lines_changed
+        from ragforge.versions.words import compared_words
 
         async with opened_session(options) as session:
             compared = await compare(session, start, end)

@@ -14,9 +14,9 @@ from msgspec import Struct, field
 
 from ragforge.agent.parts import TurnLimits
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
-from ragforge.cli.opening import open_for_run, open_session
 from ragforge.cli.options import Options, OutputFormat
-from ragforge.cli.printing import answer_text, json_line
+from ragforge.cli.output import answer_text, json_line
+from ragforge.cli.start import open_for_run, open_session
 from ragforge.domain import timeouts
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, ToolApproval
 from ragforge.domain.context import ContextBlock
@@ -43,7 +43,7 @@ from ragforge.session.logs import start_log
 from ragforge.session.open import close_session, close_workspace
 from ragforge.session.state import Session, Workspace
 from ragforge.session.turn import interrupt, submit
-from ragforge.session.versions.log import files_json
+from ragforge.versions.log import files_json
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PIPED_BYTES_MAX = 10_000_000

@@ -8,7 +8,7 @@ import typer
 from ragforge.cli.edge import tell
 from ragforge.cli.numbers import whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
-from ragforge.cli.printing import json_line
+from ragforge.cli.output import json_line
 from ragforge.cli.versions import opened_session
 from ragforge.domain.errors import UsageError
 
@@ -31,7 +31,7 @@ def size(
     async def work() -> int:
         import msgspec
 
-        from ragforge.session.versions.keeping import history_size, size_lines
+        from ragforge.versions.storage import history_size, size_lines
 
         async with opened_session(options) as session:
             found = await history_size(session.workspace)
@@ -95,8 +95,8 @@ def show(
     options: Options = context.find_root().obj
 
     async def work() -> int:
-        from ragforge.session.versions.lying import lay_at
-        from ragforge.tools.files import size
+        from ragforge.files.open import size
+        from ragforge.versions.path_nodes import lay_at
 
         async with opened_session(options) as session:
             found = await lay_at(session, version, path)
@@ -118,7 +118,7 @@ async def _collect(
     options: Options, keep_days: int | None, *, dry_run: bool, tells: bool, gone: str | None = None
 ) -> int:
     """Remove, or only find out; how many versions lose contents."""
-    from ragforge.session.versions.keeping import clean_up, collected_words, forget_store, shown_url
+    from ragforge.versions.storage import clean_up, collected_words, forget_store, shown_url
 
     async with opened_session(options) as session:
         workspace = session.workspace

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ragforge.cli.edge import FAILED, drop_output, tell
 from ragforge.cli.options import Options
-from ragforge.cli.printing import answer_text
+from ragforge.cli.output import answer_text
 from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
 from ragforge.config.project import find_project
 from ragforge.domain.errors import UsageError
@@ -22,7 +22,7 @@ from ragforge.session.logs import start_log
 from ragforge.tui.background import Background, ask_background
 
 if TYPE_CHECKING:  # it is imported while the terminal answers
-    from ragforge.tui.opening import Leaving
+    from ragforge.tui.launch import Leaving
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -47,7 +47,7 @@ def run_interface(options: Options) -> int:
     asking = threading.Thread(target=ask)
     asking.start()  # the terminal answers while Textual is imported
     from ragforge.tui.app import RagforgeApp
-    from ragforge.tui.opening import Leaving, NotOpened, Opened
+    from ragforge.tui.launch import Leaving, NotOpened, Opened
 
     asking.join()
     if asked_to_go:
@@ -57,7 +57,7 @@ def run_interface(options: Options) -> int:
         if asked_to_go:
             signal.raise_signal(asked_to_go[0])  # now it is the app's
         # Most of the program is loaded here: in a thread, so that keys are drawn meanwhile.
-        opening = await asyncio.to_thread(importlib.import_module, "ragforge.cli.opening")
+        opening = await asyncio.to_thread(importlib.import_module, "ragforge.cli.start")
         return await opening.open_for_interface(options, embedded=embedded)
 
     app = RagforgeApp(

@@ -6,7 +6,7 @@ import typer
 
 from ragforge.cli.numbers import LIMIT_MAX, whole
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import json_line, printable
+from ragforge.cli.output import json_line, printable
 from ragforge.cli.versions import opened_session
 
 
@@ -21,8 +21,8 @@ def log(
     options: Options = context.find_root().obj
 
     async def work() -> int:
-        from ragforge.session.versions.ground import head_of
-        from ragforge.session.versions.log import log_json, log_lines, read_log
+        from ragforge.versions.log import log_json, log_lines, read_log
+        from ragforge.versions.record.worktree import head_of
 
         async with opened_session(options) as session:
             versions, project_id = session.workspace.store.versions, session.workspace.project.id

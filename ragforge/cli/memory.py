@@ -7,7 +7,7 @@ import typer
 from ragforge.cli.edge import tell
 from ragforge.cli.numbers import whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
-from ragforge.cli.printing import one_line
+from ragforge.cli.output import one_line
 from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import MemoryScope, MemorySort, MemoryType
 
@@ -53,7 +53,7 @@ def list_memories(
 
     async def work() -> int:
         from ragforge.cli.library import opened_library
-        from ragforge.cli.memory_printing import print_json_list, print_list
+        from ragforge.cli.memory_output import print_json_list, print_list
         from ragforge.domain.memories import MemoryFilter
 
         async with opened_library(options) as library:
@@ -90,7 +90,7 @@ def show(context: typer.Context, memory_id: IdPart, as_json: AsJson = False) -> 
 
     async def work() -> int:
         from ragforge.cli.library import opened_library
-        from ragforge.cli.memory_printing import print_json, print_memory
+        from ragforge.cli.memory_output import print_json, print_memory
         from ragforge.domain.ids import now
         from ragforge.memory.memories import find_memory
 
@@ -110,7 +110,7 @@ def why(context: typer.Context, memory_id: IdPart, as_json: AsJson = False) -> N
 
     async def work() -> int:
         from ragforge.cli.library import opened_library
-        from ragforge.cli.memory_printing import print_json_story, print_story
+        from ragforge.cli.memory_output import print_json_story, print_story
         from ragforge.domain.ids import now
         from ragforge.memory import memories
 
@@ -144,10 +144,10 @@ def add(
 
     async def work() -> int:
         from ragforge.cli.library import opened_library
+        from ragforge.commands.remember import split_type
         from ragforge.domain.ids import now
         from ragforge.domain.memories import MemorySource
         from ragforge.memory.memories import gives_way_to, new_memory, remember
-        from ragforge.session.commands.remember import split_type
         from ragforge.session.project import keep_project
 
         about, text = (type, " ".join(words)) if type else split_type(" ".join(words))

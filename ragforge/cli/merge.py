@@ -49,9 +49,9 @@ def merge(
     What only one of them changed is taken, what both did in different places is put together. Exit code 1
     where conflict markers are left, or a result was taken that failed the check or has an objection to it.
     """
-    from ragforge.session.versions.merging import Side
-    from ragforge.session.versions.merging import merge as bring_in
-    from ragforge.session.versions.resolving import Wanted
+    from ragforge.versions.attempts.models import Wanted
+    from ragforge.versions.branch_merge import Side
+    from ragforge.versions.branch_merge import merge as bring_in
 
     run_move(
         context,

@@ -20,7 +20,7 @@ def redo(
     chat: ChatOnly = False,
 ) -> None:
     """Bring again the turn that was undone last, or N of them."""
-    from ragforge.session.versions.moves import redo as bring_again
+    from ragforge.versions.moves import redo as bring_again
 
     choices, part = choices_of(on_conflict), part_of(files=files, chat=chat)
     run_move(

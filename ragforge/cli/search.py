@@ -11,7 +11,7 @@ from msgspec import Struct
 from ragforge.cli.edge import tell
 from ragforge.cli.numbers import whole
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import json_line, one_line, printable
+from ragforge.cli.output import json_line, one_line, printable
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -100,7 +100,7 @@ async def _search(options: Options, wanted: Wanted) -> "Answer":
     from ragforge.memory import recall
     from ragforge.session.library import find_session
     from ragforge.session.link import limited_words
-    from ragforge.session.remembering import close_recall, open_recall
+    from ragforge.session.recall_embedder import close_recall, open_recall
 
     async with opened_library(options) as library:
         session = (await find_session(library.store, wanted.session)).id if wanted.session else None

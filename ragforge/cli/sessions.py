@@ -8,7 +8,7 @@ import typer
 
 from ragforge.cli.numbers import LIMIT_MAX, whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
-from ragforge.cli.printing import json_line, one_line
+from ragforge.cli.output import json_line, one_line
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`

@@ -21,7 +21,7 @@ def undo(
     What you or another session changed since stays. Nothing is lost: `ragforge redo` brings it again, and
     `ragforge log` lists every state there was.
     """
-    from ragforge.session.versions.moves import undo as take_back
+    from ragforge.versions.moves import undo as take_back
 
     choices, part = choices_of(on_conflict), part_of(files=files, chat=chat)
     run_move(

@@ -10,13 +10,13 @@ import typer
 
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import Options, run_async
-from ragforge.cli.printing import printable
+from ragforge.cli.output import printable
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.state import Session, Workspace
-    from ragforge.session.versions.moved import Moved, Part
-    from ragforge.session.versions.moving import Choices
+    from ragforge.versions.head_move import Choices
+    from ragforge.versions.move_result import Moved, Part
 
 
 class OnConflict(StrEnum):
@@ -68,7 +68,7 @@ def run_move(
 
 def part_of(*, files: bool, chat: bool) -> "Part":
     """What moves. Raises UsageError for both."""
-    from ragforge.session.versions.moved import Part
+    from ragforge.versions.move_result import Part
 
     if files and chat:
         raise UsageError("--files moves the files alone, --chat the conversation: give only one.")
@@ -77,8 +77,8 @@ def part_of(*, files: bool, chat: bool) -> "Part":
 
 def choices_of(on_conflict: OnConflict | None) -> "Choices":
     """What becomes of files in conflict."""
-    from ragforge.history.conflicts import Choice
-    from ragforge.session.versions.moving import Choices
+    from ragforge.versions.head_move import Choices
+    from ragforge.versions.restore.conflicts import Choice
 
     return Choices(Choice(on_conflict or OnConflict.KEEP))
 
@@ -94,7 +94,7 @@ async def opened_session(
     may_begin: a new one will do where the folder has none.
     """
     from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
-    from ragforge.session.versions.recorder import recorder_of
+    from ragforge.versions.record.recorder import recorder_of
 
     named = options.resume if resume is None else resume
     if named == "":
@@ -153,7 +153,7 @@ async def _keep_draft(session: "Session", moved: "Moved") -> None:
 
 def _told(moved: "Moved", *, chosen: bool) -> int:
     """Tell what became of it; the exit code: 1 where files stay otherwise than was asked for."""
-    from ragforge.session.versions.words import moved_lines
+    from ragforge.versions.words import moved_lines
 
     first, *others = moved_lines(moved)
     typer.echo(printable(first))

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from ragforge.config import keychain
-from ragforge.config.asked import all_asked, asked_for, keep_for_run
+from ragforge.config.passwords import all_asked, asked_for, keep_for_run
 from ragforge.config.paths import config_dir
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
 from ragforge.config.store_address import DEFAULT_USER, StoreAddress, parse_store_url

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from ragforge.domain.wellformed import well_formed
+from ragforge.domain.validity import well_formed
 
 
 class MemoryType(StrEnum):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import ImagePart, ModelMessage, Parts, TextPart
-from ragforge.domain.wellformed import well_formed
+from ragforge.domain.validity import well_formed
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6

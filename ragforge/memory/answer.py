@@ -21,6 +21,7 @@ from ragforge.domain.memories import (
 )
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.memory.constraints import word_for_word
+from ragforge.memory.excerpts import known_of
 from ragforge.memory.extractive import summary_of
 from ragforge.memory.material import (
     CONSTRAINTS_MAX,
@@ -36,7 +37,6 @@ from ragforge.memory.material import (
 from ragforge.memory.memories import FOUND_OUT, REPLACING_CONFIDENCE_MIN, new_memory
 from ragforge.memory.salvage import objects_at, read_object
 from ragforge.memory.sentences import cut_sentence, cut_words, one_line, with_dates
-from ragforge.memory.shown import known_of
 
 MEMORIES_MAX = 20
 """Of one turn: more is a copy of it, not what matters."""

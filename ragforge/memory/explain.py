@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from ragforge.domain.search import Hit, HitKind
-from ragforge.memory.found import Found, Source, Why
+from ragforge.memory.results import Found, Source, Why
 
 
 def reason(found: Found) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragforge.memory.found import Key, Source, Why
+from ragforge.memory.results import Key, Source, Why
 
 Scores = Mapping[Key, float]
 """What one source says, higher is better; what it does not know is not in it."""

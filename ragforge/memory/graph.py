@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ragforge.domain.search import Related
-from ragforge.memory.found import Source, Why, key_of
 from ragforge.memory.fusion import Scores, Shares, ranks
+from ragforge.memory.results import Source, Why, key_of
 
 GRAPH_SHARE = 0.25
 """What a turn has of the score of the best that leads to it."""

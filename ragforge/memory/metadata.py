@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from ragforge.domain.search import Candidate, HitKind
-from ragforge.memory.found import Source, Why, key_of
 from ragforge.memory.fusion import Scores, Shares, ranks
+from ragforge.memory.results import Source, Why, key_of
 
 METADATA_SHARE = 0.1
 """What a memory that matters most and is newest has of its own score: it decides between near equals."""

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
 from ragforge.embedders.base import Embedder
-from ragforge.memory.found import Answer, Found, Key, Source, Why, key_of
 from ragforge.memory.fusion import Shares, convex, reciprocal, totals
 from ragforge.memory.graph import spread
 from ragforge.memory.metadata import weigh
 from ragforge.memory.questions import Questions
+from ragforge.memory.results import Answer, Found, Key, Source, Why, key_of
 from ragforge.store.base import Store
 
 __all__ = ["Answer", "Found", "Recall", "Source", "Why", "search"]

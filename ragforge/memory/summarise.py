@@ -16,6 +16,7 @@ from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.usage import Usage
 from ragforge.memory.answer import read_answer, read_roll_up, roll_up_schema, schema_for
+from ragforge.memory.excerpts import known_of, parts_shown, turns_shown
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import above, rolled_up, summary_of
 from ragforge.memory.ids import summary_id
@@ -27,7 +28,6 @@ from ragforge.memory.material import (
     Understood,
 )
 from ragforge.memory.prompts import load_prompt
-from ragforge.memory.shown import known_of, parts_shown, turns_shown
 from ragforge.providers.base import ModelRequest, Provider
 
 __all__ = [

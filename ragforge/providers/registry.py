@@ -15,7 +15,7 @@ from ragforge.providers.base import LoadBlob, Provider
 from ragforge.providers.gemini import GeminiProvider
 from ragforge.providers.local import MODEL, LocalProvider, Search
 from ragforge.providers.openai_compatible import OpenAICompatibleProvider
-from ragforge.providers.wellformed import WellFormedProvider
+from ragforge.providers.validity import WellFormedProvider
 
 FindKey = Callable[[str], tuple[str, str] | None]
 """A provider's key and where it was found, or None."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
+from ragforge.commands.base import Command, Outcome, find_commands, run_command
 from ragforge.domain.approvals import Approve, Mode
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
@@ -14,7 +15,6 @@ from ragforge.domain.turns import Project, ToolCall, TurnStatus
 from ragforge.memory import recall
 from ragforge.memory.recall import Answer
 from ragforge.session import history, modes, queue, setup, turn
-from ragforge.session.commands.base import Command, Outcome, find_commands, run_command
 from ragforge.session.costs import memory_cost
 from ragforge.session.foreign_git import read_repository
 from ragforge.session.history import StoredTurns
@@ -32,7 +32,7 @@ from ragforge.session.open import (
     newest_session_here,
     resume_session,
 )
-from ragforge.session.renamed import Former
+from ragforge.session.relocation import Former
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Link
 from ragforge.store.base_conversations import Deleted, SessionRow

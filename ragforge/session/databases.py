@@ -17,8 +17,8 @@ from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.session.link import leave_store
-from ragforge.session.named_store import known_password, open_named, telling_who_named
 from ragforge.session.servers import Server
+from ragforge.session.store_access import known_password, open_named, telling_who_named
 from ragforge.store.base import Link, RecordKind, Store, StoreStatus
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.files import contents_file
@@ -27,7 +27,7 @@ from ragforge.store.survey import refuse_lost
 
 if TYPE_CHECKING:  # most have no server
     from ragforge.store.neo4j import Neo4jStore
-    from ragforge.store.neo4j.stranded import Stranded
+    from ragforge.store.neo4j.orphans import Stranded
 
 FILE_SCHEME = "sqlite://"
 

@@ -10,8 +10,8 @@ from ragforge.domain.turns import Step, ToolCall, Turn, TurnStatus
 from ragforge.memory.context import history_messages
 from ragforge.memory.window import TURNS_BETWEEN_FRESH_STARTS, TURNS_KEPT_MIN, Window, WindowLimits
 from ragforge.session.state import Session
-from ragforge.session.versions.missing import was_in_command
 from ragforge.store.base import Store
+from ragforge.versions.record.backfill import was_in_command
 
 
 class StoredTurns(Struct, frozen=True):

@@ -15,8 +15,8 @@ from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.link import leave_store
-from ragforge.session.named_store import open_named
 from ragforge.session.project import Identified, allowed_repositories, identify_project
+from ragforge.session.store_access import open_named
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.local import LocalState, open_local_state

@@ -17,10 +17,10 @@ from ragforge.domain.messages import (
     text_of,
 )
 from ragforge.memory.context import fixed_tokens, message_tokens, text_tokens
+from ragforge.session.agent_parts import system_prompt, tool_specs
 from ragforge.session.context import build_block
 from ragforge.session.instructions import trusted_instructions
 from ragforge.session.state import Session
-from ragforge.session.wiring import system_prompt, tool_specs
 
 
 class NextCall(Struct, frozen=True):

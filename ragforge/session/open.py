@@ -24,7 +24,6 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Purpose, Usage, sum_costs
-from ragforge.history.state import HistoryState, open_history_state
 from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.context import session_window
@@ -34,18 +33,19 @@ from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import allowed_repositories, keep_project
-from ragforge.session.remembering import close_recall, open_recall
-from ragforge.session.renamed import Former, follow_folder, former_paths, former_projects, note_folder
+from ragforge.session.recall_embedder import close_recall, open_recall
+from ragforge.session.relocation import Former, follow_folder, former_paths, former_projects, note_folder
 from ragforge.session.state import Live, Session, Unkept, Workspace
 from ragforge.session.trust import Trust
-from ragforge.session.versions.opening import recover_folder
-from ragforge.session.versions.recorder import Recorders, recorder_of
+from ragforge.shell.jobs import Jobs
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Claim
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.files import contents_file
-from ragforge.tools.jobs import Jobs
 from ragforge.tools.registry import find_tools
+from ragforge.versions.record.recorder import Recorders, recorder_of
+from ragforge.versions.recovery import recover_folder
+from ragforge.versions.state import HistoryState, open_history_state
 
 log = logging.getLogger(__name__)
 

@@ -16,24 +16,24 @@ from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
 from ragforge.domain.usage import Usage
-from ragforge.history.state import HistoryState
 from ragforge.memory.inject import Injecting
 from ragforge.memory.recall import Recall
 from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
 from ragforge.session.background import Background
-from ragforge.session.renamed import Former
+from ragforge.session.relocation import Former
 from ragforge.session.trust import Trust
-from ragforge.session.versions.recorder import Recorders
+from ragforge.shell.jobs import Jobs
 from ragforge.store.base import Blobs, Store
 from ragforge.store.base_conversations import Claim
 from ragforge.store.local import LocalState
 from ragforge.tools.base import AnyTool, ReadFiles
-from ragforge.tools.jobs import Jobs
+from ragforge.versions.record.recorder import Recorders
+from ragforge.versions.state import HistoryState
 
 if TYPE_CHECKING:  # they run in sessions
-    from ragforge.session.alternatives.group import Group
-    from ragforge.session.versions.candidates import Candidates
+    from ragforge.versions.attempts.candidates import Candidates
+    from ragforge.versions.attempts.group import Group
 
 
 class Workspace(Struct, frozen=True):

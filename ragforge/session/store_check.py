@@ -12,10 +12,6 @@ from msgspec import Struct
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
-from ragforge.history.clean_up import lacking, paths_of
-from ragforge.history.contents import prove_contents
-from ragforge.history.manifest import Manifest
-from ragforge.history.state import HistoryState, open_history_state
 from ragforge.session.databases import Machine, contents, opened
 from ragforge.store.backups import recovery_words
 from ragforge.store.blob_repair import damaged_contents, rebuild, remove_leftovers, set_aside
@@ -24,6 +20,10 @@ from ragforge.store.file_text import repair_text, text_faults
 from ragforge.store.files import BACKUPS, Role, StoreFile, StoreServer, contents_file, store_files
 from ragforge.store.local import open_local_state
 from ragforge.store.survey import refuse_newer_files
+from ragforge.versions.clean_up import lacking, paths_of
+from ragforge.versions.record.contents import prove_contents
+from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.state import HistoryState, open_history_state
 
 Rows: TypeAlias = list[StoreFile | StoreServer]
 Tell: TypeAlias = Callable[[str], object]

@@ -11,8 +11,8 @@ from msgspec import Struct
 from ragforge.agent.instructions import Instructions, digest_of
 from ragforge.domain.errors import StoreError
 from ragforge.domain.printable import escaped
+from ragforge.files.diffs import unified
 from ragforge.store.local import LocalState
-from ragforge.tools.diffs import unified
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ragforge.agent.loop import run_turn
 from ragforge.agent.parts import Events, Outcome, Progress, TurnLimits
-from ragforge.agent.undisturbed import undisturbed
+from ragforge.agent.shield import undisturbed
 from ragforge.domain.approvals import Approve
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import Conflict, RagforgeError, StoreError, UsageError
@@ -24,15 +24,15 @@ from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.window import Window
 from ragforge.session import queue
+from ragforge.session.agent_parts import agent_parts, safe_step
 from ragforge.session.context import build_block, keep_recalled, session_window
+from ragforge.session.file_hashes import recall_seen_files
 from ragforge.session.history import came_to_nothing
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
 from ragforge.session.open import keep_end, store_end, store_session
-from ragforge.session.seen_files import recall_seen_files
 from ragforge.session.state import Session, Unkept
-from ragforge.session.versions.recording import Recording
-from ragforge.session.wiring import agent_parts, safe_step
+from ragforge.versions.record.turn import Recording
 
 log = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
 from ragforge.domain.ids import now
+from ragforge.store.blob_files import Raw, open_regular, raw_of, read_batch
 from ragforge.store.blob_forms import (
     ROW_BYTES_MAX,
     BlobFiles,
@@ -26,7 +27,6 @@ from ragforge.store.blob_forms import (
     unpack,
 )
 from ragforge.store.blob_proof import unreadable
-from ragforge.store.blob_reading import Raw, open_regular, raw_of, read_batch
 from ragforge.store.damage_words import explained
 from ragforge.store.files import REPAIR, Role, StoreFile
 from ragforge.store.sqlite.connection import Connection, Database, Row, connect, translated

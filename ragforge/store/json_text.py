@@ -12,7 +12,7 @@ from ragforge.domain.messages import (
     parts_from_json,
     parts_to_json,
 )
-from ragforge.domain.wellformed import well_formed, well_formed_json
+from ragforge.domain.validity import well_formed, well_formed_json
 
 
 def storable(text: str) -> str:

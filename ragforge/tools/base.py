@@ -16,7 +16,7 @@ from ragforge.domain.messages import CallResult, ImagePart, ToolSpec
 from ragforge.domain.search import Hit
 
 if TYPE_CHECKING:  # jobs import this module
-    from ragforge.tools.jobs import Jobs
+    from ragforge.shell.jobs import Jobs
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 

@@ -8,13 +8,13 @@ import msgspec
 from msgspec import structs
 
 from ragforge.domain.errors import UsageError
-from ragforge.tools.atomic import hash_of
+from ragforge.files.atomic import hash_of
+from ragforge.files.open import read_whole
+from ragforge.files.text import decode, encode
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
-from ragforge.tools.files import read_whole
-from ragforge.tools.matching import Edited, NotEdited, replace
 from ragforge.tools.paths import display
-from ragforge.tools.text_files import decode, encode
+from ragforge.tools.text_match import Edited, NotEdited, replace
 
 
 class EditArgs(msgspec.Struct, forbid_unknown_fields=True):

@@ -14,13 +14,13 @@ from msgspec import Struct
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import ImagePart
 from ragforge.domain.printable import escaped
-from ragforge.tools.atomic import hash_of
+from ragforge.files.atomic import hash_of
+from ragforge.files.open import TEXT_BYTES_MAX, NotAFile, image_type, kind_of, open_file, size, why
+from ragforge.files.text import MARKS, decode, lines_of
+from ragforge.files.threads import in_thread
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
-from ragforge.tools.files import TEXT_BYTES_MAX, NotAFile, image_type, kind_of, open_file, size, why
 from ragforge.tools.limits import IMAGE_BYTES_MAX, LINE_CHARS_MAX, READ_BYTES_MAX, READ_LINES_MAX
 from ragforge.tools.paths import display, resolve
-from ragforge.tools.text_files import MARKS, decode, lines_of
-from ragforge.tools.threads import in_thread
 
 CHUNK_CHARS = 64 * 1024
 NEAR_NAMES_MAX = 3

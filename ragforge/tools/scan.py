@@ -16,8 +16,8 @@ from msgspec import Struct
 import ragforge
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
+from ragforge.files.open import why
 from ragforge.tools.base import Preview, ToolContext, ToolResult
-from ragforge.tools.files import why
 from ragforge.tools.paths import display, resolve
 from ragforge.tools.scan_values import Answer, AnyRequest, End, Found, Refusal
 

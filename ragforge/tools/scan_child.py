@@ -20,9 +20,11 @@ import msgspec
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
-from ragforge.tools.files import open_file, size
-from ragforge.tools.globs import compile_glob
-from ragforge.tools.ignore import excludes_file
+from ragforge.files.globs import compile_glob
+from ragforge.files.ignore import excludes_file
+from ragforge.files.open import open_file, size
+from ragforge.files.text import decode, lines_of
+from ragforge.files.walk import Entry, Walk, start_walk
 from ragforge.tools.scan_values import (
     Answer,
     AnyRequest,
@@ -34,8 +36,6 @@ from ragforge.tools.scan_values import (
     Refusal,
     Request,
 )
-from ragforge.tools.text_files import decode, lines_of
-from ragforge.tools.walk import Entry, Walk, start_walk
 
 GREP_BYTES_MAX = 5 * 1024 * 1024
 LINE_SHOWN_CHARS = 400

@@ -11,10 +11,10 @@ import msgspec
 from ragforge.domain import timeouts
 from ragforge.domain.approvals import RunCommand
 from ragforge.domain.errors import UsageError
+from ragforge.shell.jobs import JobInfo, JobStatus
+from ragforge.shell.process import start_shell
+from ragforge.shell.process_output import OutputBuffer
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
-from ragforge.tools.jobs import JobInfo, JobStatus
-from ragforge.tools.process import start_shell
-from ragforge.tools.process_output import OutputBuffer
 
 HEAD_CHARS_MAX = 500_000
 TAIL_CHARS_MAX = 1_500_000

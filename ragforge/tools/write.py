@@ -8,12 +8,12 @@ import msgspec
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
-from ragforge.tools.atomic import hash_of
+from ragforge.files.atomic import hash_of
+from ragforge.files.open import read_whole
+from ragforge.files.text import TextFile, decode, encode, to_newline
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
-from ragforge.tools.files import read_whole
 from ragforge.tools.paths import display
-from ragforge.tools.text_files import TextFile, decode, encode, to_newline
 
 
 class WriteArgs(msgspec.Struct, forbid_unknown_fields=True):

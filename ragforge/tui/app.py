@@ -14,7 +14,7 @@ from textual.worker import WorkerFailed
 from ragforge.tui import clipboard
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings
-from ragforge.tui.opening import Leaving
+from ragforge.tui.launch import Leaving
 from ragforge.tui.screens.chat import ChatScreen, OpenSession
 from ragforge.tui.terminal_driver import BracketsPastes, TerminalDriver
 from ragforge.tui.theme import ThemedApp

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import foreign_git, link_watch, memory_watch, room_watch, trust
-from ragforge.tui.opening import Leaving, NotOpened, Opened
+from ragforge.tui.launch import Leaving, NotOpened, Opened
 from ragforge.tui.prompt_history import StoredHistory
-from ragforge.tui.screens.not_opened import NotOpenedScreen, Wanted
-from ragforge.tui.typed import app_of
+from ragforge.tui.screens.store_failure import NotOpenedScreen, Wanted
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # the chat imports this module

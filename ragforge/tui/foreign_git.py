@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ragforge.domain.printable import escaped
 from ragforge.session.foreign_git import unread_repository, unread_words
 from ragforge.tui.screens.confirm import ConfirmScreen
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.session.conversation import Conversation

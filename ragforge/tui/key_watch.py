@@ -7,7 +7,7 @@ from textual import events
 from textual.app import App
 from textual.widget import Widget
 
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 
 Result = TypeVar("Result")
 KeyTaker: TypeAlias = Callable[[events.Key | events.Paste], bool]

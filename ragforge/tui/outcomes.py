@@ -12,16 +12,16 @@ from ragforge.config.project import git_branch
 from ragforge.domain.errors import SessionBusy, UsageError
 from ragforge.tui import clipboard, keys, terminal, trust
 from ragforge.tui.key_watch import KeyWatch
-from ragforge.tui.opening import Leaving, Opened
+from ragforge.tui.launch import Leaving, Opened
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.theme import theme_name
-from ragforge.tui.typed import app_of
 from ragforge.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:  # loaded after the first frame; and the chat imports this module
     from collections.abc import AsyncGenerator
 
-    from ragforge.session.commands.base import HeadMoved, Outcome
+    from ragforge.commands.base import HeadMoved, Outcome
     from ragforge.session.conversation import Conversation, Shown
     from ragforge.tui.screens.chat import ChatScreen
 
@@ -30,7 +30,7 @@ START = "Type a message, or /help for commands and keys."
 
 async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
     """Do what the command says. Runs in a worker, so it may wait for screens."""
-    from ragforge.session.commands import base
+    from ragforge.commands import base
     from ragforge.tui.screens.choose import ChooseScreen
 
     conversation = chat.ready()
@@ -107,7 +107,7 @@ async def _answered(chat: ChatScreen, screen: ConfirmScreen) -> bool | None:
 
 
 async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
-    from ragforge.session.commands.base import ScreenName
+    from ragforge.commands.base import ScreenName
     from ragforge.tui.screens.log import LogScreen
     from ragforge.tui.screens.memory import MemoryScreen
     from ragforge.tui.screens.model import ModelScreen

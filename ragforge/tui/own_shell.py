@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.tui.screens.chat import ChatScreen

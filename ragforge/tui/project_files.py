@@ -75,7 +75,7 @@ class ProjectFiles:
 
     def _walk(self) -> Iterator[str]:
         """What git does not ignore. Near ones first: what a limit cuts off lies deep."""
-        from ragforge.tools.ignore import is_ignored, rules_above, rules_in  # not needed for the first frame
+        from ragforge.files.ignore import is_ignored, rules_above, rules_in  # not needed for the first frame
 
         folders = deque([("", rules_above(self._folder, self._root, self._excludes))])
         while folders:

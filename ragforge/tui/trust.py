@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from ragforge.tui import terminal
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 
 if TYPE_CHECKING:  # the chat imports this module
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted, UsageUpda
 from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui import terminal
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.tui.screens.chat import ChatScreen

@@ -35,9 +35,9 @@ ORDERS_FD = 0
 
 LOADED = (
     *("ragforge.__main__", "ragforge.cli.main", "ragforge.cli.headless", "ragforge.cli.db_connect"),
-    *("ragforge.session.alternatives.run", "ragforge.session.export", "ragforge.session.next_call"),
-    *("ragforge.session.versions.book", "ragforge.session.versions.merging", "ragforge.memory.explain"),
-    *("ragforge.store.transfer", "ragforge.store.sqlite.vector_cache", "ragforge.history.clean_up"),
+    *("ragforge.versions.attempts.run", "ragforge.session.export", "ragforge.session.next_call"),
+    *("ragforge.versions.book", "ragforge.versions.branch_merge", "ragforge.memory.explain"),
+    *("ragforge.store.transfer", "ragforge.store.sqlite.vector_cache", "ragforge.versions.clean_up"),
     *("ragforge.providers.gemini.client", "ragforge.providers.openai_compatible.http", "google.genai.types"),
     *("ragforge.providers.gemini.http", "ragforge.providers.gemini.warm", "ragforge.session.incognito"),
     *("ragforge.session.background.work", "ragforge.session.background.better"),

@@ -15,7 +15,6 @@ import pytest
 
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreMoved, StoreUnavailable, UsageError
 from ragforge.domain.ids import now
-from ragforge.history.state import Head, HistoryState, open_history_state
 from ragforge.store.backup_copies import BackupStopped, make_backup
 from ragforge.store.backup_recovery import begin_empty, recover_backup
 from ragforge.store.backups import (
@@ -42,6 +41,7 @@ from ragforge.store.files import (
 from ragforge.store.local import open_local_state
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.prepare import look
+from ragforge.versions.state import Head, HistoryState, open_history_state
 from tests.contract.builders import new_session, said
 from tests.contract.builders_versions import a_version
 from tests.disks import small_disk

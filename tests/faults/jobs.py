@@ -12,14 +12,14 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import Notice, TurnEnded, TurnStarted
 from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.versions import Node
-from ragforge.history.restore import RestoreFailed, RestoreStopped, apply, recover
-from ragforge.history.scan import node_at
-from ragforge.history.tree import state_of
 from ragforge.session.history import came_to_nothing
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from ragforge.session.versions.moves import redo, undo
-from ragforge.session.versions.recorder import catch_up
+from ragforge.versions.moves import redo, undo
+from ragforge.versions.record.recorder import catch_up
+from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, recover
+from ragforge.versions.scan.changes import node_at
+from ragforge.versions.tree import state_of
 from tests.restoring import open_place, read_wanted
 from tests.soak.conversation import ScriptedProvider, approve, conversation
 

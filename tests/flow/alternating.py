@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragforge.session.alternatives.group import Group
 from ragforge.session.state import Session
+from ragforge.versions.attempts.group import Group
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Recorded, Text
 
 READABLE, FAST, THOROUGH = "easiest to read", "runs fastest", "Do this thoroughly"

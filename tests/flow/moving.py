@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.versions import Version
-from ragforge.history.state import Head
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
-from ragforge.session.versions.recorder import recorder_of
+from ragforge.versions.record.recorder import recorder_of
+from ragforge.versions.state import Head
 from tests.flow.running import ended, say
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 

@@ -1,8 +1,8 @@
 """Two lines of work that changed one file, to be merged."""
 
 from ragforge.session.state import Session
-from ragforge.session.versions.branches import start_branch
-from ragforge.session.versions.moves import checkout
+from ragforge.versions.branches import start_branch
+from ragforge.versions.moves import checkout
 from tests.flow.moving import shell, turn, versions_of, write
 from tests.standins.gemini import GeminiStandIn
 

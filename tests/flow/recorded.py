@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ragforge.domain.events import AgentEvent, Notice, TurnEnded
 from ragforge.domain.versions import Change, Node, Version
-from ragforge.history.lock import folder_lock
-from ragforge.history.scan import node_at
-from ragforge.history.tree import state_of
+from ragforge.files.folder_lock import folder_lock
 from ragforge.session.state import Session
-from ragforge.session.versions.recorder import catch_up, recorder_of
 from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.versions.record.recorder import catch_up, recorder_of
+from ragforge.versions.scan.changes import node_at
+from ragforge.versions.tree import state_of
 from tests.standins.gemini import Call, Calls, Recorded, Reply, Text
 
 DAY_MS = 86_400_000

@@ -8,11 +8,11 @@ import pytest
 from ragforge.domain.approvals import Mode
 from ragforge.domain.errors import UsageError
 from ragforge.domain.turns import TurnStatus
-from ragforge.history.lock import lock_path
-from ragforge.session.alternatives.kept import alternatives_here, take
-from ragforge.session.alternatives.start import Wanted, start_alternatives
+from ragforge.files.folder_lock import lock_path
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
+from ragforge.versions.attempts.alternatives import alternatives_here, take
+from ragforge.versions.attempts.start import Wanted, start_alternatives
 from tests.cli.running import Program
 from tests.flow.alternating import FAST, READABLE, all_lines, copies_in, furnish, runs, script, writes
 from tests.flow.moving import beside, root_of, tree, turn, write

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragforge.cli.printing import json_line
+from ragforge.cli.output import json_line
 from ragforge.domain.events import AgentEvent
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn, TurnStatus

@@ -21,10 +21,10 @@ from ragforge.domain.events import AgentEvent, ToolEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.redact import MARK
 from ragforge.domain.turns import CallStatus, ToolCall, TurnStatus
+from ragforge.files.atomic import hash_of
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from tests.flow.recorded import read, shell, write
 from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ragforge.session.commands.base import Tell, run_command
+from ragforge.commands.base import Tell, run_command
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from tests.flow.recalling import remembered, said_before

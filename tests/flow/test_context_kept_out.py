@@ -5,6 +5,7 @@ from pathlib import Path
 import apsw
 from msgspec.structs import replace
 
+from ragforge.commands.base import run_command
 from ragforge.domain.context import Section
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.events import ContextBuilt
@@ -15,7 +16,6 @@ from ragforge.memory.block import CLOSING, OPENING
 from ragforge.memory.inject import Around, is_carried
 from ragforge.memory.recall import search
 from ragforge.providers.local import FIRST_LINE
-from ragforge.session.commands.base import run_command
 from ragforge.session.model import choose_model
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
+from ragforge.cli.start import open_for_interface
 from ragforge.domain.approvals import Mode
 from ragforge.session.state import Session
 from tests.flow.running import environ, opened, say

@@ -18,17 +18,17 @@ from ragforge.domain.ids import now
 from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.domain.turns import ConversationSession, Project
 from ragforge.domain.versions import Branch, Change, Node, NodeKind, Provenance, Uncovered, Version
-from ragforge.history.clean_up import Collected, collect, size
-from ragforge.history.contents import keep_contents, keep_found, scan_and_keep
-from ragforge.history.coverage import Coverage
-from ragforge.history.manifest import Manifest
-from ragforge.history.scan import begin_scan, node_at, scan
-from ragforge.history.state import Head, HistoryState, open_history_state
 from ragforge.store.base import Blobs, Link, Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.local import LocalState, open_local_state
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.connection import connect
+from ragforge.versions.clean_up import Collected, collect, size
+from ragforge.versions.record.contents import keep_contents, keep_found, scan_and_keep
+from ragforge.versions.scan.changes import begin_scan, node_at, scan
+from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.state import Head, HistoryState, open_history_state
 from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn, said
 from tests.contract.builders_versions import a_change, a_node, new_version
 from tests.tool_context import folder_of_nobody

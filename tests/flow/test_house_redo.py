@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ragforge.session.commands.base import run_command
-from ragforge.session.versions.moves import undo
+from ragforge.commands.base import run_command
+from ragforge.versions.moves import undo
 from tests.flow.moving import root_of, turn, write
 from tests.flow.running import environ, opened
 from tests.house import RECORDED, VERSIONS, watched_files

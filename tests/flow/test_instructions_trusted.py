@@ -20,7 +20,7 @@ from ragforge.session.instructions import (
 )
 from ragforge.session.state import Session
 from ragforge.session.trust import FileTrust, Place
-from ragforge.session.versions.moves import redo, undo
+from ragforge.versions.moves import redo, undo
 from tests.flow.running import environ, opened, say
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call

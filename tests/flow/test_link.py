@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ragforge.commands.base import Fork, run_command
 from ragforge.domain.errors import Conflict, UsageError
 from ragforge.domain.events import AgentEvent, Notice, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import TurnStatus
-from ragforge.session.commands.base import Fork, run_command
 from ragforge.session.conversation import Conversation
 from ragforge.session.link import left_words, limited_words, notice_loss, stranded_words
 from ragforge.session.servers import link_facts

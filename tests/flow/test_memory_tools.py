@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Any
 
+from ragforge.commands.base import Tell, run_command
 from ragforge.domain.events import ToolEnded, ToolOutput
 from ragforge.domain.ids import now
 from ragforge.domain.memories import (
@@ -17,7 +18,6 @@ from ragforge.domain.memories import (
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.domain.usage import Purpose
 from ragforge.memory.memories import associate, new_memory, remember, why
-from ragforge.session.commands.base import Tell, run_command
 from ragforge.session.memory_tools import recall_memory, save_memory
 from ragforge.session.open import close_session, new_session
 from ragforge.session.project import keep_project

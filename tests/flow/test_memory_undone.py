@@ -2,16 +2,16 @@
 
 import pytest
 
+from ragforge.commands.base import run_command
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
 from ragforge.domain.turns import Turn
 from ragforge.memory.memories import new_memory, remember, why
-from ragforge.session.commands.base import run_command
 from ragforge.session.memory_tools import save_memory
 from ragforge.session.state import Session
-from ragforge.session.versions.branches import start_branch
-from ragforge.session.versions.moved import Part
-from ragforge.session.versions.moves import checkout, redo, rewind, undo
 from ragforge.tools.base import ToSave
+from ragforge.versions.branches import start_branch
+from ragforge.versions.move_result import Part
+from ragforge.versions.moves import checkout, redo, rewind, undo
 from tests.flow.moving import turn, write
 from tests.standins.gemini import GeminiStandIn
 

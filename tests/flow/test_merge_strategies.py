@@ -10,11 +10,18 @@ import pytest
 from ragforge.domain.redact import Redactor
 from ragforge.domain.search import Hit
 from ragforge.domain.usage import Usage
-from ragforge.history import merge as merging
-from ragforge.history.asking import Ask, asking
-from ragforge.history.strategies import Proposal, Question, Strategy, propose, questions_of, smaller
-from ragforge.history.validation import validate
 from ragforge.providers.local import LocalProvider
+from ragforge.versions.attempts.model_merge import (
+    Proposal,
+    Question,
+    Strategy,
+    propose,
+    questions_of,
+    smaller,
+)
+from ragforge.versions.attempts.question import Ask, asking
+from ragforge.versions.attempts.verdict import validate
+from ragforge.versions.merge import three_way as merging
 from tests.flow.gemini_asking import open_provider
 from tests.merging import Files, Tree, open_tree
 from tests.standins.gemini import (

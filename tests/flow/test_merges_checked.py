@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.session.checking.consent import answer, check_command
-from ragforge.session.checking.run import check
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt
-from ragforge.session.versions.candidates import MergeUndecided
-from ragforge.session.versions.merging import Side, Wanted, merge, take_candidate
+from ragforge.versions.attempts.candidates import MergeUndecided
+from ragforge.versions.attempts.check_consent import answer, check_command
+from ragforge.versions.attempts.check_run import check
+from ragforge.versions.branch_merge import Side, Wanted, merge, take_candidate
 from tests.flow.moving import head_of, root_of, tree
 from tests.flow.parting import LINES, parted
 from tests.flow.running import MODEL, environ, opened

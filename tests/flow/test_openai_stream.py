@@ -13,7 +13,7 @@ from ragforge.domain.events import FinishReason, ModelEvent, TextDelta, ThoughtD
 from ragforge.domain.usage import Usage
 from ragforge.providers.base import ModelRequest
 from ragforge.providers.openai_compatible import OpenAICompatibleProvider
-from ragforge.providers.wellformed import WellFormedProvider
+from ragforge.providers.validity import WellFormedProvider
 from tests.flow.openai_asking import READ, ask, calls, ended, load_blob, provider_for, say
 from tests.standins.openai import End, OpenAIStandIn, Raw, Reply, delta, sse
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.approvals import Rule
-from ragforge.history.state import Head
 from ragforge.session.conversation import Conversation
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
-from ragforge.session.versions.moves import redo, undo
+from ragforge.versions.moves import redo, undo
+from ragforge.versions.state import Head
 from tests.cli.running import Program
 from tests.flow.moving import head_of, root_of, shell, tree, turn, write
 from tests.flow.running import environ, opened, say

@@ -14,7 +14,7 @@ from ragforge.domain.search import Hit
 from ragforge.providers.base import ModelRequest, Provider
 from ragforge.providers.local import LocalProvider
 from ragforge.providers.openai_compatible import OpenAICompatibleProvider
-from ragforge.providers.openai_compatible.structured import ASKED
+from ragforge.providers.openai_compatible.json_answers import ASKED
 from tests.flow.gemini_asking import READ, end_of, load_blob, open_provider, text_of
 from tests.standins.gemini import Finish, GeminiStandIn, JsonText, RateLimited, Text
 from tests.standins.openai import Failure, OpenAIStandIn, Reply, json_reply

@@ -31,7 +31,7 @@ from ragforge.memory.summarise import (
     understand,
     understand_offline,
 )
-from ragforge.providers.openai_compatible.structured import is_strict
+from ragforge.providers.openai_compatible.json_answers import is_strict
 from tests.flow.gemini_asking import FLASH, open_provider
 from tests.standins.gemini import Failure, Finish, GeminiStandIn, Recorded, Text, Tokens
 

@@ -7,8 +7,8 @@ import pytest
 
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode
 from ragforge.session.state import Session
-from ragforge.session.versions.moves import redo, undo
 from ragforge.store.files import StoreFile, contents_file
+from ragforge.versions.moves import redo, undo
 from tests.damage import KINDS, damage, flipped, missing
 from tests.flow.recorded import read, shell, told, write
 from tests.flow.running import Person, environ, opened, say, says_no

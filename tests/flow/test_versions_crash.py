@@ -16,8 +16,6 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnEnd, TurnStatus
 from ragforge.domain.versions import PERSON, MoveAction
-from ragforge.history.restore import apply, make_plan
-from ragforge.history.tree import between
 from ragforge.session.open import (
     close_session,
     close_workspace,
@@ -28,8 +26,10 @@ from ragforge.session.open import (
 )
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from ragforge.session.versions.ground import end_restore, on_ground
-from ragforge.session.versions.moving import Move, lines_of
+from ragforge.versions.head_move import Move, lines_of
+from ragforge.versions.record.worktree import end_restore, on_ground
+from ragforge.versions.restore.operation import apply, make_plan
+from ragforge.versions.tree import between
 from tests.cli.running import Program
 from tests.flow.recorded import assert_head_is_disk, contents, kinds, line, line_now, version_of, write
 from tests.flow.running import MODEL, Person, ended, environ, say

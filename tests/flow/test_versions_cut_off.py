@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from ragforge.domain.versions import MoveAction
-from ragforge.history.plan import make_plan
-from ragforge.history.restore import apply
-from ragforge.history.tree import backward
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
-from ragforge.session.versions.ground import on_ground
-from ragforge.session.versions.moves import redo
-from ragforge.session.versions.moving import Move
+from ragforge.versions.head_move import Move
+from ragforge.versions.moves import redo
+from ragforge.versions.record.worktree import on_ground
+from ragforge.versions.restore.operation import apply
+from ragforge.versions.restore.plan import make_plan
+from ragforge.versions.tree import backward
 from tests.flow.moving import head_of, line_of, root_of, shell, turn, versions_of, write
 from tests.flow.running import environ, opened
 from tests.standins.gemini import GeminiStandIn

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ragforge.session.state import Session
-from ragforge.session.versions.moves import redo, undo
+from ragforge.versions.moves import redo, undo
 from tests.flow.moving import read, root_of, shell, tree, turn, write
 from tests.standins.gemini import GeminiStandIn
 

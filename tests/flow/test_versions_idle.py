@@ -14,9 +14,9 @@ from ragforge.domain.events import AgentEvent, ToolStarted
 from ragforge.domain.messages import TextPart
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from ragforge.session.versions.moves import redo, undo
-from ragforge.tools.process import MARKER, own_marker, start_shell
-from ragforge.tools.process_idle import Idle, clock_offset, counts_runs, has_own_clock, run_counts, watch
+from ragforge.shell.process import MARKER, own_marker, start_shell
+from ragforge.shell.process_idle import Idle, clock_offset, counts_runs, has_own_clock, run_counts, watch
+from ragforge.versions.moves import redo, undo
 from tests.flow.recorded import kinds, line, line_now, shell
 from tests.flow.running import Person
 from tests.standins.gemini import GeminiStandIn, Text

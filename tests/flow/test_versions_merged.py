@@ -5,10 +5,10 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MERGE
 from ragforge.session.state import Session
-from ragforge.session.versions.branches import list_branches, start_branch
-from ragforge.session.versions.merging import Side, merge
-from ragforge.session.versions.moves import checkout, undo
-from ragforge.session.versions.resolving import Wanted
+from ragforge.versions.attempts.models import Wanted
+from ragforge.versions.branch_merge import Side, merge
+from ragforge.versions.branches import list_branches, start_branch
+from ragforge.versions.moves import checkout, undo
 from tests.flow.moving import head_of, line_of, root_of, tree, turn, versions_of, write
 from tests.flow.parting import LINES, parted
 from tests.standins.gemini import GeminiStandIn, JsonText, Recorded, Text

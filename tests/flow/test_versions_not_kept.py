@@ -12,7 +12,7 @@ from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session import queue
 from ragforge.session.state import Session
-from ragforge.session.versions.moves import undo
+from ragforge.versions.moves import undo
 from tests.cli.running import Program
 from tests.disks import make_room, small_disk
 from tests.flow.recorded import kinds, read, shell, told, version_of, write

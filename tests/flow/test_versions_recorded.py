@@ -7,11 +7,11 @@ import subprocess
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.history.tree import summed
 from ragforge.session.state import Session
-from ragforge.session.versions.keeping import clean_up
-from ragforge.session.versions.lying import lay_at
-from ragforge.session.versions.recorder import recorder_of
+from ragforge.versions.path_nodes import lay_at
+from ragforge.versions.record.recorder import recorder_of
+from ragforge.versions.storage import clean_up
+from ragforge.versions.tree import summed
 from tests.flow.recorded import (
     a_day_passes,
     assert_head_is_disk,

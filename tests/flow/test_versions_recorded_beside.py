@@ -17,7 +17,7 @@ from ragforge.domain.versions import PERSON, Provenance
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from ragforge.session.versions.recorder import Recorders
+from ragforge.versions.record.recorder import Recorders
 from tests.flow.recorded import (
     answers,
     assert_head_is_disk,

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from ragforge.session.state import Session
-from ragforge.session.versions.moves import undo
+from ragforge.versions.moves import undo
 from tests.flow.recorded import shell, told, version_of
 from tests.flow.running import environ, opened, say
 from tests.standins.gemini import GeminiStandIn, Text

@@ -13,8 +13,8 @@ from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import TurnStatus
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from ragforge.session.versions.moved import Part
-from ragforge.session.versions.moves import undo
+from ragforge.versions.move_result import Part
+from ragforge.versions.moves import undo
 from tests.contract.builders import a_turn
 from tests.flow.recorded import (
     edit,

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ragforge.session.state import Session
-from ragforge.session.versions.moves import redo, undo
+from ragforge.versions.moves import redo, undo
 from tests.flow.moving import root_of, shell, tree, turn, write
 from tests.standins.gemini import Call, GeminiStandIn
 

@@ -5,10 +5,10 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MERGE, RESTORE, Version
 from ragforge.session.state import Session
-from ragforge.session.versions.branches import start_branch
-from ragforge.session.versions.comparing import compare
-from ragforge.session.versions.merging import merge
-from ragforge.session.versions.moves import checkout, undo
+from ragforge.versions.branch_merge import merge
+from ragforge.versions.branches import start_branch
+from ragforge.versions.comparison import compare
+from ragforge.versions.moves import checkout, undo
 from tests.flow.moving import line_of, read, root_of, shell, turn, write
 from tests.standins.gemini import GeminiStandIn
 

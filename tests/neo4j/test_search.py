@@ -16,7 +16,7 @@ from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
 from ragforge.store.base import Store
 from ragforge.store.neo4j import search
 from ragforge.store.neo4j.connection import Graph
-from ragforge.store.neo4j.weighing import Rarities
+from ragforge.store.neo4j.scores import Rarities
 from ragforge.store.open import open_store
 from tests.contract.builders import (
     NOON,

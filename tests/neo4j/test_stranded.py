@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragforge.store.neo4j.orphans import discard, find_stranded, note_address, take_over
 from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
+from ragforge.store.neo4j.outbox_row import Row
 from ragforge.store.neo4j.rows import Label
-from ragforge.store.neo4j.stranded import discard, find_stranded, note_address, take_over
-from ragforge.store.neo4j.waiting import Row
 
 ADDRESS = "bolt://graph.example:7687"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Node, Version
-from ragforge.history.scan import node_at
-from ragforge.history.tree import state_of
+from ragforge.versions.scan.changes import node_at
+from ragforge.versions.tree import state_of
 
 # A path may be a file now and a folder with something in it later.
 PATHS = ("a.txt", "b.txt", "x", "x/y", "x/z/deep", "ordner/数.bin", "ordner/Grüße", "\udcff.raw")

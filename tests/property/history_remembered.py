@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MoveAction, Node, Version
-from ragforge.history.conflicts import Choice
 from ragforge.session.state import Session
-from ragforge.session.versions.moved import Moved
-from ragforge.session.versions.recorder import catch_up
+from ragforge.versions.move_result import Moved
+from ragforge.versions.record.recorder import catch_up
+from ragforge.versions.restore.conflicts import Choice
 from tests.flow.moving import line_of
 from tests.flow.running import MODEL, environ
 from tests.property.history_disk import (

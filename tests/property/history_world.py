@@ -17,7 +17,6 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage
-from ragforge.history.state import HistoryState
 from ragforge.session.open import (
     close_workspace,
     keep_end,
@@ -27,9 +26,10 @@ from ragforge.session.open import (
     store_session,
 )
 from ragforge.session.state import Session
-from ragforge.session.versions.recorder import catch_up, recorder_of
-from ragforge.session.versions.recording import LOOKED_AT, SHELVED, Recording
 from ragforge.store.sqlite.connection import Connection
+from ragforge.versions.record.recorder import catch_up, recorder_of
+from ragforge.versions.record.turn import LOOKED_AT, SHELVED, Recording
+from ragforge.versions.state import HistoryState
 from tests.contract.builders import a_call, a_request, a_step
 
 T = TypeVar("T")

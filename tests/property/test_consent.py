@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, decide
-from ragforge.agent.program_flags import PROGRAMS, Program
 from ragforge.domain.approvals import Mode, Rule
+from ragforge.shell.program_flags import PROGRAMS, Program
+from ragforge.shell.readonly_commands import find_reads
+from ragforge.shell.readonly_flags import GIT
+from ragforge.shell.readonly_flags import PROGRAMS as READ_ONLY
 from ragforge.tools import shell
 from ragforge.tools.base import AnyTool, Preview
-from ragforge.tools.readonly_commands import find_reads
-from ragforge.tools.readonly_flags import GIT
-from ragforge.tools.readonly_flags import PROGRAMS as READ_ONLY
 from ragforge.tools.registry import find_tools
 from tests.bash_trace import trace
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragforge.history.diff3 import Agreed, Clash, joined, merge3, merged_parts
-from ragforge.tools.line_changes import line_changes, split_lines
+from ragforge.files.line_changes import line_changes, split_lines
+from ragforge.versions.merge.diff3 import Agreed, Clash, joined, merge3, merged_parts
 
 FEW = st.sampled_from(["a", "b", "c", "", "}"])
 """So few that there are many shortest edits, of which git's has to be met."""

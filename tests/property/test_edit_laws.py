@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragforge.tools.diffs import unified
-from ragforge.tools.matching import Edited, NotEdited, replace
-from ragforge.tools.text_files import decode, encode
+from ragforge.files.diffs import unified
+from ragforge.files.text import decode, encode
+from ragforge.tools.text_match import Edited, NotEdited, replace
 
 lines = st.text(st.sampled_from("ab \t{}é\u2028"), max_size=6)
 endings = st.sampled_from(["\n", "\r\n"])

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragforge.tools.process_output import OutputBuffer, OutputCleaner
+from ragforge.shell.process_output import OutputBuffer, OutputCleaner
 
 PIECES = [
     *(

@@ -5,7 +5,7 @@ import shlex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragforge.tools.shell_grammar import SimpleCommand, parse_command
+from ragforge.shell.grammar import SimpleCommand, parse_command
 from tests.bash_trace import trace
 
 PIECES = [

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from ragforge.domain.errors import UsageError
-from ragforge.history.conflicts import Choice
-from ragforge.session.versions.branches import list_branches, start_branch
-from ragforge.session.versions.keeping import clean_up
-from ragforge.session.versions.merging import Side, merge
-from ragforge.session.versions.moves import checkout, redo, undo
-from ragforge.session.versions.moving import Choices
-from ragforge.session.versions.recorder import catch_up
+from ragforge.versions.branch_merge import Side, merge
+from ragforge.versions.branches import list_branches, start_branch
+from ragforge.versions.head_move import Choices
+from ragforge.versions.moves import checkout, redo, undo
+from ragforge.versions.record.recorder import catch_up
+from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.storage import clean_up
 from tests.flow.moving import line_of
 from tests.flow.recorded import a_day_passes
 from tests.property.history_disk import (

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.history.coverage import Coverage
-from ragforge.history.manifest import Manifest
-from ragforge.history.scan import node_at, scan
+from ragforge.versions.scan.changes import node_at, scan
+from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.manifest import Manifest
 
 NAMES = ("a", "b", "dir", "\udce9t\udce9", "line\nfeed")
 PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ragforge.tools.ignore import IgnoreFile, is_ignored, read_rules
+from ragforge.files.ignore import IgnoreFile, is_ignored, read_rules
 
 PIECES = (
     "a",

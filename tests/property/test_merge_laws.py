@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragforge.history.diff3 import merge3
-from ragforge.history.merge import ConflictKind, VersionMerge, take_theirs
+from ragforge.versions.merge.diff3 import merge3
+from ragforge.versions.merge.three_way import ConflictKind, VersionMerge, take_theirs
 from tests.merging import open_tree
 
 PATHS = ("a", "b", "d/x", "d/y", "d")

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Version
-from ragforge.history.needs import all_contents, needed_contents
-from ragforge.history.tree import between, state_of
+from ragforge.versions.needs import all_contents, needed_contents
+from ragforge.versions.tree import between, state_of
 
 PATHS = ("a", "b", "c", "d")
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragforge.history.restore import Choice, find_conflicts
+from ragforge.versions.restore.operation import Choice, find_conflicts
 from tests.faults.killing import Restorer, restoring_children
 from tests.faults.restorer import THEN
 from tests.restoring import (

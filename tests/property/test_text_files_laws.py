@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragforge.files.text import TextFile, decode, encode, lines_of, to_newline
 from ragforge.tools.limits import CUT_CHARS_MIN, cut_result
-from ragforge.tools.text_files import TextFile, decode, encode, lines_of, to_newline
 
 any_text = st.text()
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import PERSON, Change, Node, NodeKind, Provenance, Version
-from ragforge.history.tree import Wanted, backward, between, foreign, forward, state_of
+from ragforge.versions.tree import Wanted, backward, between, foreign, forward, state_of
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 PATHS = ("a", "b/gr\udce9n")  # few, so that they are changed again and again

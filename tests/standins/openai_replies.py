@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from ragforge.providers.openai_compatible.structured import ASKED
+from ragforge.providers.openai_compatible.json_answers import ASKED
 
 Json = dict[str, Any]
 

@@ -11,11 +11,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Markdown
 
-from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
+from ragforge.cli.start import open_for_interface
 from ragforge.domain import timeouts
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.opening import Leaving, NotOpened, Opened
+from ragforge.tui.launch import Leaving, NotOpened, Opened
 from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.approval import ApprovalDock, ApprovalPanel

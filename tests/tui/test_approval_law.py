@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from ragforge.domain.approvals import ChangeFile, Proposal, RunCommand, ToolApproval
-from ragforge.tools.diffs import unified
+from ragforge.files.diffs import unified
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.proposal import ProposalView, proposal_lines
 from ragforge.tui.widgets.text_rows import TextRows

@@ -9,9 +9,9 @@ from textual.widgets import OptionList
 from textual.widgets._markdown import MarkdownTableCellContents
 from textual.worker import WorkerFailed
 
+from ragforge.commands.base import find_commands
 from ragforge.domain.approvals import ToolApproval
 from ragforge.domain.ids import now
-from ragforge.session.commands.base import find_commands
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.search import SearchScreen

@@ -4,7 +4,7 @@ import pytest
 from textual import events
 from textual.widget import Widget
 
-from ragforge.session.commands.base import Option
+from ragforge.commands.base import Option
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.plain import PlainText

@@ -8,12 +8,12 @@ from textual import events
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
+from ragforge.commands.base import run_command
 from ragforge.domain.memories import MemoryFilter
-from ragforge.session.commands.base import run_command
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.prompt import Prompt
-from ragforge.tui.widgets.recalled_line import RecalledHead, RecalledItem, RecalledView
+from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
 from ragforge.tui.widgets.thoughts import ThoughtsHead
 from ragforge.tui.widgets.tool_line import ToolHead
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text, Thought

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from textual import events
 
+from ragforge.commands.base import ScreenName
 from ragforge.domain import timeouts
-from ragforge.session.commands.base import ScreenName
 from ragforge.tui.screens.memory import MemoryScreen
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.sessions import SessionsScreen

@@ -2,16 +2,16 @@
 
 import pytest
 
+from ragforge.commands.remember import split_type
 from ragforge.domain import timeouts
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
 from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.session.background import Progress
-from ragforge.session.commands.remember import split_type
 from ragforge.tui import memory_watch
 from ragforge.tui.memory_watch import progress_words
 from ragforge.tui.screens.confirm import ConfirmScreen
-from ragforge.tui.widgets.recalled_line import RecalledHead, RecalledItem, RecalledView
+from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
 from ragforge.tui.widgets.status_line import Status, status_words
 from tests.standins.gemini import GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab

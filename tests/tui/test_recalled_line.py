@@ -12,7 +12,7 @@ from ragforge.domain.context import ContextBlock, Recalled, Section
 from ragforge.domain.events import ContextBuilt, TextDelta, TurnEnded, TurnStarted
 from ragforge.domain.search import HitKind
 from ragforge.domain.turns import TurnStatus
-from ragforge.tui.widgets.recalled_line import RecalledHead, RecalledItem, RecalledView
+from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
 from tests.tui.transcript_app import ChatApp, turn
 from tests.tui.waiting import until
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from ragforge.cli.opening import open_for_interface
 from ragforge.cli.options import Options
+from ragforge.cli.start import open_for_interface
 from ragforge.domain import words
 from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
 from ragforge.domain.messages import TextPart
@@ -21,7 +21,7 @@ from ragforge.session.open import close_session, close_workspace, new_session, o
 from ragforge.session.state import Workspace
 from ragforge.session.turn import submit
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.opening import NotOpened, Opened
+from ragforge.tui.launch import NotOpened, Opened
 from ragforge.tui.screens.chat import ChatScreen
 from tests.flow.running import environ
 from tests.tui.chat_app import chat_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList
 
-from ragforge.tui.screens.not_opened import NotOpenedScreen
+from ragforge.tui.screens.store_failure import NotOpenedScreen
 from ragforge.tui.widgets.plain import PlainText
 from tests.tui.chat_app import Chat, Lab
 

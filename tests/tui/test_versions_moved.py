@@ -1,6 +1,6 @@
 """/undo and its kin in the interface: the conversation, the prompt, and what is said of the files."""
 
-from ragforge.history.lock import folder_lock
+from ragforge.files.folder_lock import folder_lock
 from tests.flow.moving import tree
 from tests.standins.gemini import Call, Calls, Text
 from tests.tui.chat_app import Chat, Lab

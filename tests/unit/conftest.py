@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.history.state import HistoryState, open_history_state
+from ragforge.versions.state import HistoryState, open_history_state
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,16 @@ from threading import Event
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.history.copies import CopyCancelled, copy_project, left_rooms, make_room, remove_tree
-from ragforge.history.coverage import Coverage
-from ragforge.history.manifest import Manifest
-from ragforge.history.scan import scan
+from ragforge.versions.attempts.file_copies import (
+    CopyCancelled,
+    copy_project,
+    left_rooms,
+    make_room,
+    remove_tree,
+)
+from ragforge.versions.scan.changes import scan
+from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.manifest import Manifest
 from tests.flow.moving import tree
 
 

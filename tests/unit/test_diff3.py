@@ -5,8 +5,8 @@ from time import process_time
 
 import pytest
 
-from ragforge.history.diff3 import Clash, merge3, merged_parts
-from ragforge.tools.line_changes import LineChange, line_changes, split_lines
+from ragforge.files.line_changes import LineChange, line_changes, split_lines
+from ragforge.versions.merge.diff3 import Clash, merge3, merged_parts
 from tests.property.test_diff3_laws import git_merge
 
 BASE = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n"

@@ -8,7 +8,8 @@ import pytest
 
 from ragforge.domain.redact import MARK, Redactor
 from ragforge.domain.versions import WORDS_CHARS_MAX, Change, ChangeKind, Node, NodeKind, Provenance
-from ragforge.history.difference import (
+from ragforge.store.blobs import SqliteBlobs
+from ragforge.versions.difference import (
     FILES_MAX,
     TEXT_BYTES_MAX,
     Difference,
@@ -17,7 +18,6 @@ from ragforge.history.difference import (
     lines_changed,
     words_of,
 )
-from ragforge.store.blobs import SqliteBlobs
 
 FOLDER = Node(NodeKind.FOLDER, "", 0o755)
 

@@ -9,10 +9,10 @@ from ragforge.agent.permissions import Allow, Ask, Decision, decide
 from ragforge.config.project import find_project
 from ragforge.config.repository import foreign_above, foreign_repository
 from ragforge.domain.approvals import Mode, Rule
-from ragforge.history.tracked import tracked_in
+from ragforge.files.ignore import rules_above
 from ragforge.tools import shell
 from ragforge.tools.base import Preview
-from ragforge.tools.ignore import rules_above
+from ragforge.versions.scan.git_index import tracked_in
 
 
 def git(folder: Path, *args: str) -> str:

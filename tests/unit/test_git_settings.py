@@ -8,9 +8,9 @@ import pytest
 from ragforge.agent.permissions import Allow, Ask, Decision, decide
 from ragforge.config.project import find_project
 from ragforge.domain.approvals import Mode, RunCommand
+from ragforge.shell.git_settings import find_danger
 from ragforge.tools import shell
 from ragforge.tools.base import Preview
-from ragforge.tools.git_settings import find_danger
 
 
 def git(folder: Path, *args: str) -> str:

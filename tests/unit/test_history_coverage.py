@@ -8,9 +8,9 @@ from ragforge.config.schema import HistorySettings
 from ragforge.config.settings import Settings
 from ragforge.domain.errors import StoreDamaged, StoreNewer
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
-from ragforge.history.coverage import Coverage, coverage_of
-from ragforge.history.manifest import Manifest
-from ragforge.history.scan import renames, scan
+from ragforge.versions.scan.changes import renames, scan
+from ragforge.versions.scan.coverage import Coverage, coverage_of
+from ragforge.versions.scan.manifest import Manifest
 from tests.scanned import Project, file_node
 
 

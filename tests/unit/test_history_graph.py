@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Version
-from ragforge.history.graph import NODE, Graph, GraphLine, graph_lines
 from ragforge.store.base_versions import VersionRow
+from ragforge.versions.graph import NODE, Graph, GraphLine, graph_lines
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.history.scan import node_at
-from ragforge.tools.files import NotAFile
+from ragforge.files.open import NotAFile
+from ragforge.versions.scan.changes import node_at
 from tests.scanned import LIMIT, Project, file_node, sign
 from tests.tool_context import folder_of_nobody
 

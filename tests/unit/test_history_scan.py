@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.history.scan import node_at, scan
+from ragforge.versions.scan.changes import node_at, scan
 from tests.scanned import Project, file_node, sign
 
 
@@ -126,9 +126,9 @@ def test_a_change_that_hides_behind_the_old_time_is_found(project: Project) -> N
 OPENED = """
 import sys
 from pathlib import Path
-from ragforge.history.coverage import Coverage
-from ragforge.history.manifest import Manifest
-from ragforge.history.scan import scan
+from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.changes import scan
 
 coverage = Coverage(Path(sys.argv[1]), None, 1000)
 last = Manifest.from_bytes(Path(sys.argv[2]).read_bytes())

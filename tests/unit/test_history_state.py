@@ -17,7 +17,7 @@ from ragforge.domain.errors import (
 )
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
-from ragforge.history.state import TURNS_KEPT, Head, HistoryState, open_history_state
+from ragforge.versions.state import TURNS_KEPT, Head, HistoryState, open_history_state
 
 ROOT = Path("/src/project")
 ODD = Path("/src/gr\udce9n")

@@ -12,8 +12,8 @@ from pathlib import Path
 import apsw
 
 from ragforge.domain.ids import now
-from ragforge.history.presence import is_present
-from ragforge.history.state import Head, HistoryState, open_history_state
+from ragforge.files.presence import is_present
+from ragforge.versions.state import Head, HistoryState, open_history_state
 
 ROOT = Path("/src/project")
 ODD = Path("/src/gr\udce9n")
@@ -82,7 +82,7 @@ RUNNER = """
 import asyncio, sys
 from pathlib import Path
 from ragforge.domain.versions import Change, Provenance
-from ragforge.history.state import open_history_state
+from ragforge.versions.state import open_history_state
 
 async def main():
     state = await open_history_state(Path(sys.argv[1]))

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from ragforge.domain.versions import PERSON, Change, Node, NodeKind, Provenance, Version
-from ragforge.history.tree import (
+from ragforge.versions.tree import (
     Wanted,
     backward,
     between,

@@ -12,10 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
+from ragforge.shell.jobs import ENDED_MAX, RUNNING_MAX, Jobs, JobStatus
 from ragforge.tools import job, shell
 from ragforge.tools.base import ToolContext
 from ragforge.tools.job import JobArgs
-from ragforge.tools.jobs import ENDED_MAX, RUNNING_MAX, Jobs, JobStatus
 from ragforge.tools.shell import ShellArgs
 from tests.processes import running_with, until
 from tests.tool_context import make_context
@@ -133,7 +133,7 @@ async def test_a_job_in_a_missing_folder_is_told(ctx: ToolContext, tmp_path: Pat
 APP = """
 import asyncio, sys
 from pathlib import Path
-from ragforge.tools.jobs import Jobs
+from ragforge.shell.jobs import Jobs
 
 async def main():
     jobs = Jobs()

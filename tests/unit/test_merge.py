@@ -8,10 +8,10 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.history import merge as merging
-from ragforge.history.ancestors import common_bases
-from ragforge.history.merge import ConflictKind
-from ragforge.history.tree import Wanted
+from ragforge.versions.merge import three_way as merging
+from ragforge.versions.merge.ancestors import common_bases
+from ragforge.versions.merge.three_way import ConflictKind
+from ragforge.versions.tree import Wanted
 from tests.merging import Tree, open_tree
 
 FOLDER = Node(NodeKind.FOLDER, "", 0o755)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.history.restore import Choice, Skipped, apply, find_conflicts
-from ragforge.history.tree import Wanted
+from ragforge.versions.restore.operation import Choice, Skipped, apply, find_conflicts
+from ragforge.versions.tree import Wanted
 from tests.restoring import (
     A,
     Place,

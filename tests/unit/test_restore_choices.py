@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.history.restore import Choice, FileConflict, Skipped, find_conflicts
-from ragforge.history.tree import Wanted
+from ragforge.versions.restore.operation import Choice, FileConflict, Skipped, find_conflicts
+from ragforge.versions.tree import Wanted
 from tests.restoring import A, Place, Tree, a_file, a_folder, a_link, open_place, read_tree, write_tree
 
 LINES = [f"line {number}\n" for number in range(20)]

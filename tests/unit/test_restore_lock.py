@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.history.lock import FolderBusy, folder_lock, lock_path
+from ragforge.files.folder_lock import FolderBusy, folder_lock, lock_path
 
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from ragforge.history.lock import folder_lock
+from ragforge.files.folder_lock import folder_lock
 async def hold():
     async with folder_lock(Path(sys.argv[1]), Path(sys.argv[2]), timeout_s=0):
         print("held", flush=True)

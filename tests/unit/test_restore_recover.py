@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import StoreDamaged, StoreNewer
-from ragforge.history.restore import Recovered, Skipped, apply, recover
-from ragforge.history.tree import Wanted
+from ragforge.versions.restore.operation import Recovered, Skipped, apply, recover
+from ragforge.versions.tree import Wanted
 from tests.restoring import Place, a_file, open_place, read_tree, wanted_between, write_tree
 
 BEFORE = {"a": a_file("1"), "b": a_file("2"), "c": a_file("3")}

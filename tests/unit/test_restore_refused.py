@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.history.restore import RestoreFailed, RestoreStopped, apply, recover
+from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, recover
 from tests.disks import small_disk
 from tests.restoring import (
     Place,

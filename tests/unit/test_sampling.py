@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragforge.history.contents import SAMPLE_BYTES, SAMPLE_FILES, Sampling
+from ragforge.versions.record.contents import SAMPLE_BYTES, SAMPLE_FILES, Sampling
 
 SIZES = st.lists(st.integers(0, SAMPLE_BYTES), max_size=40).map(
     lambda sizes: {bytes([number]): size for number, size in enumerate(sizes)}

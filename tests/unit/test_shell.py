@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from ragforge.shell.jobs import Jobs
 from ragforge.tools.base import ToolContext
-from ragforge.tools.jobs import Jobs
 from ragforge.tools.shell import TOOL, ShellArgs
 from tests.processes import running_with, until
 from tests.tool_context import make_context

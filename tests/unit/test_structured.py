@@ -3,7 +3,7 @@
 import pytest
 
 from ragforge.domain.json import JsonObject
-from ragforge.providers.openai_compatible.structured import is_strict
+from ragforge.providers.openai_compatible.json_answers import is_strict
 
 NAME: JsonObject = {"name": {"type": "string"}}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ragforge.files.atomic import hash_of
+from ragforge.files.open import TEXT_BYTES_MAX
 from ragforge.tools import read
-from ragforge.tools.atomic import hash_of
 from ragforge.tools.base import ToolResult
-from ragforge.tools.files import TEXT_BYTES_MAX
 from ragforge.tools.limits import LINE_CHARS_MAX, READ_BYTES_MAX, READ_LINES_MAX
 from ragforge.tools.read import ReadArgs
 from tests.tool_context import Kept, folder_of_nobody, make_context

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.files.atomic import ChangedOnDisk, hash_of, write_atomic
 from ragforge.tools import read, write
-from ragforge.tools.atomic import ChangedOnDisk, hash_of, write_atomic
 from ragforge.tools.base import ToolContext, ToolResult
 from ragforge.tools.read import ReadArgs
 from ragforge.tools.write import WriteArgs

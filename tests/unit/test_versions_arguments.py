@@ -2,10 +2,10 @@
 
 import pytest
 
+from ragforge.commands.move_arguments import Arguments, count_of, parse_arguments
 from ragforge.domain.errors import UsageError
-from ragforge.history.conflicts import Choice
-from ragforge.session.versions.arguments import Arguments, count_of, parse_arguments
-from ragforge.session.versions.moved import Part
+from ragforge.versions.move_result import Part
+from ragforge.versions.restore.conflicts import Choice
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ragforge.domain.versions import (
     Provenance,
     Version,
 )
-from ragforge.session.versions.choosing import (
+from ragforge.versions.turn_choice import (
     Redoable,
     child_on,
     first_words,

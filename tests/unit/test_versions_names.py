@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.session.versions.names import check_branch_name
+from ragforge.versions.names import check_branch_name
 
 GOOD = ("main", "try-2", "feature/x", "a.b", "ü", "机", "x@y", "@x", "x-@", "a{b", "a}b", "1", "x.locked")
 BAD = (

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from ragforge.agent.undisturbed import undisturbed
+from ragforge.agent.shield import undisturbed
 from ragforge.config.settings import Settings
 from ragforge.domain import timeouts
 from ragforge.domain.errors import (

@@ -13,7 +13,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from ragforge.agent.undisturbed import undisturbed
+from ragforge.agent.shield import undisturbed
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError
 from ragforge.domain.summaries import SummaryMethod

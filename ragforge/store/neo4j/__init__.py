@@ -21,16 +21,16 @@ from ragforge.store.neo4j.check import findings
 from ragforge.store.neo4j.claims import Claims
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused
-from ragforge.store.neo4j.known import KnownServers
+from ragforge.store.neo4j.identity import KnownServers
 from ragforge.store.neo4j.leases import Neo4jLeases
 from ragforge.store.neo4j.memories import Neo4jMemories
 from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.orphans import Stranded, discard, find_stranded, note_address, take_over
 from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
 from ragforge.store.neo4j.projects import Neo4jProjects
-from ragforge.store.neo4j.searching import Neo4jSearch
+from ragforge.store.neo4j.retrieval import Neo4jSearch
 from ragforge.store.neo4j.sessions import Neo4jSessions
 from ragforge.store.neo4j.status import status
-from ragforge.store.neo4j.stranded import Stranded, discard, find_stranded, note_address, take_over
 from ragforge.store.neo4j.summaries import Neo4jSummaries
 from ragforge.store.neo4j.turns import Neo4jTurns
 from ragforge.store.neo4j.usage import Neo4jUsageLog

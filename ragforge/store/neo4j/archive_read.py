@@ -20,6 +20,7 @@ from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memory_rows import REPLACED, TYPES, association_of, memory_of, spent_of
 from ragforge.store.neo4j.nodes import FIELDS, identifier
+from ragforge.store.neo4j.outbox_row import TIMES, with_times
 from ragforge.store.neo4j.rows import (
     Label,
     call_of,
@@ -32,7 +33,6 @@ from ragforge.store.neo4j.rows import (
 from ragforge.store.neo4j.vectors_read import LABELS as OWNERS
 from ragforge.store.neo4j.vectors_read import embedding_of
 from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
-from ragforge.store.neo4j.waiting import TIMES, with_times
 
 if TYPE_CHECKING:
     from ragforge.store.sqlite.connection import Connection

@@ -13,7 +13,7 @@ from ragforge.store.neo4j.carry_lock import alone
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused, ReadsOnly, StatementRefused
 from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.waiting import Cargo, Row
+from ragforge.store.neo4j.outbox_row import Cargo, Row
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
 from ragforge.store.neo4j.carry_parts import CALLS, GUARDS, PROJECTS, SESSIONS, STEPS, SUMMARIES, TURNS
 from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
 from ragforge.store.neo4j.left import SETTLE_MOVED
+from ragforge.store.neo4j.outbox_row import EMBEDDING, Cargo, Row
 from ragforge.store.neo4j.rows import Label, Props
-from ragforge.store.neo4j.waiting import EMBEDDING, Cargo, Row
 
 OWNERS = {"turn": Label.TURN, "summary": Label.SUMMARY, "memory": Label.MEMORY}
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragforge.store.neo4j.memory_rows import TYPES
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, Row
 from ragforge.store.neo4j.rows import Label
-from ragforge.store.neo4j.waiting import ASSOCIATION, Row
 
 SAVED = "saved"
 """In `dirty`: what is there now is to be merged."""

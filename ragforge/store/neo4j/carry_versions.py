@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragforge.domain.search import HitKind
+from ragforge.store.neo4j.outbox_row import Row
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.search_words import scope_tokens
-from ragforge.store.neo4j.waiting import Row
 
 GONE = "gone"
 """Of a branch that waits: whether its name is to be taken away."""

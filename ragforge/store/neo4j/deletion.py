@@ -12,9 +12,9 @@ from ragforge.store.neo4j.deletion_versions import hand_over_versions, leave_ver
 from ragforge.store.neo4j.left import MEMORY_LEFT, SETTLE_THESE
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.outbox_row import ASSOCIATION
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.search_words import scope_tokens
-from ragforge.store.neo4j.waiting import ASSOCIATION
 
 BATCH = 500
 

@@ -34,6 +34,7 @@ from ragforge.store.neo4j.load_new import New, write_nodes, write_vectors
 from ragforge.store.neo4j.load_there import THERE, There, named
 from ragforge.store.neo4j.load_versions import branch_rows, version_rows
 from ragforge.store.neo4j.memory_rows import association_key, association_row, memory_row, spent_row
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, Cargo, Row
 from ragforge.store.neo4j.rows import (
     Label,
     Props,
@@ -46,7 +47,6 @@ from ragforge.store.neo4j.rows import (
     turn_row,
 )
 from ragforge.store.neo4j.version_rows import move_row
-from ragforge.store.neo4j.waiting import ASSOCIATION, Cargo, Row
 
 BATCH = 1000
 """As many as a copy sends at once: its chunks are no larger than a server takes at once."""

@@ -8,10 +8,10 @@ from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.neo4j.carry import new_row, whole_rows
 from ragforge.store.neo4j.carry_versions import GONE, MACHINE
 from ragforge.store.neo4j.index_rows import version_props
+from ragforge.store.neo4j.outbox_row import Row
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.version_rows import branch_key, branch_row, version_row
 from ragforge.store.neo4j.versions import after_parents
-from ragforge.store.neo4j.waiting import Row
 
 TREE_NAMES = ("versions", "branches", "moves")
 

@@ -25,8 +25,8 @@ from ragforge.store.neo4j.memory_rows import (
 )
 from ragforge.store.neo4j.nodes import FIELDS, Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, TIMES, with_times
 from ragforge.store.neo4j.rows import Label, Props, utc
-from ragforge.store.neo4j.waiting import ASSOCIATION, TIMES, with_times
 
 # As one record, and times as numbers: see `Graph.read_as_one`.
 COLUMNS = (*FIELDS[Label.MEMORY], "replaced", "left")

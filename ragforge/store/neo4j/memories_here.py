@@ -16,8 +16,8 @@ from ragforge.domain.memories import (
 from ragforge.store.neo4j.left_here import left_here
 from ragforge.store.neo4j.memory_rows import association_of, memory_of
 from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.outbox_row import ASSOCIATION
 from ragforge.store.neo4j.rows import Label
-from ragforge.store.neo4j.waiting import ASSOCIATION
 
 ORDERS: dict[MemorySort, Callable[[Memory], float]] = {
     MemorySort.RECENT: lambda memory: memory.updated_at.timestamp(),

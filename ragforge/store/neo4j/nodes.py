@@ -14,8 +14,8 @@ from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.left import mark_all
 from ragforge.store.neo4j.outbox import Outbox, Rows
+from ragforge.store.neo4j.outbox_row import Row
 from ragforge.store.neo4j.rows import Label, Props
-from ragforge.store.neo4j.waiting import Row
 
 USAGE = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")
 

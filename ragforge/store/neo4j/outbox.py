@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from ragforge.store.neo4j.outbox_row import CARGO, EMBEDDING, SELECT, Cargo, Row, row_of
 from ragforge.store.neo4j.rows import Label, Props
-from ragforge.store.neo4j.waiting import CARGO, EMBEDDING, SELECT, Cargo, Row, row_of
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import Schema, prepare
 from ragforge.store.sqlite.rows import one

@@ -12,10 +12,10 @@ from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.places import Key, candidate_of, contents_of, key_of, places_of
 from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import WORDS_INDEX
+from ragforge.store.neo4j.scores import SURPLUS as SURPLUS_WEIGHED
+from ragforge.store.neo4j.scores import TEXT_CHARS_MAX, Rarities, weighed_again
 from ragforge.store.neo4j.search_words import WEIGHTS, indexed, lucene, lucene_scope, stemmer
 from ragforge.store.neo4j.vectors_read import nearest, similar
-from ragforge.store.neo4j.weighing import SURPLUS as SURPLUS_WEIGHED
-from ragforge.store.neo4j.weighing import TEXT_CHARS_MAX, Rarities, weighed_again
 from ragforge.store.sqlite.rows import from_ms
 from ragforge.store.text import excerpt, keywords
 

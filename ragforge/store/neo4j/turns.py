@@ -15,8 +15,8 @@ from ragforge.store.neo4j.left import LEFT
 from ragforge.store.neo4j.left_here import left_here
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.outbox_row import Row
 from ragforge.store.neo4j.rows import Label, Props, step_key, step_of, step_row, turn_of, turn_row, utc
-from ragforge.store.neo4j.waiting import Row
 
 YOUNG = timedelta(minutes=1)
 """A turn that began longer ago may be one that is in the graph already."""

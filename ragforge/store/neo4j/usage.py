@@ -9,8 +9,8 @@ from ragforge.store.base_conversations import UsageRow
 from ragforge.store.neo4j.memory_rows import spent_row
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.outbox_row import Row
 from ragforge.store.neo4j.rows import Label, usage_of, utc
-from ragforge.store.neo4j.waiting import Row
 
 
 class Neo4jUsageLog:

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from ragforge.domain.vectors import Embedding, check_vector
 from ragforge.store.base import Record, RecordKind
+from ragforge.store.sqlite.archive_load import load_records
 from ragforge.store.sqlite.associations import SELECT as SELECT_ASSOCIATION
 from ragforge.store.sqlite.associations import association_of
 from ragforge.store.sqlite.calls import COLUMNS as CALL_COLUMNS
 from ragforge.store.sqlite.calls import call_of
 from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.loading import load_records
 from ragforge.store.sqlite.memory_rows import SELECT as SELECT_MEMORY
 from ragforge.store.sqlite.memory_rows import memory_of
 from ragforge.store.sqlite.projects import COLUMNS as PROJECT_COLUMNS

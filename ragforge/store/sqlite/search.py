@@ -10,10 +10,10 @@ from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, check_vector
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.matching import matching, wanted_words
+from ragforge.store.sqlite.neighbours import related_turns
 from ragforge.store.sqlite.places import OF_OWNER, Place, candidate_of, key_by_id, places_of
-from ragforge.store.sqlite.related import related_turns
 from ragforge.store.sqlite.vectors import SqliteVectors
+from ragforge.store.sqlite.words import matching, wanted_words
 from ragforge.store.text import Cut, excerpt, tokenizer
 
 CONTENTS = {

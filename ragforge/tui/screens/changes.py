@@ -14,13 +14,13 @@ from textual.containers import Vertical, VerticalScroll
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.words import counted
-from ragforge.history.difference import Difference, as_text
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import RowList
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
+from ragforge.versions.difference import Difference, as_text
 
 STEP = 8
 DIFF_LINES_MAX = 2_000

@@ -16,16 +16,16 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.printable import one_line
 from ragforge.tui import terminal
 from ragforge.tui.key_watch import key_watch_of
-from ragforge.tui.opening import NotOpened, Opened
+from ragforge.tui.launch import NotOpened, Opened
 from ragforge.tui.screens.chat_keys import ChatKeys
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import Completion
 from ragforge.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
     from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
     from ragforge.domain.events import AgentEvent
-    from ragforge.tui.widgets.recalled_line import RecalledItem
+    from ragforge.tui.widgets.recall_line import RecalledItem
     from ragforge.tui.widgets.start_list import StartList
 
 OPENED_AFTER_S = 0.05

@@ -14,7 +14,7 @@ from textual.worker import Worker
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import terminal
 from ragforge.tui.project_files import Found, ProjectFiles
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.prompt import Prompt

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.chat_frame import ChatFrame
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 
 TWICE_S_MAX = 0.8
 """A second key that comes later is another first one."""

@@ -18,7 +18,7 @@ from ragforge.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:  # loaded after the first frame
     from collections.abc import Sequence
 
-    from ragforge.session.commands.base import Option
+    from ragforge.commands.base import Option
 
 
 STEP = 8

@@ -3,7 +3,7 @@
 from textual.await_complete import AwaitComplete
 from textual.screen import ModalScreen, ScreenResultType
 
-from ragforge.tui.typed import worker_at_work
+from ragforge.tui.textual_types import worker_at_work
 
 
 class Dialog(ModalScreen[ScreenResultType]):

@@ -15,19 +15,19 @@ from textual.widgets import Input
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now, short_id
 from ragforge.domain.words import counted
-from ragforge.history.difference import Difference, lines_changed
-from ragforge.history.graph import Graph, GraphLine
-from ragforge.session.versions.book import VersionBook
-from ragforge.session.versions.words import compared_words
 from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.version_list import VersionList
+from ragforge.versions.book import VersionBook
+from ragforge.versions.difference import Difference, lines_changed
+from ragforge.versions.graph import Graph, GraphLine
+from ragforge.versions.words import compared_words
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.domain.versions import Version
     from ragforge.session.conversation import Conversation
-    from ragforge.session.versions.log import Log
     from ragforge.store.base_versions import VersionRow
+    from ragforge.versions.log import Log
 
 NEAR_END = 20
 """So few versions from the end of what is listed, more are read."""

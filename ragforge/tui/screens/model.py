@@ -14,7 +14,7 @@ from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui.screens.dialog import Dialog
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from ragforge.domain.words import counted
-from ragforge.history.difference import lines_changed
-from ragforge.session.versions.book import VersionBook
-from ragforge.session.versions.turns import LISTED_MAX
 from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.turn_rows import TurnRows
+from ragforge.versions.book import VersionBook
+from ragforge.versions.difference import lines_changed
+from ragforge.versions.turns import LISTED_MAX
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation

@@ -10,14 +10,14 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from ragforge.agent.undisturbed import undisturbed
+from ragforge.agent.shield import undisturbed
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.list_dialog import ListDialog, in_order
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.session_list import SessionList
 

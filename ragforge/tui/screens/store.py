@@ -16,7 +16,7 @@ from textual.worker import Worker
 
 from ragforge.config.store_address import DEFAULT_USER
 from ragforge.domain.errors import RagforgeError, StoreForeign
-from ragforge.session import connecting, servers
+from ragforge.session import server_connection, servers
 from ragforge.session.servers import Server
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.plain import PlainText
@@ -104,7 +104,7 @@ class StoreScreen(Dialog[str | None]):
         """What can be done with the store in use, which is shown."""
         self._show_facts()
         choices = {Choice.CONNECT: "Connect to a Neo4j server"}
-        if not connecting.is_embedded(self._conversation.workspace):
+        if not server_connection.is_embedded(self._conversation.workspace):
             choices[Choice.EMBEDDED] = "Keep them on this machine again, in the embedded store"
         self._offer({**choices, Choice.CLOSE: "Close"}, f"{hint} {KEYS}".strip())
         self._at_menu = True
@@ -171,13 +171,13 @@ class StoreScreen(Dialog[str | None]):
         if not user.strip():
             self._working = self._connect()
             return
-        kept = await connecting.kept_password(self._conversation.workspace, self._server)
+        kept = await server_connection.kept_password(self._conversation.workspace, self._server)
         hint = "Enter alone takes the one that is kept." if kept else "It is kept in the system keyring."
         self._ask_for(Asked.PASSWORD, hint, placeholder="password")
 
     async def _take_password(self, password: str) -> None:
         server = self._named
-        password = password or await connecting.kept_password(self._conversation.workspace, server)
+        password = password or await server_connection.kept_password(self._conversation.workspace, server)
         self._server = servers.logged_in(server, server.user, password)
         self._working = self._connect()
 
@@ -195,9 +195,9 @@ class StoreScreen(Dialog[str | None]):
         workspace, server = self._conversation.workspace, self._named
         self._work(f"Connecting to {server.url} ...")
         try:
-            there = await connecting.try_server(workspace, server, adopt=adopt)
-            self._told = await connecting.use_server(workspace, server)
-            here = await connecting.to_copy(workspace, server)
+            there = await server_connection.try_server(workspace, server, adopt=adopt)
+            self._told = await server_connection.use_server(workspace, server)
+            here = await server_connection.to_copy(workspace, server)
         except StoreForeign as error:
             self._show(str(error))
             self._offer(
@@ -225,7 +225,7 @@ class StoreScreen(Dialog[str | None]):
 
         tell("Copying ...")
         try:
-            told = await connecting.copy_history(self._conversation.workspace, self._named, tell=tell)
+            told = await server_connection.copy_history(self._conversation.workspace, self._named, tell=tell)
         except RagforgeError as error:
             self._offer(
                 {Choice.COPY: "Go on copying", Choice.START_EMPTY: "Leave it"},
@@ -237,7 +237,7 @@ class StoreScreen(Dialog[str | None]):
     @work(exclusive=True, group="store")
     async def _go_back_to_embedded(self) -> None:
         try:
-            self.dismiss(await connecting.use_embedded(self._conversation.workspace))
+            self.dismiss(await server_connection.use_embedded(self._conversation.workspace))
         except RagforgeError as error:
             self._menu(str(error))
 

@@ -10,11 +10,11 @@ from typing import ClassVar
 from msgspec.structs import replace
 from textual import events
 
+from ragforge.commands.base import Option
 from ragforge.domain import timeouts
 from ragforge.domain.printable import escaped
 from ragforge.domain.reveal import spelled_out
 from ragforge.domain.words import counted
-from ragforge.session.commands.base import Option
 from ragforge.session.trust import FileTrust
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.screens.choose import ChooseScreen

@@ -7,7 +7,7 @@ from textual import work
 from textual.widget import Widget
 
 from ragforge.domain.printable import printable
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.turn_record import SHOWN_CHARS_MAX
 

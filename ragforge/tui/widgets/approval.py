@@ -36,7 +36,7 @@ from ragforge.domain.approvals import (
 from ragforge.domain.printable import cut_line
 from ragforge.tui import keys
 from ragforge.tui.key_watch import KeyWatch
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines, revealed
 

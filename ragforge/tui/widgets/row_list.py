@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from ragforge.tui.typed import app_of
+from ragforge.tui.textual_types import app_of
 
 Row = TypeVar("Row")
 

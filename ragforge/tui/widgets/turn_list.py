@@ -8,7 +8,7 @@ from textual.layout import DockArrangeResult
 from textual.message import Message
 from textual.widget import Widget
 
-from ragforge.tui.typed import app_of, set_scroll_y
+from ragforge.tui.textual_types import app_of, set_scroll_y
 from ragforge.tui.widgets.tool_line import LoadOutput
 from ragforge.tui.widgets.turn_record import TurnRecord
 from ragforge.tui.widgets.turn_view import TurnView

@@ -6,9 +6,9 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from ragforge.domain.printable import one_line
-from ragforge.session.versions.turns import TurnRow
-from ragforge.session.versions.words import row_words
 from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.versions.turns import TurnRow
+from ragforge.versions.words import row_words
 
 
 class TurnRows(RowList[TurnRow]):

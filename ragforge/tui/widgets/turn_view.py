@@ -12,7 +12,7 @@ from ragforge.domain.words import counted
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.notices import NoticeLine, RetryLine, SilenceLine, TurnEndLine, end_words
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.recalled_line import RecalledView
+from ragforge.tui.widgets.recall_line import RecalledView
 from ragforge.tui.widgets.thoughts import ThoughtsView
 from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
 from ragforge.tui.widgets.turn_record import (

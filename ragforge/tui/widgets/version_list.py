@@ -9,11 +9,11 @@ from textual.content import Content
 from ragforge.domain.ids import short_id
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import age_words
-from ragforge.history.graph import GraphLine
-from ragforge.history.state import Head
-from ragforge.session.versions.log import files_words, names_words
 from ragforge.store.base_versions import VersionRow
 from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.versions.graph import GraphLine
+from ragforge.versions.log import files_words, names_words
+from ragforge.versions.state import Head
 
 WIDE = 70
 """Below this a version's id and age are left out."""

@@ -1,0 +1,117 @@
+"""`ragforge db waiting`: what waits on this machine, and rows for a database that is gone."""
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragforge.cli.edge import tell
+from ragforge.cli.options import Options, run_async
+from ragforge.cli.output import printable
+from ragforge.domain import timeouts
+from ragforge.domain.errors import UsageError
+from ragforge.domain.words import counted
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.session.databases import Machine
+    from ragforge.store.base import Store
+    from ragforge.store.neo4j.orphans import Stranded
+
+TITLES_MAX = 5
+
+
+def waiting(
+    context: typer.Context,
+    carry: Annotated[
+        bool,
+        typer.Option("--carry", help="Carry what was for a database that is gone into the one in its place."),
+    ] = False,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Remove what was for a database that is gone, for good.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before anything is removed.")] = False,
+    store: Annotated[
+        str, typer.Option("--store", metavar="URL", help="This store instead of the one in use.")
+    ] = "",
+) -> None:
+    """Show what waits here for the server, and what was for a database that was emptied or replaced."""
+    from ragforge.session.databases import this_machine
+
+    if carry and discard:
+        raise UsageError("--carry and --discard do opposite things: give only one of them.")
+    options: Options = context.find_root().obj
+    machine = this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ, url=store)
+    if discard and not yes:
+        found = run_async(lambda: _found(machine))
+        if found and not _agrees():
+            raise typer.Exit(1)
+    run_async(lambda: _work(machine, carry=carry, discard=discard))
+
+
+def _agrees() -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("What is discarded cannot be had back. To remove it without a question, add --yes.")
+    try:
+        return typer.confirm("Remove these rows for good?")
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+
+
+async def _found(machine: "Machine") -> "tuple[Stranded, ...]":
+    """What is stranded, which is printed."""
+    from ragforge.session.databases import opened, stranded_in
+
+    async with opened(machine, machine.url, tell=tell) as database:
+        found = stranded_in(database)
+    _print(found)
+    return found
+
+
+async def _work(machine: "Machine", *, carry: bool, discard: bool) -> None:
+    from ragforge.session.databases import discard_stranded, opened, stranded_in, take_stranded
+
+    async with opened(machine, machine.url, tell=tell) as database:
+        found = stranded_in(database)
+        if carry and found:
+            taken = await take_stranded(database)
+            typer.echo(printable(f"{counted(taken, 'row')} taken over: what waited, and what it rests on."))
+        elif discard and found:
+            rows = sum(each.rows for each in found)
+            await discard_stranded(database)
+            typer.echo(printable(f"{counted(rows, 'row')} removed."))
+        else:
+            _print(found)
+        await database.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
+        _print_link(database, told=bool(found))
+    if found and not (carry or discard):
+        tell(
+            "Add --carry to take them over into the database that is there now, or --discard to remove them."
+        )
+
+
+def _print_link(database: "Store", *, told: bool) -> None:
+    from ragforge.session.servers import link_facts
+
+    link = database.link
+    for fact in link_facts(link):
+        if fact.name != "stranded":
+            typer.echo(printable(f"{fact.name:<14} {fact.words}"))
+    if not link.waiting and not told:
+        typer.echo("Nothing waits: all that was said has arrived.")
+
+
+def _noun(label: str) -> str:
+    """`turn` for ConversationTurn, `tool call` for ToolCall."""
+    return " ".join(re.findall("[A-Z][a-z]+", label.removeprefix("Conversation"))).lower()
+
+
+def _print(found: "tuple[Stranded, ...]") -> None:
+    for each in found:
+        kinds = ", ".join(counted(number, _noun(label)) for label, number in each.counts.items())
+        typer.echo(printable(f"{counted(each.rows, 'row')} for database {each.database_id}, gone: {kinds}"))
+        for title in each.titles[:TITLES_MAX]:
+            typer.echo(printable(f"  of the session {title!r}"))
+        if len(each.titles) > TITLES_MAX:
+            typer.echo(f"  and of {counted(len(each.titles) - TITLES_MAX, 'other session')}")

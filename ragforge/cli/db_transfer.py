@@ -1,0 +1,118 @@
+"""Copies on the command line, and what is told of them and of backups."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from ragforge.cli.db_progress import shown, size
+from ragforge.cli.edge import tell
+from ragforge.cli.options import run_async
+from ragforge.cli.output import printable
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.session.databases import Machine
+    from ragforge.store.transfer import BackupMade, Moved
+
+T = TypeVar("T")
+
+RESUMES = "What has arrived stays there; the same command goes on from it."
+NAMED_MAX = 5
+"""Missing contents that are named; all of them stand in a backup's last line."""
+
+
+def copy_between(machine: "Machine", origin: str, to: str, *, password: str = "") -> None:
+    """Copy all from one store to another and tell what it came to. password: of the second, where known."""
+
+    async def work() -> None:
+        from ragforge.session.databases import contents, opened
+        from ragforge.store import transfer
+
+        async with (
+            opened(machine, origin, tell=tell) as source,
+            opened(machine, to, password=password, tell=tell, make=True) as target,
+            contents(machine) as blobs,
+        ):
+            with shown() as progress:
+                moved = await transfer.copy(source, target, blobs, machine_dir=machine.folder, tell=progress)
+        print_moved(moved)
+
+    stoppable(work, RESUMES)
+
+
+def stoppable(work: Callable[[], Coroutine[Any, Any, T]], words: str) -> T:
+    """What the work comes to; the words are told when it is broken off."""
+    try:
+        return run_async(work)
+    except KeyboardInterrupt:
+        tell(f"Stopped. {words}")
+        raise
+
+
+def print_backup(made: "BackupMade") -> None:
+    """What a backup came to."""
+    typer.echo(printable(f"{made.file}: {size(made.size_bytes)} in {made.took_s:.1f} s"))
+    _print_counts(made.closing.counts)
+    if made.closing.waiting:
+        tell(f"Without {number(made.closing.waiting, 'row')} that did not reach the server yet.")
+    _tell_missing(made.closing.missing)
+
+
+def print_moved(moved: "Moved") -> None:
+    """What a copy or a restored backup came to."""
+    _print_counts({str(kind): count for kind, count in moved.counts.items()} | {"blob": moved.blobs})
+    same = sum(moved.counts.values()) - moved.new - moved.kept
+    amounts = {"new": moved.new, "there already": same, "kept as the store has them": moved.kept}
+    parts = [f"{count:,} {words}" for words, count in amounts.items() if count]
+    typer.echo(f"Records: {', '.join(parts) or 'none'}.")
+    typer.echo(f"Copied in {moved.move_s:.1f} s, read back and compared in {moved.verify_s:.1f} s.")
+    _tell_missing(moved.missing_blobs)
+
+
+def _print_counts(counts: Mapping[str, int]) -> None:
+    for kind, noun in _NOUNS.items():
+        if counts.get(kind):
+            typer.echo(f"  {number(counts[kind], noun)}")
+
+
+_NOUNS = {
+    "project": "project",
+    "session": "session",
+    "turn": "turn",
+    "step": "step",
+    "tool_call": "tool call",
+    "summary": "summary",
+    "memory": "memory",
+    "association": "link between memories",
+    "embedding": "vector",
+    "spent": "background model call",
+    "version": "version",
+    "branch": "branch",
+    "move": "undo, redo or checkout",
+    "blob": "content",
+}
+
+
+def _tell_missing(digests: tuple[str, ...]) -> None:
+    if digests:
+        named = ", ".join(digest[:12] for digest in digests[:NAMED_MAX])
+        more = f" and {len(digests) - NAMED_MAX} more" if len(digests) > NAMED_MAX else ""
+        tell(
+            f"Not here: {number(len(digests), 'content')} (images, long results, files): {named}{more}. "
+            "The conversations are whole without them; run the same command on the machine that made them to "
+            "have them too. What a clean-up removed is gone."
+        )
+
+
+def number(count: int, noun: str) -> str:
+    """`1 turn`, `2 turns`."""
+    if count == 1:
+        return f"1 {noun}"
+    plural = {
+        "summary": "summaries",
+        "memory": "memories",
+        "link between memories": "links between memories",
+        "branch": "branches",
+        "undo, redo or checkout": "undos, redos and checkouts",
+    }
+    return f"{count:,} {plural.get(noun, f'{noun}s')}"

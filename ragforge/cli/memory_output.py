@@ -1,0 +1,164 @@
+"""Memories as `ragforge memory` prints them: for a person, and as JSON."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import typer
+
+from ragforge.cli.output import json_line, one_line
+from ragforge.domain.memories import AssociationKind, Memory
+from ragforge.domain.messages import text_of
+from ragforge.domain.words import counted
+from ragforge.memory.memories import Evidence, Linked, Story
+
+ID_CHARS_SHOWN = 8
+EVIDENCE_CHARS_SHOWN = 300
+
+_OUT = {
+    AssociationKind.UPDATES: "replaces",
+    AssociationKind.CONTRADICTS: "contradicts",
+    AssociationKind.SUPPORTS: "supports",
+    AssociationKind.RELATES_TO: "relates to",
+    AssociationKind.CAUSED_BY: "caused by",
+}
+_IN = {
+    AssociationKind.UPDATES: "replaced by",
+    AssociationKind.CONTRADICTS: "contradicted by",
+    AssociationKind.SUPPORTS: "supported by",
+    AssociationKind.RELATES_TO: "related to",
+    AssociationKind.CAUSED_BY: "cause of",
+}
+
+
+def print_list(memories: Sequence[Memory]) -> None:
+    """A line a memory: id, type, importance, date, scope, words, and what is special of it."""
+    for memory in memories:
+        marks = "".join(f" [{mark}]" for mark in marks_of(memory))
+        typer.echo(
+            f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  "
+            f"{memory.updated_at.astimezone():%Y-%m-%d}  {memory.scope:<7}  {one_line(memory.content)}{marks}"
+        )
+
+
+def print_memory(memory: Memory) -> None:
+    """All that is kept of one."""
+    typer.echo(one_line(memory.content))
+    rows = {
+        "id": memory.id,
+        "type": memory.type,
+        "scope": memory.scope,
+        "importance": f"{memory.importance:.2f}",
+        "confidence": f"{memory.confidence:.2f}",
+        "topic": one_line(memory.topic),
+        "made by": memory.source,
+        "created": f"{memory.created_at.astimezone():%Y-%m-%d %H:%M}",
+        "updated": f"{memory.updated_at.astimezone():%Y-%m-%d %H:%M}",
+        "used": used_words(memory),
+        "rests on": counted(len(memory.turns), "turn"),
+        "state": ", ".join(marks_of(memory)),
+    }
+    for name, value in rows.items():
+        if value:
+            typer.echo(f"  {name:<11} {value}")
+
+
+def print_story(story: Story, left: Collection[str]) -> None:
+    """The memory, the turns that it rests on with the command that opens each, and what it is linked with."""
+    print_memory(story.memory)
+    typer.echo("")
+    if not story.evidence:
+        typer.echo("No turn is kept that it rests on: the person said so, or the session was deleted.")
+    for each in story.evidence:
+        undone = "  (undone)" if each.turn.id in left else ""
+        title = one_line(each.session.title) if each.session else "a deleted session"
+        typer.echo(
+            f"{each.turn.started_at.astimezone():%Y-%m-%d %H:%M}  {title}, turn {each.turn.index + 1}{undone}"
+        )
+        typer.echo(f"  {one_line(text_of(each.turn.user))[:EVIDENCE_CHARS_SHOWN]}")
+        if each.session:
+            typer.echo(f"  {resume_command(each)}")
+    for link in story.linked:
+        typer.echo(f"{link_words(link)}: {link.other.id[:ID_CHARS_SHOWN]}  {one_line(link.other.content)}")
+
+
+def print_json_list(memories: Sequence[Memory]) -> None:
+    """A list of objects."""
+    typer.echo(json_line([as_json(memory) for memory in memories]))
+
+
+def print_json(memory: Memory) -> None:
+    """One object."""
+    typer.echo(json_line(as_json(memory)))
+
+
+def print_json_story(story: Story, left: Collection[str]) -> None:
+    """The object, with `evidence` and `linked`."""
+    evidence = [
+        {
+            "turn": each.turn.id,
+            "session": each.turn.session_id,
+            "at": each.turn.started_at.isoformat(),
+            "text": text_of(each.turn.user)[:EVIDENCE_CHARS_SHOWN],
+            "undone": each.turn.id in left,
+            "resume": resume_command(each) if each.session else None,
+        }
+        for each in story.evidence
+    ]
+    linked = [
+        {
+            "kind": link.kind,
+            "direction": "out" if link.outgoing else "in",
+            "id": link.other.id,
+            "content": link.other.content,
+        }
+        for link in story.linked
+    ]
+    typer.echo(json_line({**as_json(story.memory), "evidence": evidence, "linked": linked}))
+
+
+def as_json(memory: Memory) -> dict[str, Any]:
+    """What is kept of a memory."""
+    return {
+        "id": memory.id,
+        "type": memory.type,
+        "content": memory.content,
+        "scope": memory.scope,
+        "importance": memory.importance,
+        "confidence": memory.confidence,
+        "topic": memory.topic,
+        "source": memory.source,
+        "project": memory.project_id,
+        "session": memory.session_id or None,
+        "turns": list(memory.turns),
+        "created": memory.created_at.isoformat(),
+        "updated": memory.updated_at.isoformat(),
+        "accessed": memory.accessed_at.isoformat() if memory.accessed_at else None,
+        "used": memory.access_count,
+        "forgotten": memory.forgotten_at.isoformat() if memory.forgotten_at else None,
+        "replaced": memory.replaced,
+        "undone": memory.left,
+    }
+
+
+def marks_of(memory: Memory) -> list[str]:
+    """What keeps it from being put in front of a model."""
+    marks = {"forgotten": memory.forgotten_at is not None, "replaced": memory.replaced, "undone": memory.left}
+    return [mark for mark, holds in marks.items() if holds]
+
+
+def used_words(memory: Memory) -> str:
+    """How often it was put in front of a model or opened, and when last."""
+    if not memory.access_count:
+        return "never"
+    last = f", last {memory.accessed_at.astimezone():%Y-%m-%d %H:%M}" if memory.accessed_at else ""
+    return f"{counted(memory.access_count, 'time')}{last}"
+
+
+def link_words(link: Linked) -> str:
+    """How the memory stands to the other, read from it."""
+    return (_OUT if link.outgoing else _IN)[link.kind]
+
+
+def resume_command(evidence: Evidence) -> str:
+    """The command that opens the session at the turn."""
+    return f"ragforge -r {evidence.turn.session_id} --at {evidence.turn.index + 1}"

@@ -1,0 +1,17 @@
+"""`/store`: where conversations are kept, and connecting to a server."""
+
+from ragforge.commands.base import Command, Open, Outcome, ScreenName
+from ragforge.session.state import Session
+
+
+async def _run(session: Session, args: str) -> Outcome:
+    return Open(ScreenName.STORE, args)
+
+
+COMMAND = Command(
+    "store",
+    "Show where conversations are kept; connect to a Neo4j server.",
+    _run,
+    usage="[URL]",
+    while_running=False,
+)

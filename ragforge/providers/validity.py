@@ -1,0 +1,103 @@
+"""The edge where a model's text enters: whatever a service sends, what leaves here can be stored."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from msgspec.structs import replace
+
+from ragforge.domain.events import (
+    AnswerEnded,
+    CallSeen,
+    ModelEvent,
+    RetryWaiting,
+    TextDelta,
+    ThoughtDelta,
+)
+from ragforge.domain.json import JsonObject
+from ragforge.domain.messages import CallRequest, ModelMessage
+from ragforge.domain.validity import NestedTooDeep, WellFormedStream, well_formed, well_formed_object
+from ragforge.providers.base import ModelLimits, ModelRequest, Provider
+
+
+class WellFormedProvider:
+    """A provider whose events hold well-formed text and JSON only. See `Provider` for the contract."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.inner = provider
+        self.name = provider.name
+        self.model = provider.model
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """The answer as it arrives; the last event is `AnswerEnded`. Raises ModelError."""
+        pieces: tuple[tuple[WellFormedStream, Callable[[str], ModelEvent]], ...] = (
+            (thoughts := WellFormedStream(), ThoughtDelta),
+            (text := WellFormedStream(), TextDelta),
+        )
+        async with aclosing(self.inner.stream(request)) as events:
+            async for event in events:
+                match event:
+                    case TextDelta(piece):
+                        if shown := text.feed(piece):
+                            yield TextDelta(shown)
+                    case ThoughtDelta(piece):
+                        if shown := thoughts.feed(piece):
+                            yield ThoughtDelta(shown)
+                    case CallSeen(call):
+                        yield CallSeen(_call(call))
+                    case AnswerEnded(message, _, detail):
+                        for stream, delta in pieces:
+                            if shown := stream.flush():
+                                yield delta(shown)
+                        yield replace(event, message=_message(message), detail=well_formed(detail))
+                    case RetryWaiting(reason):
+                        yield replace(event, reason=well_formed(reason))
+                    case _:
+                        yield event
+
+    async def limits(self) -> ModelLimits:
+        """The model's limits, asked once. Raises ModelError."""
+        return await self.inner.limits()
+
+    async def verify(self) -> None:
+        """Prove by one cheap call that key, endpoint and model work. Raises ModelError."""
+        await self.inner.verify()
+
+    async def models(self) -> list[str]:
+        """Names of the models that can be chosen. Raises ModelError."""
+        return [well_formed(name) for name in await self.inner.models()]
+
+    async def close(self) -> None:
+        """Release connections."""
+        await self.inner.close()
+
+
+def _message(message: ModelMessage) -> ModelMessage:
+    """The message; what of it the provider wants back verbatim, its signatures among it, only if it fits."""
+    made = replace(
+        message,
+        text=well_formed(message.text),
+        thoughts=well_formed(message.thoughts),
+        calls=tuple(_call(call) for call in message.calls),
+    )
+    return made if made == message and _is_well_formed(message.native) else replace(made, native=None)
+
+
+def _call(call: CallRequest) -> CallRequest:
+    try:
+        args, malformed = well_formed_object(call.args), call.malformed
+    except NestedTooDeep as error:
+        args, malformed = {}, str(error)
+    return replace(
+        call,
+        name=well_formed(call.name),
+        args=args,
+        provider_id=well_formed(call.provider_id),
+        malformed=well_formed(malformed),
+    )
+
+
+def _is_well_formed(native: JsonObject | None) -> bool:
+    try:
+        return native is None or well_formed_object(native) == native
+    except NestedTooDeep:
+        return False

@@ -1,1 +1,0 @@
-"""Whether files are sound, by the project's check command: which one may run, and running it in a copy."""

@@ -1,0 +1,128 @@
+"""Commands that run in the background, such as servers; they end with the app."""
+
+import asyncio
+import itertools
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
+from ragforge.shell.process import ShellProcess, start_shell
+from ragforge.shell.process_output import OutputBuffer
+
+RUNNING_MAX = 16
+ENDED_MAX = 32
+"""How many ended jobs are remembered."""
+HEAD_CHARS_MAX = 50_000
+TAIL_CHARS_MAX = 200_000
+
+
+class JobStatus(StrEnum):
+    """How a job stands."""
+
+    RUNNING = "running"
+    EXITED = "exited"
+    """Ended by itself; `exit_code` says how."""
+    STOPPED = "stopped"
+    """Ended by us."""
+
+
+class JobInfo(Struct, frozen=True):
+    """A background command as it stood when it was asked for."""
+
+    id: str
+    command: str
+    pid: int
+    started_at: datetime
+    status: JobStatus
+    exit_code: int | None
+    """None while it runs; negative for the signal that ended it."""
+
+
+class _Job(Struct):
+    info: JobInfo
+    process: ShellProcess
+    output: OutputBuffer
+    watching: "asyncio.Task[None]"
+
+
+class Jobs:
+    """The background commands of this run of ragforge. Their ids are "1", "2", ... and never used twice."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, _Job] = {}
+        self._numbers = itertools.count(1)
+
+    async def start(self, command: str, *, cwd: Path, env: Mapping[str, str]) -> JobInfo:
+        """The job, running. Raises UsageError when too many run, OSError when it cannot start."""
+        running = [job for job in self.list() if job.status is JobStatus.RUNNING]
+        if len(running) >= RUNNING_MAX:
+            raise UsageError(f"{RUNNING_MAX} background jobs run already. Stop one of them first.")
+        output = OutputBuffer(head_chars_max=HEAD_CHARS_MAX, tail_chars_max=TAIL_CHARS_MAX)
+        process = await start_shell(command, cwd=cwd, env=env, on_output=output.append)
+        job_id = str(next(self._numbers))
+        info = JobInfo(job_id, command, process.pid, now(), JobStatus.RUNNING, None)
+        self._jobs[job_id] = _Job(info, process, output, asyncio.create_task(self._watch(job_id)))
+        return info
+
+    def list(self) -> tuple[JobInfo, ...]:
+        """Every job that runs, and the last ones that ended, oldest first."""
+        return tuple(job.info for job in self._jobs.values())
+
+    def info(self, job_id: str) -> JobInfo:
+        """How a job stands. Raises UsageError where there is none of that id."""
+        return self._find(job_id).info
+
+    def output(self, job_id: str) -> str:
+        """All it wrote, or head and tail with the number of characters between them. Raises UsageError."""
+        return self._find(job_id).output.text()
+
+    async def wait(self, job_id: str, *, timeout_s: float) -> JobInfo:
+        """How the job stands when it has ended, or after timeout_s. Raises UsageError."""
+        job = self._find(job_id)
+        await asyncio.wait([job.watching], timeout=timeout_s)
+        return self._find(job_id).info
+
+    async def stop(self, job_id: str) -> JobInfo:
+        """The job, with everything it started ended. Raises UsageError."""
+        job = self._find(job_id)
+        if job.info.status is JobStatus.RUNNING:
+            self._set(job, JobStatus.STOPPED)
+            await job.process.end()
+            await job.watching
+        return job.info
+
+    async def stop_all(self) -> None:
+        """End every job, all at the same time."""
+        running = [job.id for job in self.list() if job.status is JobStatus.RUNNING]
+        await asyncio.gather(*(self.stop(job_id) for job_id in running))
+
+    async def _watch(self, job_id: str) -> None:
+        job = self._jobs[job_id]  # there already: a task starts to run when its maker waits
+        await job.process.wait()
+        if job.info.status is JobStatus.RUNNING:
+            await job.process.end_leftovers()
+            self._set(job, JobStatus.EXITED)
+        else:
+            self._set(job, job.info.status)
+        self._forget_old()
+
+    def _set(self, job: _Job, status: JobStatus) -> None:
+        info = job.info
+        job.info = JobInfo(info.id, info.command, info.pid, info.started_at, status, job.process.exit_code)
+
+    def _forget_old(self) -> None:
+        ended = [job.id for job in self.list() if job.status is not JobStatus.RUNNING]
+        for job_id in ended[:-ENDED_MAX]:
+            del self._jobs[job_id]
+
+    def _find(self, job_id: str) -> _Job:
+        job = self._jobs.get(job_id)
+        if job is None:
+            known = ", ".join(self._jobs) or "none"
+            raise UsageError(f"There is no background job {job_id!r}. Known jobs: {known}.")
+        return job

@@ -1,0 +1,167 @@
+"""Rows for a database that answered at an address and does not any more: it was emptied or replaced.
+
+They wait in the outbox of that database, which has a file of its own. A person decides: they are taken over
+into the outbox of the database that is there now, with what they rest on as far as it is here, or discarded.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, EMBEDDING, Row
+from ragforge.store.neo4j.rows import Label
+from ragforge.store.sqlite.connection import Connection, raw_connection
+
+ADDRESSES = "addresses"
+"""The fact of an outbox under which the addresses stand at which its database has answered, a line each."""
+
+_OF_WRITER = ("writerEpoch", "writerMachine")
+"""Of a session: who writes it in the database that is gone."""
+
+# The graph takes a row only where what it hangs on is there, so that comes first.
+_ORDER = {
+    label: place
+    for place, label in enumerate(
+        (
+            *(Label.PROJECT, Label.SESSION, Label.TURN, Label.STEP, Label.CALL, Label.SUMMARY),
+            *(Label.VERSION, Label.BRANCH, Label.MOVE, Label.MEMORY, ASSOCIATION, Label.USAGE, EMBEDDING),
+        )
+    )
+}
+
+
+class Stranded(Struct, frozen=True):
+    """What waits for one database that is gone. counts: rows by label; titles: of their sessions."""
+
+    database_id: str
+    path: Path
+    counts: Mapping[str, int]
+    titles: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(self.counts.values())
+
+
+def note_address(rows: Rows, address: str) -> None:
+    """Remember in an outbox that its database answered at the address."""
+    known = set(rows.fact(ADDRESSES).splitlines())
+    if address not in known:
+        rows.set_fact(ADDRESSES, "\n".join(sorted(known | {address})))
+
+
+def find_stranded(folder: Path, address: str, *, here: str, known: Collection[str]) -> list[Stranded]:
+    """What waits in the folder for databases that were at the address, other than the one that is `here`.
+
+    known: ids of databases that stand behind some address. An outbox that knows no address counts where its
+    database is behind none.
+    """
+    found: list[Stranded] = []
+    for path in sorted(folder.glob("*.db")):
+        if path.stem == here:
+            continue
+        try:
+            with closing(raw_connection(path)) as connection:
+                stranded = _stranded(connection, path, address, is_known=path.stem in known)
+        except apsw.Error:
+            # No outbox of ours; whoever opens it by its address hears of it.
+            continue
+        if stranded.rows:
+            found.append(stranded)
+    return found
+
+
+def _stranded(connection: Connection, path: Path, address: str, *, is_known: bool) -> Stranded:
+    rows = Rows(connection, {})
+    at = rows.fact(ADDRESSES).splitlines()
+    if address not in at and (at or is_known):
+        return Stranded(path.stem, path, {}, ())
+    waiting = rows.all_waiting()
+    sessions = dict.fromkeys(row.props.get("sessionId") for row in waiting)
+    titles = [found.props.get("title") or "" for each in sessions if (found := rows.get(Label.SESSION, each))]
+    counts = Counter(row.label for row in waiting)
+    return Stranded(path.stem, path, counts, tuple(title for title in titles if title))
+
+
+async def take_over(stranded: Stranded, into: Outbox, *, lock_dir: Path) -> int:
+    """Let the rows wait for the database that is there now, with what they rest on; how many these are.
+
+    Broken off, the same goes on: what was taken is found there. Raises StoreError.
+    """
+    outbox = open_outbox(stranded.path, lock_dir=lock_dir)
+    try:
+        rows = await outbox.read(_with_what_they_rest_on)
+        await into.write(lambda here: _take(here, rows))
+        await outbox.write(Rows.forget_all)
+    finally:
+        await outbox.close()
+    return len(rows)
+
+
+async def discard(stranded: Stranded, *, lock_dir: Path) -> None:
+    """Remove what waits for the database that is gone, for good. Raises StoreError."""
+    outbox = open_outbox(stranded.path, lock_dir=lock_dir)
+    try:
+        await outbox.write(Rows.forget_all)
+    finally:
+        await outbox.close()
+
+
+def _with_what_they_rest_on(rows: Rows) -> list[Row]:
+    """All that waits, and what is here of its sessions, of the turns before, of versions and memories."""
+    found: dict[tuple[str, str], Row] = {}
+    left = rows.all_waiting()
+    while left:
+        row = left.pop()
+        if (row.label, row.id) in found:
+            continue
+        found[row.label, row.id] = row
+        left += _rested_on(rows, row)
+    return sorted(found.values(), key=_place)
+
+
+def _rested_on(rows: Rows, row: Row) -> list[Row]:
+    """What the row needs beside it to make sense to a reader, as far as it is here."""
+    props = row.props
+    wanted = [
+        (Label.PROJECT, props.get("projectId")),
+        (Label.SESSION, props.get("sessionId")),
+        (Label.TURN, props.get("turnId")),
+        (Label.TURN, props.get("parentId")),
+        (Label.TURN, props.get("headId")),
+        (Label.VERSION, props.get("versionId")),
+        *((Label.VERSION, each) for each in props.get("parents") or ()),
+        *((Label.MEMORY, props.get(end)) for end in ("from", "to")),
+    ]
+    found = [there for label, identifier in wanted if (there := rows.get(label, identifier))]
+    if row.label == Label.SESSION:
+        found += [each for label in Label for each in rows.of_session(label, row.id)]
+    if row.label == Label.TURN:
+        found += [each for label in (Label.STEP, Label.CALL) for each in rows.of_turn(label, row.id)]
+    return found
+
+
+def _place(row: Row) -> tuple[int, int, str]:
+    # Versions and their like are as old as their ids are low.
+    return (
+        _ORDER.get(row.label, len(_ORDER)),
+        row.props.get("turnIndex") or row.props.get("level") or 0,
+        row.id,
+    )
+
+
+def _take(here: Rows, rows: list[Row]) -> None:
+    for row in rows:
+        before = here.get(row.label, row.id)
+        if before is None:
+            props = {name: value for name, value in row.props.items() if name not in _OF_WRITER}
+            here.add(replace(row, props=props, epoch=0, fresh=True))
+        elif changes := {name: row.props[name] for name in row.dirty & row.props.keys()}:
+            here.put(row.label, row.id, changes, surely=True)

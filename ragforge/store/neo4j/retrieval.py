@@ -1,0 +1,85 @@
+"""Finding in the graph by words and by meaning; without the server, in what is here."""
+
+from collections.abc import Sequence
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.search import Candidate, Hit, Query, Related
+from ragforge.domain.vectors import Nearby, Owner
+from ragforge.store.neo4j import search
+from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.places import related
+from ragforge.store.neo4j.scores import Rarities
+from ragforge.store.neo4j.search_here import by_id_here, candidates_here, words_here
+
+
+class Neo4jSearch:
+    """Implements `Search`."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._rarities = Rarities()
+
+    async def words(self, query: Query) -> list[Hit]:
+        """What holds the words, best first; any input is fine."""
+        await self._settle()
+        try:
+            self._check_there()
+            return await search.words(self._nodes.graph, self._rarities, query)
+        except StoreUnavailable as error:
+            self._nodes.carrier.lost(str(error))
+            return await self._nodes.outbox.read(lambda rows: words_here(rows, query))
+
+    async def candidates(self, query: Query, nearby: Nearby | None = None) -> list[Candidate]:
+        """What may answer: the best by words and the nearest; while the server is away, by words alone."""
+        if nearby is not None:
+            await self._nodes.carrier.settle_vectors()
+        await self._settle()
+        try:
+            self._check_there()
+            return await search.candidates(self._nodes.graph, self._rarities, query, nearby)
+        except StoreUnavailable as error:
+            self._nodes.carrier.lost(str(error))
+            return await self._nodes.outbox.read(lambda rows: candidates_here(rows, query))
+
+    async def by_id(self, owners: Sequence[Owner]) -> list[Candidate]:
+        """These as candidates, in their order, but for those that are not stored."""
+        await self._settle()
+        try:
+            self._check_there()
+            return await search.by_id(self._nodes.graph, owners)
+        except StoreUnavailable as error:
+            self._nodes.carrier.lost(str(error))
+            return await self._nodes.outbox.read(lambda rows: by_id_here(rows, owners))
+
+    async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
+        """Turns one step away from each, in the order of the candidates; without the server, none."""
+        if not candidates:
+            return []
+        await self._settle()
+        try:
+            self._check_there()
+            return await related(self._nodes.graph, candidates, limit=limit)
+        except StoreUnavailable as error:
+            self._nodes.carrier.lost(str(error))
+            return []
+
+    async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
+        """The candidates as hits, in their order, with the excerpt that fits the text best."""
+        try:
+            self._check_there()
+            return await search.hits(self._nodes.graph, candidates, text)
+        except StoreUnavailable as error:
+            self._nodes.carrier.lost(str(error))
+            wanted = {each.id: place for place, each in enumerate(candidates)}
+            query = Query(text, limit=len(candidates) * 10)
+            found = await self._nodes.outbox.read(lambda rows: words_here(rows, query))
+            return sorted((hit for hit in found if hit.id in wanted), key=lambda hit: wanted[hit.id])
+
+    async def _settle(self) -> None:
+        await self._nodes.settle()
+        await self._nodes.settle_lefts()
+
+    def _check_there(self) -> None:
+        """Raise StoreUnavailable at once while the server is away: what is here answers then."""
+        if self._nodes.carrier.away:
+            raise StoreUnavailable(self._nodes.carrier.link.away)

@@ -1,0 +1,125 @@
+"""What to do where the store cannot be opened: the sentence that says why, and the ways on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from ragforge.tui.launch import NotOpened
+from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.plain import PlainText
+
+PASSWORD_HINT = (
+    "It counts until ragforge ends and is kept nowhere; `ragforge db connect` keeps one. Enter connects, "
+    "Esc goes back."
+)
+
+
+class Wanted(StrEnum):
+    """The ways on."""
+
+    PASSWORD = "password"
+    AGAIN = "again"
+    EMBEDDED = "embedded"
+    LEAVE = "leave"
+
+
+class NotOpenedScreen(Dialog[Wanted]):
+    """What the person wants. `typed_meanwhile` is what was typed on into the prompt as it came up.
+
+    password: with PASSWORD, what was typed for the server.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", show=False),
+        Binding("ctrl+d", "leave", show=False),
+    ]
+
+    def __init__(self, opened: NotOpened) -> None:
+        super().__init__()
+        self._opened = opened
+        self.typed_meanwhile = ""
+        self.password = ""
+
+    def compose(self) -> ComposeResult:
+        """The sentence and the ways on."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText("Your conversations cannot be opened", classes="dialog-title")
+            yield PlainText(str(self._opened.failure), classes="dialog-detail")
+            yield OptionList(
+                *([Option("Give the password", Wanted.PASSWORD)] if self._opened.ask_for else []),
+                Option("Try again", Wanted.AGAIN),
+                Option("Go on with the embedded store, for this run", Wanted.EMBEDDED),
+                Option("Quit", Wanted.LEAVE),
+                markup=False,
+            )
+            yield Input(password=True, placeholder="password", classes="hidden")
+            yield PlainText(self._hint, classes="dialog-hint")
+
+    @property
+    def _hint(self) -> str:
+        return (
+            f"The embedded store is {self._opened.embedded}. It has none of the server's conversations, "
+            "and what is said in this run stays there. Up, Down and Enter choose, Esc quits."
+        )
+
+    def on_mount(self) -> None:
+        """Asking or trying again is what Enter does: it harms nothing."""
+        options = self.query_one(OptionList)
+        options.highlighted = 0
+        options.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Letters choose nothing here: they are words, but in the line for the password."""
+        if not self._asks and event.is_printable and event.character:
+            event.stop()
+            self.typed_meanwhile += event.character
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        wanted = Wanted(event.option_id or Wanted.LEAVE)
+        if wanted is Wanted.PASSWORD:
+            self._ask(True)
+        else:
+            self.dismiss(wanted)
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.password = event.value
+        if self.password:
+            self.dismiss(Wanted.PASSWORD)
+        else:
+            self._ask(False)
+
+    @property
+    def _asks(self) -> bool:
+        return self.query_one(Input).has_focus
+
+    def _ask(self, asks: bool) -> None:
+        """Show the line for the password, which is not shown itself; else the ways on."""
+        field, options = self.query_one(Input), self.query_one(OptionList)
+        field.set_class(not asks, "hidden")
+        options.set_class(asks, "hidden")
+        field.value = ""
+        (field if asks else options).focus()
+        self.query_one(".dialog-hint", PlainText).set_text(PASSWORD_HINT if asks else self._hint)
+
+    def action_back(self) -> None:
+        """Back to the ways on; quit from there."""
+        if self._asks:
+            self._ask(False)
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Quit."""
+        self.dismiss(Wanted.LEAVE)

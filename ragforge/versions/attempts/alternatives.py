@@ -1,0 +1,174 @@
+"""Alternatives as they are kept: versions side by side, told from others by their labels."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ragforge.domain.commands import typed
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import short_id
+from ragforge.domain.json import JsonObject
+from ragforge.domain.versions import MoveAction, Version, files_touched
+from ragforge.session.state import Session
+from ragforge.store.base_versions import Versions
+from ragforge.versions.head_move import Choices
+from ragforge.versions.log import files_json, files_words
+from ragforge.versions.move_result import Moved
+from ragforge.versions.moves import checkout
+from ragforge.versions.names import shown
+from ragforge.versions.record.worktree import head_of
+from ragforge.versions.words import fenced
+
+BEFORE = "before the first turn"
+"""The title of a version without changes, which alternatives go on from where nothing came before."""
+ROWS_READ_MAX = 500
+
+LOOKED_BACK = 20
+"""Versions from the head down among which the ones are looked for that have alternatives."""
+
+_LABEL = re.compile(r"alternative (\d{1,6})(?: \((.*?)\))?(?:, (.*))?")
+
+
+class Alternative(Struct, frozen=True):
+    """One way in which a request was worked out. remarks: how it ended, what the check command said."""
+
+    number: int
+    name: str
+    remarks: str
+    version: Version
+
+    @property
+    def check(self) -> str:
+        """What the check command said, without that it is the check; empty where none was run."""
+        said = [part for part in self.remarks.split(", ") if part.startswith("check ")]
+        return said[0].removeprefix("check ") if said else ""
+
+    @property
+    def ended(self) -> str:
+        """How the turn ended where it did not finish; empty where it did."""
+        return ", ".join(part for part in self.remarks.split(", ") if not part.startswith("check "))
+
+    def as_json(self) -> JsonObject:
+        """For a script."""
+        version = self.version
+        return {
+            "number": self.number,
+            "name": self.name,
+            "version": version.id,
+            "turn": version.turn_id or None,
+            "by": version.by,
+            "ended": self.ended or "finished",
+            "check": self.check or None,
+            "files": [*files_json(version)],
+            "lines_added": version.lines_added,
+            "lines_removed": version.lines_removed,
+            "tokens": version.usage.input_tokens + version.usage.output_tokens,
+            "cost_usd": version.cost_usd,
+            "duration_ms": version.duration_ms,
+        }
+
+
+def label_of(number: int, name: str, remarks: Sequence[str] = ()) -> str:
+    """The label that makes a version an alternative."""
+    return ", ".join([f"alternative {number} ({name})", *remarks])
+
+
+def alternative_of(version: Version) -> Alternative | None:
+    """The version as an alternative; None where it is none."""
+    found = _LABEL.fullmatch(version.label)
+    return Alternative(int(found[1]), found[2] or "", found[3] or "", version) if found else None
+
+
+async def children_of(versions: Versions, version_id: str) -> list[Alternative]:
+    """The alternatives that go on from the version, by number."""
+    found = [
+        alternative
+        for child in await versions.children(version_id)
+        if child.parents[:1] == (version_id,) and (alternative := alternative_of(child))
+    ]
+    return sorted(found, key=lambda each: each.number)
+
+
+class Here(Struct, frozen=True):
+    """The alternatives of where the files are: they go on from `base`. taken: the version of the head."""
+
+    base: Version | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    head: str = ""
+
+
+async def alternatives_here(session: Session) -> Here:
+    """Those that go on from the present version, or from the nearest before it that has any."""
+    versions, project = session.workspace.store.versions, session.workspace.project
+    head = (await head_of(session)).version
+    line = await versions.line(head, limit=LOOKED_BACK) if head else []
+    if line and not line[-1].parents and (before := await beginning_of(versions, project.id)):
+        line.append(before)
+    for version in line:
+        if found := await children_of(versions, version.id):
+            return Here(version, tuple(found), head)
+    return Here(head=head)
+
+
+async def beginning_of(versions: Versions, project_id: str) -> Version | None:
+    """The version that stands for what lay there before the first one; None where there is none."""
+    rows = await versions.rows(project_id, limit=ROWS_READ_MAX)
+    return next(
+        (row.version for row in rows if row.version.title == BEFORE and not row.version.parents), None
+    )
+
+
+async def take(session: Session, number: int, *, choices: Choices | None = None) -> Moved:
+    """Bring files and chat to that alternative. Raises UsageError where there is none, as `checkout`."""
+    here = await alternatives_here(session)
+    found = [each for each in here.alternatives if each.number == number]
+    if not found:
+        known = ", ".join(str(each.number) for each in here.alternatives)
+        none = f"Here there are none; `{typed('alternatives N PROMPT')}` makes some."
+        which = f"There are {known}." if known else none
+        raise UsageError(f"There is no alternative {number}. {which}")
+    return await checkout(session, found[-1].version.id, choices=choices, action=MoveAction.TAKE)
+
+
+HEADER = ("#", "way", "changed", "check", "tokens", "cost", "time", "version", "")
+
+
+def table(rows: Sequence[Alternative], *, head: str = "") -> list[str]:
+    """The alternatives as lines of text, in columns."""
+    cells = [HEADER, *(_cells(row, head) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(HEADER))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+
+
+def here_words(here: Here) -> str:
+    """The alternatives with what they go on from, and what can be done with them, as Markdown."""
+    if here.base is None:
+        return "There are no alternatives here. `/alternatives 3 PROMPT` works a request out in three ways."
+    first = here.alternatives[0]
+    return (
+        f"Alternatives from {shown(here.base)}:\n\n"
+        + fenced("\n".join(table(here.alternatives, head=here.head)), "")
+        + f"\n\n`/alternatives take {first.number}` takes one; `/diff {short_id(here.base.id)} "
+        f"{short_id(first.version.id)}` shows what it changed. The others stay, and can be taken later."
+    )
+
+
+def _cells(row: Alternative, head: str) -> tuple[str, ...]:
+    version = row.version
+    tokens = version.usage.input_tokens + version.usage.output_tokens
+    marks = [row.ended, "taken" if version.id == head else ""]
+    return (
+        str(row.number),
+        row.name,
+        files_words(version, files_touched(version.changes)),
+        row.check or "-",
+        f"{tokens:,}",
+        "?" if version.cost_usd is None else f"${version.cost_usd:.4f}",
+        f"{version.duration_ms / 1000:.1f} s",
+        short_id(version.id),
+        ", ".join(filter(None, marks)),
+    )

@@ -1,0 +1,74 @@
+"""The check command run in a folder: whether it passed, how long it took, and the end of what it wrote."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+
+from msgspec import Struct
+
+from ragforge.domain import timeouts
+from ragforge.domain.printable import cut_line, one_line
+from ragforge.shell.process import start_shell
+from ragforge.tools.shell import child_env, describe_exit
+
+OUTPUT_CHARS_KEPT = 4000
+COMMAND_CHARS_SHOWN = 80
+
+
+class Checked(Struct, frozen=True):
+    """What the check command came to.
+
+    words: "check passed", or how it failed. ended: how the process ended. output: its end.
+    """
+
+    passed: bool
+    words: str
+    ended: str = ""
+    took_s: float = 0.0
+    output: str = ""
+
+    def told(self, command: str) -> str:
+        """What ran, how it ended and how long it took, on one line."""
+        ran = cut_line(one_line(command), COMMAND_CHARS_SHOWN)
+        return f"{self.words}: `{ran}`, {self.ended}, {self.took_s:.1f} s"
+
+
+async def check(command: str, *, cwd: Path, env: Mapping[str, str], limit_s: float | None = None) -> Checked:
+    """Run the command in the folder to its end; cancelled, it leaves nothing running.
+
+    limit_s: then it is ended, and has not passed.
+    """
+    kept, began = "", monotonic()
+    limit_s = timeouts.PROJECT_CHECK_S_MAX if limit_s is None else limit_s
+
+    def take(text: str) -> None:
+        nonlocal kept
+        kept = (kept + text)[-OUTPUT_CHARS_KEPT:]
+
+    def came_to(words: str, ended: str, *, passed: bool = False) -> Checked:
+        return Checked(passed, words, ended, monotonic() - began, kept)
+
+    try:
+        process = await start_shell(command, cwd=cwd, env=child_env(dict(env)), on_output=take)
+    except (OSError, ValueError) as error:
+        return came_to(f"check could not start: {error}", "not started")
+    try:
+        async with asyncio.timeout(limit_s):
+            code = await process.wait()
+    except TimeoutError:
+        await process.end()
+        return came_to(f"check took more than {_limit_words(limit_s)}", "ended")
+    except asyncio.CancelledError:
+        await process.end()
+        raise
+    await process.end_leftovers()
+    ended = describe_exit(code)
+    ended = ended[0].lower() + ended[1:]
+    return (
+        came_to("check passed", ended, passed=True) if code == 0 else came_to(f"check failed: {ended}", ended)
+    )
+
+
+def _limit_words(limit_s: float) -> str:
+    return f"{limit_s / 60:.0f} min" if limit_s >= 60 else f"{limit_s:.1f} s"

@@ -1,0 +1,74 @@
+"""Sessions that work in copies of the project: the same conversation, other files."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ragforge.config.project import Place
+from ragforge.domain.approvals import Mode
+from ragforge.session.background import Background
+from ragforge.session.context import session_window
+from ragforge.session.state import Live, Session, Workspace
+from ragforge.shell.jobs import Jobs
+from ragforge.tools.base import ReadFiles
+from ragforge.versions.attempts.confinement import confined
+from ragforge.versions.attempts.file_copies import Copied
+from ragforge.versions.attempts.project_copies import About, env_in
+from ragforge.versions.record.recorder import Recorders
+
+SAVES = "memory_save"
+"""A tool that is left out: what was learnt in a way that nobody takes is not to be remembered."""
+
+UNATTENDED = (
+    "Several ways of doing this are worked out at once, with no person to ask; only what was allowed "
+    "beforehand can be done. Go on without it."
+)
+
+
+async def session_in(
+    session: Session, about: About, copy: Copied, *, model: str, turn: str | None
+) -> Session:
+    """The session as it goes on in the copy from that turn, with that model; the other stays where it is."""
+    workspace, live = session.workspace, session.live
+    is_here = turn == live.record.head
+    root = workspace.place.root
+    inside = copy.root / session.cwd.resolve().relative_to(root)
+    cwd = inside if inside.is_dir() else copy.root  # the session's folder may be one that is not covered
+    place = replace(workspace.place, cwd=cwd, root=copy.root, is_git=False, branch="")
+    seen = {
+        copy.root / path.relative_to(root): digest
+        for path, digest in live.read_files.hashes.items()
+        if path.is_relative_to(root)
+    }
+    return Session(
+        await workspace_in(workspace, about, copy.root, place=place),
+        Live(
+            replace(live.record, cwd=str(cwd), model=model, head=turn),
+            stored=True,
+            mode=live.mode if live.mode is Mode.ALL else Mode.ACCEPT_EDITS,
+            rules=live.rules,
+            window=live.window.copy() if is_here else await session_window(session, turn),
+            read_files=ReadFiles(seen),
+            unattended=UNATTENDED,
+        ),
+    )
+
+
+async def workspace_in(
+    workspace: Workspace, about: About, root: Path, *, place: Place | None = None
+) -> Workspace:
+    """The workspace with a copy in place of the project's folder."""
+    recorders = Recorders()
+    recorders.of_copy(about.coverage(str(root)))
+    idle = Background()
+    await idle.close()  # what is to be made of these turns is made by the session that they belong to
+    return replace(
+        workspace,
+        place=place or replace(workspace.place, cwd=root, root=root, is_git=False, branch=""),
+        recorders=recorders,
+        tools=confined({name: tool for name, tool in workspace.tools.items() if name != SAVES}, root),
+        jobs=Jobs(),
+        background=idle,
+        trust=workspace.trust.unattended(),
+        child_env=env_in(workspace, root),
+    )

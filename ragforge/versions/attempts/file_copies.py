@@ -1,0 +1,256 @@
+"""Copies of a project's covered files in folders outside of it: made, kept from others, removed."""
+
+import fcntl
+import os
+import posixpath
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+
+from msgspec import Struct
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import new_id
+from ragforge.files.open import NotAFile, open_file, why
+from ragforge.versions.scan.coverage import VCS_NAMES
+from ragforge.versions.scan.manifest import Manifest
+
+COPIES = "copies"
+"""The folder of the data folder that all copies lie in."""
+
+FICLONE = 0x40049409
+"""The request by which Linux lets two files share their blocks until one of them is written to."""
+
+_LOCK = ".lock"
+_CHUNK_BYTES = 1 << 20
+
+
+class Copied(Struct, frozen=True):
+    """What became of a copy.
+
+    links_out: links that lead out of the copy, relative to it; they are kept as they are, so that whoever
+    writes through one writes outside. missing: what is not in the copy, and why, in a few words each.
+    """
+
+    root: Path
+    links_out: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class CopyCancelled(Exception):
+    """The copy was wanted no more before it was whole."""
+
+
+def copy_project(
+    source: Path, target: Path, manifest: Manifest, *, carry: Sequence[str] = (), stop: Event | None = None
+) -> Copied:
+    """A copy of what the manifest covers, and of the paths to carry. Call it in a thread.
+
+    Each file is a clone where the disk can do that, else a copy, and never a hard link: what is written into
+    the one is never seen in the other. target: made here, with the folders above it.
+    Raises UsageError where the target lies within the project or cannot be written, CopyCancelled.
+    """
+    if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
+        raise UsageError(
+            f"Copies of the project would lie in the project itself, at {target}. Choose another folder for "
+            "ragforge's data with RAGFORGE_DATA_DIR."
+        )
+    copying = _Copying(os.path.realpath(source), str(target), stop or Event())
+    try:
+        target.mkdir(mode=0o700, parents=True)
+        for path, seen in manifest.entries.items():
+            copying.add(path, seen.mode)
+        for path in carry:
+            copying.carry(path)
+        copying.finish()
+    except OSError as error:
+        raise UsageError(f"Cannot copy the project to {target}: {why(error)}.") from error
+    return Copied(target, tuple(copying.links_out), tuple(copying.missing))
+
+
+class _Copying:
+    """One copy under way."""
+
+    def __init__(self, source: str, target: str, stop: Event) -> None:
+        self.links_out: list[str] = []
+        self.missing: list[str] = []
+        self._source, self._target, self._stop = source, target, stop
+        self._folders: set[str] = {""}
+
+    def add(self, path: str, mode: int) -> None:
+        """What lies at the path: a file, a link or a folder, by its mode; what is gone is left out."""
+        if self._stop.is_set():
+            raise CopyCancelled
+        self._make_folders(path if stat.S_ISDIR(mode) else posixpath.dirname(path))
+        try:
+            if stat.S_ISLNK(mode):
+                self._link(path)
+            elif stat.S_ISREG(mode):
+                self._file(path)
+            elif not stat.S_ISDIR(mode):
+                self.missing.append(f"{path} (no file, link or folder)")
+        except FileNotFoundError:
+            if os.path.lexists(f"{self._source}/{path}"):
+                raise
+        except (NotAFile, PermissionError) as error:
+            reason = why(error) if isinstance(error, OSError) else "no file any more"
+            self.missing.append(f"{path} ({reason})")
+
+    def carry(self, path: str) -> None:
+        """The path with all below it, whether it is covered or not."""
+        path = posixpath.normpath(path)
+        if not VCS_NAMES.isdisjoint(path.split("/")):
+            self.missing.append(f"{path} (version control's own is never copied)")
+            return
+        folder = f"{self._source}/{posixpath.dirname(path)}".rstrip("/")
+        if os.path.realpath(folder) != folder:
+            # A project may name what to carry, and must not fetch other folders by a link of its own.
+            self.missing.append(f"{path} (a link is on the way to it)")
+            return
+        try:
+            mode = os.lstat(f"{self._source}/{path}").st_mode
+        except OSError as error:
+            self.missing.append(f"{path} ({why(error)})")
+            return
+        self._carry_any(path, mode)
+
+    def _carry_any(self, path: str, mode: int) -> None:
+        if not os.path.lexists(f"{self._target}/{path}") or stat.S_ISDIR(mode):
+            self.add(path, mode)
+        if not stat.S_ISDIR(mode):
+            return
+        try:
+            with os.scandir(f"{self._source}/{path}") as entries:
+                below = [(entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in entries]
+        except PermissionError as error:
+            self.missing.append(f"{path} ({why(error)})")
+            return
+        for name, below_mode in below:
+            self._carry_any(f"{path}/{name}", below_mode)
+
+    def finish(self) -> None:
+        """Give the folders their modes, the innermost first: one may be closed to writing."""
+        for folder in sorted(self._folders, reverse=True):
+            with suppress(FileNotFoundError):
+                mode = Path(self._source, folder).lstat().st_mode
+                Path(self._target, folder).chmod(mode & 0o777)
+
+    def _make_folders(self, folder: str) -> None:
+        if folder not in self._folders:
+            self._make_folders(posixpath.dirname(folder))
+            Path(self._target, folder).mkdir(mode=0o700, exist_ok=True)
+            self._folders.add(folder)
+
+    def _link(self, path: str) -> None:
+        # Not as a Path, which would write it otherwise than it is.
+        leads_to = os.readlink(f"{self._source}/{path}")  # noqa: PTH115
+        os.symlink(leads_to, f"{self._target}/{path}")  # noqa: PTH211
+        if _leads_out(path, leads_to):
+            self.links_out.append(path)
+
+    def _file(self, path: str) -> None:
+        with open_file(Path(f"{self._source}/{path}")) as source:
+            found = os.fstat(source.fileno())
+            target = os.open(
+                f"{self._target}/{path}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
+            )
+            try:
+                _clone(source.fileno(), target)
+                os.fchmod(target, stat.S_IMODE(found.st_mode) & 0o777)
+                # Tools that build go by times.
+                os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+            finally:
+                os.close(target)
+
+
+def _leads_out(path: str, leads_to: str) -> bool:
+    """Whether a link at the path leads out of the root that the path is relative to."""
+    if leads_to.startswith("/"):
+        return True
+    where = posixpath.normpath(posixpath.join(posixpath.dirname(path), leads_to))
+    return where == ".." or where.startswith("../")
+
+
+def _clone(source: int, target: int) -> None:
+    try:
+        fcntl.ioctl(target, FICLONE, source)
+    except OSError:  # another disk, or one that cannot
+        while chunk := os.read(source, _CHUNK_BYTES):
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[os.write(target, rest) :]
+
+
+class Room:
+    """A folder for copies that is locked as ours until it is removed, or this process ends."""
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        self.folder = folder
+        self._lock = lock
+
+    def remove(self) -> None:
+        """Remove the folder with all copies in it, and the lock. Works with the disk: call it in a thread."""
+        remove_tree(self.folder)
+        with suppress(FileNotFoundError):
+            Path(f"{self.folder}{_LOCK}").unlink()
+        os.close(self._lock)
+
+    def leave(self) -> None:
+        """Leave the folder to whoever finds it next."""
+        os.close(self._lock)
+
+
+def make_room(data_dir: Path) -> Room:
+    """A new folder for copies, locked. Raises UsageError where it cannot be made."""
+    folder = data_dir / COPIES / new_id()
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The lock first: a folder without one would be taken for one that was left behind.
+        lock = _locked(folder)
+        if lock is None:
+            raise UsageError(f"Cannot lock {folder}: another process has it. Try again.")
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise UsageError(f"Cannot make {folder} for copies of the project: {why(error)}.") from error
+    return Room(folder, lock)
+
+
+def left_rooms(data_dir: Path) -> Iterator[Room]:
+    """The folders of processes that died, each locked as ours now: `remove` it, or `leave` it."""
+    try:
+        names = sorted(path.name for path in (data_dir / COPIES).iterdir())
+    except FileNotFoundError:
+        return
+    for name in names:
+        folder = data_dir / COPIES / name.removesuffix(_LOCK)
+        if name.endswith(_LOCK) and folder.exists():
+            continue  # goes with its folder
+        lock = _locked(folder)
+        if lock is not None:
+            yield Room(folder, lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """The folder's lock, taken; None where another process has it."""
+    path = f"{folder}{_LOCK}"
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove the folder with all in it, also what is closed to writing; links are not followed."""
+    for where, folders, _ in os.walk(folder):
+        for name in folders:
+            path = Path(where, name)
+            if not path.is_symlink():
+                with suppress(OSError):
+                    path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)

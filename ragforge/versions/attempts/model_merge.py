@@ -1,0 +1,204 @@
+"""What a model makes of the conflicts of a merge, in two ways side by side."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct, field
+
+from ragforge.domain.errors import ModelError
+from ragforge.domain.redact import Redactor
+from ragforge.domain.usage import Usage
+from ragforge.files.line_changes import line_changes, split_lines
+from ragforge.providers.base import ModelRequest
+from ragforge.store.base import Blobs
+from ragforge.versions.attempts.conflict_text import NotAsked, NotUsable, Texts, texts_of
+from ragforge.versions.attempts.prompts import load_prompt
+from ragforge.versions.attempts.question import Answer, Ask, closed, read_answer, request_for
+from ragforge.versions.merge.three_way import MergeConflict
+
+CALLS_MAX = 4
+"""At the same time, of both strategies together."""
+
+
+class Strategy(StrEnum):
+    """How a model is asked for the merge of a file."""
+
+    COMBINE_BEST = "combine_best"
+    """It writes the whole file anew, of the best of both."""
+    RESOLVE_CONFLICTS = "resolve_conflicts"
+    """It writes what stands in place of each conflict; all else stays as it was merged."""
+
+
+class Question(Struct, frozen=True):
+    """A conflict that a model can be asked about."""
+
+    conflict: MergeConflict
+    texts: Texts
+
+
+class Resolution(Struct, frozen=True):
+    """What a model made of one conflict. content: None where it is of no use; then `problem` says why.
+
+    why: what the model says of it, in its words.
+    """
+
+    question: Question
+    content: bytes | None = None
+    why: str = ""
+    problem: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+class Proposal(Struct, frozen=True):
+    """What one strategy made of all the questions, in their order."""
+
+    strategy: Strategy
+    resolutions: tuple[Resolution, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a content for every question."""
+        return all(each.content is not None for each in self.resolutions)
+
+    @property
+    def usage(self) -> Usage:
+        """What it cost."""
+        return sum((each.usage for each in self.resolutions), Usage())
+
+    @property
+    def lines_changed(self) -> int:
+        """How far the results are from both sides together, in lines out and in."""
+        return sum(
+            _distance(side.text, each.question.texts.text_of(each.content))
+            for each in self.resolutions
+            for side in (each.question.texts.ours, each.question.texts.theirs)
+            if each.content is not None
+        )
+
+
+async def questions_of(
+    conflicts: Sequence[MergeConflict], blobs: Blobs, redactor: Redactor
+) -> tuple[list[Question], dict[str, str]]:
+    """The conflicts that a model can be asked about; of the others, by path, why not, in a few words.
+
+    Raises StoreError.
+    """
+    questions: list[Question] = []
+    left: dict[str, str] = {}
+    for conflict in conflicts:
+        try:
+            questions.append(Question(conflict, await texts_of(conflict, blobs, redactor)))
+        except NotAsked as why:
+            left[conflict.path] = str(why)
+    return questions, left
+
+
+async def propose(
+    questions: Sequence[Question],
+    ask: Ask,
+    *,
+    purposes: str = "",
+    strategies: Sequence[Strategy] = tuple(Strategy),
+) -> list[Proposal]:
+    """What each strategy makes of the questions, all asked at the same time.
+
+    purposes: what each side was made for, as the model is shown it; without secrets.
+    Raises nothing where a model fails: the resolution says so, and the other strategy may have one.
+    """
+    calls = asyncio.Semaphore(CALLS_MAX)
+
+    async def resolve(strategy: Strategy, question: Question) -> Resolution:
+        async with calls:
+            return await _resolved(strategy, question, ask, purposes)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = {
+            strategy: [group.create_task(resolve(strategy, question)) for question in questions]
+            for strategy in strategies
+        }
+    return [Proposal(strategy, tuple(task.result() for task in asked)) for strategy, asked in tasks.items()]
+
+
+def smaller(proposals: Iterable[Proposal]) -> Proposal | None:
+    """The complete one that stays nearer to both sides; None where none is complete."""
+    complete = [proposal for proposal in proposals if proposal.is_complete]
+    return min(complete, key=lambda proposal: proposal.lines_changed, default=None)
+
+
+class _Whole(msgspec.Struct):
+    content: str
+    why: str = ""
+
+
+class _Resolved(msgspec.Struct):
+    conflict: int
+    lines: list[str]
+    why: str = ""
+
+
+class _Resolutions(msgspec.Struct):
+    resolutions: list[_Resolved]
+
+
+_WHOLE = closed({"content": {"type": "string"}, "why": {"type": "string"}})
+_RESOLUTION = closed(
+    {
+        "conflict": {"type": "integer"},
+        "lines": {"type": "array", "items": {"type": "string"}},
+        "why": {"type": "string"},
+    }
+)
+_RESOLUTIONS = closed({"resolutions": {"type": "array", "items": _RESOLUTION}})
+
+
+async def _resolved(strategy: Strategy, question: Question, ask: Ask, purposes: str) -> Resolution:
+    texts = question.texts
+    if strategy is Strategy.COMBINE_BEST and texts.mixes_endings:
+        return Resolution(question, problem="its line endings are mixed, so it is not written anew")
+    usage = Usage()
+    try:
+        answer = await ask(await asyncio.to_thread(_request, strategy, texts, purposes))
+        usage = answer.usage
+        read: Callable[[Answer, Texts], tuple[bytes, str]]
+        read = _combined if strategy is Strategy.COMBINE_BEST else _with_resolutions
+        content, why = await asyncio.to_thread(read, answer, texts)
+    except (ModelError, NotUsable) as error:
+        return Resolution(question, problem=str(error), usage=usage)
+    return Resolution(question, content, why, usage=usage)
+
+
+def _request(strategy: Strategy, texts: Texts, purposes: str) -> ModelRequest:
+    """Base and sides where the file is written anew; else what each side did, and the conflicts."""
+    blocks = {"purposes": purposes, "path": texts.path}
+    if strategy is Strategy.COMBINE_BEST:
+        base = texts.base.text if texts.base else ""
+        blocks |= {"base": base, "ours": texts.ours.text, "theirs": texts.theirs.text}
+        return request_for(load_prompt(strategy), blocks, _WHOLE)
+    blocks |= {
+        "ours-changes": texts.change(texts.ours),
+        "theirs-changes": texts.change(texts.theirs),
+        "file": texts.numbered(),
+    }
+    return request_for(load_prompt(strategy), blocks, _RESOLUTIONS)
+
+
+def _combined(answer: Answer, texts: Texts) -> tuple[bytes, str]:
+    said = read_answer(answer, _Whole)
+    return texts.with_content(said.content), said.why
+
+
+def _with_resolutions(answer: Answer, texts: Texts) -> tuple[bytes, str]:
+    said = {each.conflict: each for each in read_answer(answer, _Resolutions).resolutions}
+    count = len(texts.clashes)
+    if lacking := [str(number) for number in range(1, count + 1) if number not in said]:
+        raise NotUsable(f"it says nothing of conflict {', '.join(lacking)} of {count}")
+    each = [said[number] for number in range(1, count + 1)]
+    content = texts.with_resolutions([resolved.lines for resolved in each])
+    return content, " ".join(filter(None, (resolved.why for resolved in each)))
+
+
+def _distance(one: str, other: str) -> int:
+    changes = line_changes(*(split_lines(text.encode()) for text in (one, other)))
+    return sum(each.old_end - each.old_start + each.new_end - each.new_start for each in changes)

@@ -1,0 +1,140 @@
+"""Models asked about a merge: the session's for results, and a second one, if it is set, for its verdict."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from ragforge.commands.cost import cost_words
+from ragforge.domain.commands import typed
+from ragforge.domain.errors import ModelError, UsageError
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.usage import Purpose, Spent, Usage, sum_costs
+from ragforge.providers.registry import ModelName, parse_model
+from ragforge.session.background.model import cost_of
+from ragforge.session.model import NO_MODEL, connect, model_of, provider_of
+from ragforge.session.state import Session
+from ragforge.versions.attempts.candidates import Candidate
+from ragforge.versions.attempts.model_merge import Proposal, Strategy, propose, questions_of
+from ragforge.versions.attempts.question import Ask, asking
+from ragforge.versions.attempts.trials import Tell
+from ragforge.versions.attempts.verdict import Validation, validate
+from ragforge.versions.merge.three_way import MergeConflict
+
+
+class Wanted(StrEnum):
+    """How a model is asked; BEST asks in both ways, and the better result is taken."""
+
+    BEST = "best"
+    COMBINE_BEST = "combine_best"
+    RESOLVE_CONFLICTS = "resolve_conflicts"
+
+
+async def resolve(
+    session: Session, conflicts: Sequence[MergeConflict], wanted: Wanted, *, purposes: str, tell: Tell
+) -> tuple[list[Candidate], list[str]]:
+    """What the session's model makes of the conflicts that it can be asked about, and what is to be said.
+
+    Whole results, each once; where there is none, the one that answers most. Nothing is changed.
+    purposes: what each side was made for. Raises UsageError where there is no model, ModelError where it
+    cannot be reached at all, StoreError.
+    """
+    name = model_of(session)
+    if name.provider == NO_MODEL:
+        choose = typed("model", shell="-m PROVIDER:NAME ...")
+        raise UsageError(f"A strategy needs a model, and none is chosen. `{choose}` chooses one.")
+    workspace = session.workspace
+    questions, left = await questions_of(conflicts, workspace.blobs, workspace.redactor)
+    notes = [f"Not given to the model: {path} ({why})." for path, why in left.items()]
+    if not questions:
+        return [], notes
+    strategies = tuple(Strategy) if wanted is Wanted.BEST else (Strategy(wanted),)
+    ask = asking(await provider_of(session))
+    proposals = await propose(
+        questions, ask, purposes=workspace.redactor.text(purposes), strategies=strategies
+    )
+    cost = await _count(session, name, sum((each.usage for each in proposals), Usage()))
+    tell(f"{name} was asked about the conflicts ({', '.join(strategies)}): {cost_words(cost)}")
+    chosen = _usable(proposals)
+    notes += [
+        f"The model could not merge {each.question.conflict.target}: {each.problem} ({proposal.strategy})."
+        for proposal in proposals
+        for each in proposal.resolutions
+        if each.content is None
+    ]
+    return [Candidate(each) for each in chosen], notes
+
+
+def _usable(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The whole ones, each result once; else the one that answers most, if it answers anything."""
+    whole: dict[tuple[bytes | None, ...], Proposal] = {}
+    for each in proposals:
+        if each.is_complete:
+            whole.setdefault(tuple(one.content for one in each.resolutions), each)
+    if whole:
+        return list(whole.values())
+    most = max(proposals, key=_answered)
+    return [most] if _answered(most) else []
+
+
+def _answered(proposal: Proposal) -> int:
+    return sum(one.content is not None for one in proposal.resolutions)
+
+
+async def validated(
+    session: Session, candidates: Sequence[Candidate], *, purposes: str, tell: Tell
+) -> list[Candidate]:
+    """The candidates with what the second model says of each, where one is set; its failure stops nothing.
+
+    What it cost is counted and told. Raises StoreError.
+    """
+    text = session.workspace.settings.history.validation_model
+    if not text:
+        return list(candidates)
+    found: list[Candidate] = []
+    try:
+        async with _second(session, text) as (name, ask):
+            for candidate in candidates:
+                said = await validate(
+                    candidate.resolved, ask, purposes=session.workspace.redactor.text(purposes)
+                )
+                cost = await _count(session, name, said.usage)
+                tell(f"{candidate.name}: {name} {_verdict_words(said)} ({cost_words(cost)})")
+                found.append(replace(candidate, validation=said))
+    except (ModelError, UsageError) as error:
+        tell(f"{text} could not validate the merge: {error}")
+    return [*found, *candidates[len(found) :]]
+
+
+@asynccontextmanager
+async def _second(session: Session, text: str) -> AsyncGenerator[tuple[ModelName, Ask]]:
+    """The second model, connected while it lasts. Raises ModelError, UsageError."""
+    workspace = session.workspace
+    name = parse_model(text, endpoints=workspace.settings.endpoints)
+    provider = await connect(workspace, name)
+    try:
+        yield name, asking(provider)
+    finally:
+        await provider.close()
+
+
+def _verdict_words(said: Validation) -> str:
+    if said.objections:
+        return f"objects: {' '.join(said.objections)}"
+    if said.problems:
+        return f"could not tell: {' '.join(said.problems)}"
+    return "has no objection"
+
+
+async def _count(session: Session, name: ModelName, usage: Usage) -> float | None:
+    """Keep what the calls cost, with the session where there is one; USD, None where it is unknown."""
+    live, workspace = session.live, session.workspace
+    cost = cost_of(workspace, name, usage)
+    live.usage += usage
+    live.cost_usd = sum_costs((live.cost_usd, cost))
+    session_id = session.id if live.stored else ""
+    await workspace.store.usage.add(
+        Spent(new_id(), workspace.project.id, session_id, now(), str(name), Purpose.CHAT, usage, cost)
+    )
+    return cost

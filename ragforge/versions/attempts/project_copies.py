@@ -1,0 +1,165 @@
+"""Copies of the project for a while: made, brought to another state, removed; found again after a crash."""
+
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Event
+
+import msgspec
+from msgspec import Struct
+
+from ragforge.config.store_address import bare_url
+from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import escaped
+from ragforge.files.threads import in_thread
+from ragforge.session.state import Session, Workspace
+from ragforge.versions.attempts.file_copies import Copied, Room, copy_project
+from ragforge.versions.head_move import Ground
+from ragforge.versions.restore.operation import apply, make_plan
+from ragforge.versions.scan.changes import scan
+from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.state import Head
+from ragforge.versions.tree import Wanted, with_usual_modes
+
+ABOUT = "about.json"
+"""Of a room for copies: whose they are, for whoever finds them after a crash."""
+
+
+class About(msgspec.Struct, frozen=True):
+    """Whose copies these are. head: the conversation's newest turn when they were made, or None.
+
+    names: of the ways, in the order of the copies. own: paths in each copy of which no versions are kept.
+    """
+
+    project_id: str
+    root: str
+    store: str
+    session_id: str
+    head: str | None
+    copies: list[str]
+    names: list[str]
+    own: list[str]
+    excludes: str
+    file_bytes_max: int
+
+    def coverage(self, copy: str) -> Coverage:
+        """What of that copy is covered."""
+        excludes = Path(self.excludes) if self.excludes else None
+        return Coverage(Path(copy), excludes, self.file_bytes_max, frozenset(self.own))
+
+
+class Places(Struct, frozen=True):
+    """The copies, and what a person should hear of them."""
+
+    about: About
+    copies: tuple[Copied, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is not as it is in the project, in sentences."""
+        first = self.copies[0]
+        notes = [_named("Not in the copies", first.missing)] if first.missing else []
+        if first.links_out:
+            notes.append(_named("Links that lead out of the copies as they did before", first.links_out))
+        return notes
+
+
+async def make_places(
+    session: Session, ground: Ground, room: Room, *, head: str, numbered: Mapping[int, str]
+) -> Places:
+    """A copy for each number and name of a way, its head where the project's is, whose lock is held.
+
+    Raises UsageError where the disk does not take them, StoreError.
+    """
+    workspace, carry = session.workspace, session.workspace.settings.history.alternatives_carry
+    content = await ground.state.manifest(ground.root)
+    if content is None:
+        raise UsageError(f"What lies in {ground.root} is not known yet. Try again.")
+    manifest = await in_thread(lambda _: Manifest.from_bytes(content))
+    targets = [room.folder / str(number) / (ground.root.name or "project") for number in numbered]
+    coverage = ground.coverage
+    about = About(
+        workspace.project.id,
+        str(ground.root),
+        bare_url(workspace.store.url),
+        session.id,
+        session.live.record.head,
+        [str(target) for target in targets],
+        list(numbered.values()),
+        sorted({*coverage.own, *_apart(carry, manifest)}),
+        str(coverage.excludes or ""),
+        coverage.file_bytes_max,
+    )
+    await in_thread(lambda _: (room.folder / ABOUT).write_text(json.dumps(msgspec.to_builtins(about))))
+    copies: list[Copied] = []
+    for target in targets:
+
+        def copy(stop: Event, target: Path = target) -> Copied:
+            return copy_project(ground.root, target, manifest, carry=carry, stop=stop)
+
+        made = await in_thread(copy)
+        await ground.state.set_head(made.root, Head(head), manifest=content)
+        copies.append(made)
+    return Places(about, tuple(copies))
+
+
+async def bring_to(
+    ground: Ground, places: Places, copy: Path, wanted: Sequence[Wanted], *, head: str, title: str
+) -> None:
+    """Change the files of a copy, whose head is that version from now on; nobody else changes it.
+
+    Raises UsageError where a content is not on this machine or the disk refuses one, StoreError.
+    """
+    kept = await ground.state.manifest(copy)
+
+    def what_lies_there() -> Manifest:
+        return Manifest.from_bytes(kept) if kept else Manifest()
+
+    last = await in_thread(lambda _: what_lies_there())
+    wanted = with_usual_modes(wanted, last.entries.keys() - {each.path for each in wanted})
+    plan = await make_plan(copy, wanted, {}, ground.blobs, title=title, then={})
+    applied = await apply(plan, ground.state, ground.blobs)
+    await ground.state.clear_journal(copy)
+    if left := (*plan.skipped, *applied.skipped):
+        raise UsageError(
+            f"{title}: {escaped(left[0].path)} could not be written into a copy ({left[0].why})."
+        )
+
+    def look() -> Manifest:
+        return scan(places.about.coverage(str(copy)), last, paths=[each.path for each in wanted]).manifest
+
+    manifest = await in_thread(lambda _: look())
+    await ground.state.set_head(copy, Head(head), manifest=manifest.to_bytes())
+
+
+async def remove_copies(workspace: Workspace, room: Room) -> None:
+    """Leave nothing of the copies in the room."""
+    try:
+        for root in await workspace.history.roots():
+            if root.is_relative_to(room.folder):
+                await workspace.history.forget(root)
+    finally:
+        await in_thread(lambda _: room.remove())
+
+
+def env_in(workspace: Workspace, copy: Path) -> dict[str, str]:
+    """The environment of commands in a copy."""
+    # A repository that happens to lie above the copies is none of theirs.
+    return {**workspace.child_env, "GIT_CEILING_DIRECTORIES": str(copy.parent)}
+
+
+def _apart(carry: Sequence[str], manifest: Manifest) -> list[str]:
+    """Those of the paths to carry with nothing below them that is covered."""
+    paths = [posixpath.normpath(path) for path in carry]
+    return [
+        path
+        for path in paths
+        if not any(covered == path or covered.startswith(f"{path}/") for covered in manifest.entries)
+    ]
+
+
+def _named(what: str, paths: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return f"{what}: {', '.join(escaped(path) for path in paths[:most])}{more}."

@@ -1,0 +1,96 @@
+"""What alternatives work out, and from where: a request of now, or that of the newest turn anew."""
+
+from msgspec import Struct
+
+from ragforge.domain.commands import typed
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.messages import ImagePart, Parts, TextPart
+from ragforge.domain.turns import Turn
+from ragforge.domain.versions import PERSON, Version
+from ragforge.session.project import keep_project
+from ragforge.session.state import Session
+from ragforge.versions.attempts.alternatives import BEFORE, beginning_of
+from ragforge.versions.attempts.approaches import Way, without_approach
+from ragforge.versions.head_move import Ground, lines_of
+from ragforge.versions.state import Head
+from ragforge.versions.tree import Wanted, between
+from ragforge.versions.turn_choice import named
+
+
+class Request(Struct, frozen=True):
+    """A request. anew: the turn that it was made in before; None where it is made now."""
+
+    parts: Parts
+    anew: Turn | None = None
+
+    def parts_for(self, way: Way) -> Parts:
+        """The message of one way."""
+        images = tuple(part for part in self.parts if isinstance(part, ImagePart))
+        text = "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+        return (*images, TextPart(way.request(without_approach(text))))
+
+    @property
+    def words(self) -> str:
+        """What is worked out, in a few words."""
+        return f"{named(self.anew)} anew" if self.anew else "this"
+
+
+async def request_of(session: Session, prompt: str) -> Request:
+    """The prompt, or where it is empty the newest turn's. Raises UsageError where there is neither."""
+    if prompt.strip():
+        return Request((TextPart(prompt),))
+    head = session.live.record.head
+    newest = await session.workspace.store.turns.get(head) if head else None
+    if newest is None:
+        raise UsageError(
+            f"Say what is to be worked out: `{typed('alternatives 3 PROMPT')}`. Nothing was asked yet that "
+            "could be worked out anew."
+        )
+    return Request(newest.user, newest)
+
+
+class Start(Struct, frozen=True):
+    """Where all begin: a version, what leads there from the files as they are, and the chat's newest turn."""
+
+    version: str
+    wanted: tuple[Wanted, ...]
+    turn: str | None
+
+
+async def start_of(session: Session, ground: Ground, request: Request) -> Start:
+    """Where the files and the chat are, or before the turn that is worked out anew; the lock is held.
+
+    A version is made where the project has none there yet, so that all have one parent.
+    Raises UsageError where it is not known what that turn did, StoreError.
+    """
+    versions, head = ground.store.versions, await ground.state.head(ground.root)
+    turn = request.anew
+    if turn is None:
+        base = head.version
+        if not base:
+            base = await _new_beginning(ground)
+            await ground.state.set_head(ground.root, Head(base, head.branch))
+        return Start(base, (), session.live.record.head)
+    own = await versions.of_turns([turn.id])
+    if not own:
+        raise UsageError(
+            f"What {named(turn)} did to the files was not recorded, so that it cannot be worked out anew "
+            f"from before it. `{typed('alternatives 3 PROMPT')}` goes on from here."
+        )
+    if own[0].parents:
+        base = own[0].parents[0]
+    else:
+        known = await beginning_of(versions, ground.project.id)
+        base = known.id if known else await _new_beginning(ground)
+    lines = await lines_of(versions, head.version, base)
+    return Start(base, tuple(between(*lines)), turn.parent)
+
+
+async def _new_beginning(ground: Ground) -> str:
+    """A version that stands for what lies there before the first one."""
+    project = ground.project
+    await keep_project(ground.store, project)
+    base = Version(id=new_id(), project_id=project.id, parents=(), at=now(), by=PERSON, title=BEFORE)
+    await ground.store.versions.add(base)
+    return base.id

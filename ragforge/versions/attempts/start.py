@@ -1,0 +1,124 @@
+"""Starting alternatives: everything that has to be so before, the copies, and then all at once."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ragforge.agent.shield import undisturbed
+from ragforge.domain.approvals import Mode
+from ragforge.domain.commands import typed
+from ragforge.domain.errors import UsageError
+from ragforge.files.threads import in_thread
+from ragforge.providers.registry import parse_model
+from ragforge.session.link import notice_loss
+from ragforge.session.model import NO_MODEL
+from ragforge.session.open import store_session
+from ragforge.session.state import Session
+from ragforge.versions.attempts.alternatives import children_of
+from ragforge.versions.attempts.approaches import Way, ways_of
+from ragforge.versions.attempts.check_consent import check_command
+from ragforge.versions.attempts.copy_sessions import session_in
+from ragforge.versions.attempts.file_copies import make_room
+from ragforge.versions.attempts.group import Group
+from ragforge.versions.attempts.project_copies import bring_to, make_places, remove_copies
+from ragforge.versions.attempts.request import Request, request_of, start_of
+from ragforge.versions.attempts.run import Run
+from ragforge.versions.head_move import Ground
+from ragforge.versions.moves import may_move
+from ragforge.versions.record.worktree import ground_of, not_covered, on_ground
+
+COPYING = "Copying the project, once for each. Its own files stay as they are."
+
+
+class Wanted(Struct, frozen=True):
+    """What shall be worked out, and in how many ways; models: other ones than the session's.
+
+    prompt: empty for the request of the newest turn, from before it.
+    """
+
+    count: int
+    prompt: str
+    models: tuple[str, ...] = ()
+
+
+def ways_for(session: Session, wanted: Wanted) -> list[Way]:
+    """The ways. Raises UsageError where alternatives cannot be started now, or the wish makes no sense."""
+    live = session.live
+    if live.mode is Mode.PLAN:
+        raise UsageError("Plan mode is on, in which nothing may be changed. /mode ask leaves it.")
+    if live.alternatives and live.alternatives.is_running:
+        raise UsageError(
+            "Alternatives are being worked out already. Wait for them, or end some: /alternatives stop K."
+        )
+    endpoints = session.workspace.settings.endpoints
+    models = [str(parse_model(name, endpoints=endpoints)) for name in wanted.models]
+    own = live.record.model or NO_MODEL
+    if NO_MODEL in models or (not models and own == NO_MODEL):
+        choose = typed("model", shell="-m PROVIDER:NAME ...")
+        raise UsageError(f"Alternatives need a model. `{choose}` chooses one.")
+    return ways_of(wanted.count, model=own, models=models)
+
+
+async def question(session: Session, wanted: Wanted) -> str:
+    """What the person consents to, once for all of them. Raises as `ways_for` and `request_of`."""
+    ways = ways_for(session, wanted)
+    request = await request_of(session, wanted.prompt)
+    names = ", ".join(way.name for way in ways)
+    if session.live.mode is Mode.ALL:
+        commands = "every command runs without asking"
+    else:
+        commands = "commands run that only read or that your rules allow, and others are refused"
+    return (
+        f"Work out {request.words} in {len(ways)} ways at once ({names})? Each writes files without asking, "
+        f"in its own copy of the project; {commands}. Shell commands are not confined to the copies. Nothing "
+        "of the project changes until you take one."
+    )
+
+
+async def start_alternatives(session: Session, wanted: Wanted) -> Group:
+    """All of them at work, each turn stored beside the others. The session's heads are where they were.
+
+    Raises UsageError where that cannot be now, StoreError; nothing is left of it then.
+    """
+    ways = ways_for(session, wanted)
+    request = await request_of(session, wanted.prompt)
+    if lost := notice_loss(session):
+        raise UsageError(lost)
+    if await ground_of(session.workspace) is None:
+        raise UsageError(not_covered(session.workspace))
+    async with may_move(session, begun=False):
+        await store_session(session, first_words=request.parts)
+        checking = await check_command(session.workspace)
+        async with on_ground(session) as ground:
+            group, notes = await _prepared(session, ground, request, ways, checking.command)
+        session.live.alternatives = group
+        await group.begin([*notes, *filter(None, [checking.note])])
+    return group
+
+
+async def _prepared(
+    session: Session, ground: Ground, request: Request, ways: Sequence[Way], command: str
+) -> tuple[Group, list[str]]:
+    """The group, ready to begin, and what is to be said first; the folder's lock is held.
+
+    command: what checks each, if any.
+    """
+    start = await start_of(session, ground, request)
+    known = await children_of(ground.store.versions, start.version)
+    first = max((each.number for each in known), default=0) + 1
+    numbers = range(first, first + len(ways))
+    room = await in_thread(lambda _: make_room(ground.data_dir))
+    try:
+        numbered = {number: way.name for number, way in zip(numbers, ways, strict=True)}
+        places = await make_places(session, ground, room, head=start.version, numbered=numbered)
+        runs: list[Run] = []
+        for number, way, copy in zip(numbers, ways, places.copies, strict=True):
+            if start.wanted:
+                title = "going back in a copy"
+                await bring_to(ground, places, copy.root, start.wanted, head=start.version, title=title)
+            inside = await session_in(session, places.about, copy, model=way.model, turn=start.turn)
+            runs.append(Run(number, way, inside, copy, request.parts_for(way), command=command))
+    except BaseException:
+        await undisturbed(remove_copies(session.workspace, room), cancel_after=True)
+        raise
+    return Group(session, room, runs), places.notes

@@ -1,0 +1,70 @@
+"""Results of a merge tried out: the check command is run on each, in a copy of the project."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from ragforge.agent.shield import undisturbed
+from ragforge.domain.errors import UsageError
+from ragforge.files.threads import in_thread
+from ragforge.session.state import Session
+from ragforge.versions.attempts.candidates import Candidate
+from ragforge.versions.attempts.check_run import check
+from ragforge.versions.attempts.file_copies import Room, make_room
+from ragforge.versions.attempts.project_copies import Places, bring_to, env_in, make_places, remove_copies
+from ragforge.versions.merge.resolution import Side, settle
+from ragforge.versions.merge.three_way import VersionMerge
+from ragforge.versions.record.worktree import on_ground
+
+Tell: TypeAlias = Callable[[str], None]
+"""Hears what happens, a line at a time."""
+
+
+async def try_out(
+    session: Session,
+    found: VersionMerge,
+    candidates: Sequence[Candidate],
+    *,
+    command: str,
+    side: Side,
+    tell: Tell,
+) -> list[Candidate]:
+    """The candidates with what the command says of each, one after the other; the copies are gone then.
+
+    Cancelled, it leaves nothing running. Raises UsageError where copies cannot be made, StoreError.
+    """
+    workspace = session.workspace
+    tried: list[Candidate] = []
+    room = await in_thread(lambda _: make_room(workspace.data_dir))
+    try:
+        places = await _places(session, room, found, candidates, side)
+        for note in places.notes:
+            tell(note)
+        for candidate, copy in zip(candidates, places.copies, strict=True):
+            tell(f"{candidate.name}: the check runs in a copy of the project.")
+            checked = await check(command, cwd=copy.root, env=env_in(workspace, copy.root))
+            tell(f"{candidate.name}: {checked.told(command)}")
+            tried.append(replace(candidate, checked=checked))
+    finally:
+        await undisturbed(remove_copies(workspace, room), cancel_after=True)
+    return tried
+
+
+async def _places(
+    session: Session, room: Room, found: VersionMerge, candidates: Sequence[Candidate], side: Side
+) -> Places:
+    """A copy for each, with the files as that candidate would have them."""
+    names = {number: candidate.name for number, candidate in enumerate(candidates, 1)}
+    async with on_ground(session) as ground:
+        head = await ground.state.head(ground.root)
+        if head.version != found.ours:
+            raise UsageError(
+                "The files were changed while the model was asked, so nothing was merged. Try again."
+            )
+        places = await make_places(session, ground, room, head=head.version, numbered=names)
+        for candidate, copy in zip(candidates, places.copies, strict=True):
+            settled = await settle(found, candidate.contents, side, ground.blobs)
+            title = f"trying {candidate.name}"
+            await bring_to(ground, places, copy.root, settled.wanted, head=head.version, title=title)
+    return places

@@ -1,0 +1,52 @@
+"""The versions as a screen needs them: page by page, with what each changed."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ragforge.domain.versions import Version
+from ragforge.session.state import Session
+from ragforge.versions.comparison import Compared, changes_of_version, compare
+from ragforge.versions.difference import Difference, differences
+from ragforge.versions.log import Log, read_log
+from ragforge.versions.record.worktree import head_of
+from ragforge.versions.turns import TurnRow, turn_rows
+
+PAGE = 200
+
+
+class VersionBook(Struct, frozen=True):
+    """The versions of the open project. Every method may raise RagforgeError."""
+
+    session: Session
+
+    async def page(self, *, before: str | None = None) -> Log:
+        """The newest versions, or those that come after `before`."""
+        workspace = self.session.workspace
+        head = await head_of(self.session)
+        return await read_log(workspace.store.versions, workspace.project.id, head, limit=PAGE, before=before)
+
+    async def changes(self, version: Version) -> Compared:
+        """What a version of the log changed against its first parent."""
+        found = await self.session.workspace.store.versions.get([version.id])
+        return await changes_of_version(self.session, found[0] if found else version)
+
+    async def compare(self, one: str, other: str) -> Compared:
+        """What differs from one version to another, by their ids."""
+        return await compare(self.session, one, other)
+
+    async def label(self, version: Version, label: str) -> str:
+        """Give the version a label, without secrets; the label that it has now."""
+        workspace = self.session.workspace
+        label = workspace.redactor.text(" ".join(label.split()))
+        await workspace.store.versions.label(version.id, label)
+        return label
+
+    async def taken_back(self, rows: Sequence[TurnRow]) -> list[Difference]:
+        """What these turns, oldest first, did to the files all together: what going back takes away again."""
+        changes = [change for row in rows for change in row.changes]
+        return await differences(changes, self.session.workspace.blobs)
+
+    async def turns(self) -> list[TurnRow]:
+        """The session's own turns with what each changed, oldest first."""
+        return await turn_rows(self.session)

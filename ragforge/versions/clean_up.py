@@ -1,0 +1,262 @@
+"""What the kept contents take, and removing those that nothing needs any more.
+
+The contents of files, of conversations and of whole tool results lie together, for every store that was used
+on this machine. So all those stores are asked, and whatever is not known for certain stays.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from ragforge.config.store_address import bare_url, parse_store_url
+from ragforge.domain import timeouts
+from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.ids import now
+from ragforge.domain.messages import ImagePart
+from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
+from ragforge.domain.versions import Version
+from ragforge.store.archive_items import blobs_of
+from ragforge.store.base import Blobs, Link, Store
+from ragforge.store.local import LocalState
+from ragforge.versions.needs import all_contents, needed_contents
+from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.state import HistoryState
+
+UNUSED_MIN = timedelta(days=1)
+"""A content that somebody asked for since is not removed: what needs it may only be about to be written."""
+VERSIONS_AT_ONCE = 200
+
+_HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+
+class HistorySize(Struct, frozen=True):
+    """What the contents on this machine take. A content that several need counts for the first of them.
+
+    free_bytes: nothing needs them, and a clean-up removes them once they are a day old.
+    unknown_bytes: nothing that is known of needs them; but they were kept before it was noted for which
+    store, so they stay.
+    """
+
+    contents: int
+    bytes: int
+    versions_bytes: int
+    conversations_bytes: int
+    local_bytes: int
+    """What lay in the folders at their last scan, and restores under way."""
+    free_bytes: int
+    unknown_bytes: int = 0
+
+
+class Collected(Struct, frozen=True):
+    """What a clean-up removed, or would remove.
+
+    versions: so many old versions cannot be restored any more, or not wholly; they themselves stay.
+    """
+
+    contents: int
+    bytes: int
+    versions: int
+
+
+class _Needs(Struct):
+    """The hashes of what is needed, by what needs it; `given_up`: versions that may lose contents."""
+
+    versions: set[str] = field(default_factory=set[str])
+    conversations: set[str] = field(default_factory=set[str])
+    local: set[str] = field(default_factory=set[str])
+    given_up: list[Version] = field(default_factory=list[Version])
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self.versions or digest in self.conversations or digest in self.local
+
+
+async def size(stores: Sequence[Store], blobs: Blobs, state: HistoryState, local: LocalState) -> HistorySize:
+    """What the contents take, and what for. stores, and errors: as for `collect`."""
+    sizes = await blobs.sizes()
+    needs = await _find_needs(stores, blobs, state, local, keep_days=0)
+    left = dict(sizes)
+    versions, conversations, others = (
+        sum(left.pop(digest, 0) for digest in group)
+        for group in (needs.versions, needs.conversations, needs.local)
+    )
+    known = await blobs.removable(now() + UNUSED_MIN)
+    free = sum(taken for digest, taken in left.items() if digest in known)
+    return HistorySize(
+        contents=len(sizes),
+        bytes=sum(sizes.values()),
+        versions_bytes=versions,
+        conversations_bytes=conversations,
+        local_bytes=others,
+        free_bytes=free,
+        unknown_bytes=sum(left.values()) - free,
+    )
+
+
+async def collect(
+    stores: Sequence[Store],
+    blobs: Blobs,
+    state: HistoryState,
+    local: LocalState,
+    *,
+    keep_days: int,
+    dry_run: bool = False,
+) -> Collected:
+    """Remove contents that nothing needs: no version, turn or tool call of any store, nothing local.
+
+    keep_days: beyond these, contents of versions that no branch, label, head or younger version needs go
+    too; 0 keeps them for ever. dry_run: only find out.
+    stores: all that `blobs.used_by` names. Raises UsageError where one is missing; StoreUnavailable where
+    one cannot be read or rows have not arrived there yet. Nothing was removed then.
+    """
+    unused_since = now() - UNUSED_MIN
+    # Asked first: what becomes needed from here on is found below, or was asked for and is spared at the end.
+    removable = await blobs.removable(unused_since)
+    needs = await _find_needs(stores, blobs, state, local, keep_days=keep_days)
+    garbage = {digest: taken for digest, taken in removable.items() if digest not in needs}
+    versions = sum(not all_contents([version]).isdisjoint(garbage) for version in needs.given_up)
+    if dry_run:
+        return Collected(len(garbage), sum(garbage.values()), versions)
+    freed = await blobs.delete(list(garbage), unused_since=unused_since) if garbage else 0
+    await blobs.tidy(unused_since)
+    return Collected(len(garbage), freed, versions)
+
+
+class Lacking(Struct, frozen=True):
+    """The hashes of contents that are not here.
+
+    needed: by what is in the folders, branches, labels, heads, conversations and new versions. older: only by
+    older versions, which a clean-up may have given up.
+    """
+
+    needed: frozenset[str] = frozenset()
+    older: frozenset[str] = frozenset()
+
+
+async def lacking(
+    store: Store, blobs: Blobs, state: HistoryState | None, local: LocalState | None
+) -> Lacking:
+    """What the store and this machine's folders need and is not here. Raises as `collect`.
+
+    state, local: None where there is none.
+    """
+    needs = _Needs()
+    roots = await state.roots() if state else []
+    heads = {(await state.head(root)).version for root in roots} if state else set[str]()
+    if parse_store_url(store.url) is None:  # what a server needs may be on other machines
+        await _add_store(needs, store, heads, keep_days=1)
+    if state:
+        await _add_folders(needs, roots, state)
+    if local:
+        await _add_queues(needs, local)
+    needed = needs.versions | needs.conversations | needs.local
+    older = all_contents(needs.given_up) - needed
+    missing = set(await blobs.missing(sorted((needed | older) - {""})))
+    return Lacking(frozenset(missing & needed), frozenset(missing & older))
+
+
+async def paths_of(store: Store, digests: Collection[str]) -> list[str]:
+    """The paths at which versions of the store have one of these contents, by name."""
+    found: set[str] = set()
+    for versions in (await _versions_of(store)).values() if digests else ():
+        for version in versions:
+            found.update(
+                change.path
+                for change in version.changes
+                if any(node and node.digest in digests for node in (change.before, change.after))
+            )
+    return sorted(found)
+
+
+async def _find_needs(
+    stores: Sequence[Store], blobs: Blobs, state: HistoryState, local: LocalState, *, keep_days: int
+) -> _Needs:
+    unseen = sorted(set(await blobs.used_by()) - {bare_url(store.url) for store in stores})
+    if unseen:
+        raise UsageError(
+            f"Contents here are needed by {' and '.join(unseen)} too, and nobody knows which before that is "
+            "asked. Make it reachable and try again. For one that is gone for good, run: "
+            f"ragforge history gc --gone {unseen[0]}"
+        )
+    needs = _Needs()
+    roots = await state.roots()
+    heads = {(await state.head(root)).version for root in roots}
+    for store in stores:
+        _check_all_is_there(store, await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX))
+        await _add_store(needs, store, heads, keep_days=keep_days)
+        # Branches are told from what is here where the server has gone meanwhile: they may not be all.
+        _check_all_is_there(store, store.link)
+    await _add_folders(needs, roots, state)
+    await _add_queues(needs, local)
+    return needs
+
+
+async def _add_folders(needs: _Needs, roots: Sequence[Path], state: HistoryState) -> None:
+    for root in roots:
+        if content := await state.manifest(root):
+            needs.local.update(seen.sha256.hex() for seen in Manifest.from_bytes(content).entries.values())
+        needs.local.update(each.decode() for each in _HASH.findall(await state.journal(root) or b""))
+        for turn in await state.open_turns(root):
+            changes = await state.noted(root, turn.turn_id)
+            nodes = (node for change in changes for node in (change.before, change.after))
+            needs.local.update(node.digest for node in nodes if node)
+
+
+async def _add_queues(needs: _Needs, local: LocalState) -> None:
+    for parts in await local.queues():
+        needs.local.update(part.blob for part in parts if isinstance(part, ImagePart))
+
+
+def _check_all_is_there(store: Store, link: Link) -> None:
+    """Raises StoreUnavailable where what the store needs cannot be known."""
+    if link.waiting or link.away:
+        raise StoreUnavailable(
+            f"{bare_url(store.url)} does not have all that was written yet, so it is not known what it "
+            "needs. Try again when it can be reached."
+        )
+
+
+async def _add_store(needs: _Needs, store: Store, heads: set[str], *, keep_days: int) -> None:
+    turns: list[str] = []
+    projects: list[str] = []
+    async with aclosing(store.archive.dump()) as records:
+        async for record in records:
+            match record:
+                case Project():
+                    projects.append(record.id)
+                case ConversationSession():
+                    turns += [record.head] if record.head else []
+                case Turn() | ToolCall():
+                    needs.conversations.update(blobs_of(record))
+                case Step():
+                    pass
+                case _:
+                    break  # what comes after tool calls refers to no contents, but for versions
+    limit = now() - timedelta(days=keep_days) if keep_days else None
+    by_project = await _versions_of(store)
+    by_turn = {version.id for version in await store.versions.of_turns(turns)} if limit else set[str]()
+    for project_id, versions in by_project.items():
+        if limit is None:
+            needs.versions |= all_contents(versions)
+            continue
+        tips = {branch.version_id for branch in await store.versions.branches(project_id)}
+        kept = _kept(versions, tips | heads | by_turn, limit)
+        needs.versions |= needed_contents(versions, kept)
+        needs.given_up += [version for version in versions if version.id not in kept]
+
+
+def _kept(versions: Iterable[Version], named: set[str], limit: datetime) -> set[str]:
+    return {version.id for version in versions if version.id in named or version.label or version.at >= limit}
+
+
+async def _versions_of(store: Store) -> Mapping[str, list[Version]]:
+    """All versions of the store, by their projects."""
+    found: dict[str, list[Version]] = {}
+    ids = await store.versions.all_ids()
+    for start in range(0, len(ids), VERSIONS_AT_ONCE):
+        for version in await store.versions.get(ids[start : start + VERSIONS_AT_ONCE]):
+            found.setdefault(version.project_id, []).append(version)
+    return found

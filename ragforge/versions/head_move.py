@@ -1,0 +1,329 @@
+"""A move of the heads: the files on the disk first, then where the heads are; finished after a crash too."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.json import JsonObject
+from ragforge.domain.redact import Redactor
+from ragforge.domain.turns import Project
+from ragforge.domain.versions import (
+    MERGE,
+    PERSON,
+    RESTORE,
+    Branch,
+    CheckoutLog,
+    MoveAction,
+    Node,
+    Provenance,
+    Version,
+)
+from ragforge.store.base import Blobs, Store
+from ragforge.store.base_versions import Versions
+from ragforge.versions.assembly import with_lines
+from ragforge.versions.new_head import Landing, differing, landing
+from ragforge.versions.restore.conflicts import Choice, find_conflicts
+from ragforge.versions.restore.operation import apply
+from ragforge.versions.restore.plan import Skipped, make_plan
+from ragforge.versions.scan.changes import Coverage, Manifest, node_at, scan
+from ragforge.versions.state import Head, HistoryState
+from ragforge.versions.tree import Wanted, is_folder_let_go, with_usual_modes
+
+LOOKS_MAX = 3
+LINE_FIRST = 64
+"""So many versions of each line are read first; four times as many whenever they have not met."""
+
+
+class Ground(Struct, frozen=True):
+    """The folder that heads move in, and what is needed to move them.
+
+    head_before: the files' head before the disk was looked at for this move.
+    """
+
+    project: Project
+    coverage: Coverage
+    store: Store
+    blobs: Blobs
+    state: HistoryState
+    data_dir: Path
+    redactor: Redactor
+    head_before: str = ""
+
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return self.coverage.root
+
+
+class Move(Struct, frozen=True):
+    """A move of the heads, whole before it begins, so that whoever finishes it needs nothing else.
+
+    id: of the row of the log. version_id: of the version that is made where the files come to lie beside the
+    one that is wanted. head, target: the files' head before, and the version to go to; "" is the beginning.
+    branch: the one that is current afterwards. turns: those that are undone or redone.
+    from_turn, to_turn: of the chat; "" is its beginning. draft: the message that returns to the prompt.
+    aside: what lay, before the move, at paths that are touched and do not differ between head and target.
+    merged: the other parent of what is made, where the move is a merge.
+    """
+
+    action: MoveAction
+    project_id: str
+    session_id: str
+    head: str
+    target: str
+    title: str
+    branch: str = ""
+    turns: tuple[str, ...] = ()
+    from_turn: str = ""
+    to_turn: str = ""
+    draft: str = ""
+    aside: Mapping[str, Node | None] = field(default_factory=dict[str, Node | None])
+    merged: str = ""
+    id: str = field(default_factory=new_id)
+    version_id: str = field(default_factory=new_id)
+    at: datetime = field(default_factory=now)
+
+    def to_json(self) -> JsonObject:
+        """For the journal of the restore that belongs to it."""
+        return msgspec.to_builtins(self)
+
+    @classmethod
+    def from_json(cls, values: JsonObject) -> "Move":
+        """The move again."""
+        return msgspec.convert(values, cls)
+
+
+class FilesInConflict(UsageError):
+    """Something else lies at `paths` than the move expects, and nobody has said what shall become of it."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__(
+            f"Changed since: {', '.join(paths)}. Say what shall become of it: keep, restore or merge."
+        )
+        self.paths = tuple(paths)
+
+
+class Choices(Struct, frozen=True):
+    """What shall become of files in conflict: of some by their paths, of all others.
+
+    ask: of nothing is decided: the first step of a move that meets a conflict raises FilesInConflict, with
+    nothing touched. Its further steps, which cannot be taken back any more, go by the choices.
+    """
+
+    otherwise: Choice = Choice.KEEP
+    of: Mapping[str, Choice] = field(default_factory=dict[str, Choice])
+    ask: bool = False
+
+    def for_path(self, path: str) -> Choice:
+        """What shall become of this one."""
+        return self.of.get(path, self.otherwise)
+
+
+class FilesMoved(Struct, frozen=True):
+    """What a move came to on the disk.
+
+    version: the files' head now; "" is the beginning. restored: paths that were written; removed: those that
+    were taken away. conflicts: paths where something else lay than expected; marked: those of them that hold
+    markers now.
+    """
+
+    version: str
+    restored: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+async def carry_out(ground: Ground, move: Move, wanted: Sequence[Wanted], choices: Choices) -> FilesMoved:
+    """Bring the files where they are wanted, and the heads with them; the folder's lock is held.
+
+    The disk and the files' head agree before. Raises UsageError where contents are missing and
+    FilesInConflict where that is wanted, with nothing touched; StoreError.
+    """
+    lines = await lines_of(ground.store.versions, move.head, move.target)
+    told = set(differing(*lines))
+    wanted = await _with_usual_modes(ground, wanted, told)
+    conflicts = await find_conflicts(ground.root, wanted, ground.blobs)
+    if choices.ask and conflicts:
+        raise FilesInConflict([conflict.path for conflict in conflicts])
+    chosen = {conflict.path: choices.for_path(conflict.path) for conflict in conflicts}
+    touched = [each.path for each in wanted if each.path not in told]
+    move = replace(move, aside=await asyncio.to_thread(_nodes_at, ground.root, touched))
+    plan = await make_plan(ground.root, wanted, chosen, ground.blobs, title=move.title, then=move.to_json())
+    applied = await apply(plan, ground.state, ground.blobs)
+    version = await finish(ground, move)
+    gone = {step.path for step in plan.steps if step.target is None}
+    return FilesMoved(
+        version,
+        restored=tuple(path for path in applied.done if path not in gone),
+        removed=tuple(path for path in applied.done if path in gone),
+        conflicts=tuple(conflict.path for conflict in conflicts),
+        marked=tuple(path for path in plan.marked if path in applied.done),
+        skipped=(*plan.skipped, *applied.skipped),
+    )
+
+
+async def finish(ground: Ground, move: Move) -> str:
+    """Put the heads where the files are now; the files' head. Doing it twice changes nothing."""
+    versions = ground.store.versions
+    head_line, target_line = await lines_of(versions, move.head, move.target)
+    paths = {*differing(head_line, target_line), *move.aside}
+    manifest, disk = await _disk_now(ground, sorted(paths))
+    landed = landing(
+        head_line,
+        target_line,
+        disk=disk,
+        before=move.aside,
+        ours=lambda version: is_ours(version, move),
+        provenance=Provenance.MERGE if move.merged else Provenance.RESTORE,
+    )
+    version = await _keep_version(ground, move, landed)
+    await ground.state.set_head(ground.root, Head(version, move.branch), manifest=manifest.to_bytes())
+    await keep_chat(ground.store, move)
+    await versions.add_move(_row(move, version))
+    await ground.state.clear_journal(ground.root)
+    return version
+
+
+async def keep_chat(store: Store, move: Move) -> None:
+    """Put the head of the chat where it goes."""
+    if move.session_id and move.from_turn != move.to_turn:
+        await store.sessions.set_head(move.session_id, move.to_turn or None)
+
+
+async def move_chat(store: Store, move: Move) -> None:
+    """Move the chat alone; the files stay where they are."""
+    await keep_chat(store, move)
+    await store.versions.add_move(_row(move, move.head))
+
+
+def is_ours(version: Version, move: Move) -> bool:
+    """Whether the version may be left behind by the move, without leaving somebody else's work."""
+    if version.by == PERSON:
+        return True
+    if version.session_id != move.session_id:
+        return False
+    if move.action in (MoveAction.CHECKOUT, MoveAction.TAKE):
+        return True
+    return version.by == RESTORE or version.turn_id in move.turns
+
+
+async def lines_of(versions: Versions, one: str, other: str) -> tuple[list[Version], list[Version]]:
+    """Both versions' lines, newest first, down to the version that they share or to the root."""
+    limit = LINE_FIRST
+    while True:
+        first = await versions.line(one, limit=limit) if one else []
+        second = await versions.line(other, limit=limit) if other else []
+        ids = {version.id for version in second}
+        met = any(version.id in ids for version in first)
+        if met or (len(first) < limit and len(second) < limit):
+            return first, second
+        limit *= 4
+
+
+async def down_from(versions: Versions, version_id: str) -> AsyncGenerator[Version]:
+    """The version and its first parents, newest first; read in parts, as far as anybody asks."""
+    while version_id:
+        part = await versions.line(version_id, limit=LINE_FIRST)
+        for version in part:
+            yield version
+        version_id = part[-1].parents[0] if part and part[-1].parents else ""
+
+
+def edited_since(ground: Ground, head_line: Sequence[Version]) -> dict[str, Node | None]:
+    """What lay at the paths that the person edited since the disk was last looked at before this move."""
+    found: dict[str, Node | None] = {}
+    for version in head_line:
+        if version.id == ground.head_before:
+            break
+        if version.by == PERSON:
+            found |= {change.path: change.before for change in version.changes}
+    return found
+
+
+async def _with_usual_modes(ground: Ground, wanted: Sequence[Wanted], told: set[str]) -> Sequence[Wanted]:
+    """As `with_usual_modes`; told: the paths that differ between the head and the target."""
+    kept = await ground.state.manifest(ground.root) if any(map(is_folder_let_go, wanted)) else None
+    if not kept:
+        return wanted
+    came_or_goes = {*told, *(each.path for each in wanted)}
+
+    def read() -> list[Wanted]:
+        return with_usual_modes(wanted, Manifest.from_bytes(kept).entries.keys() - came_or_goes)
+
+    return await asyncio.to_thread(read)
+
+
+async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dict[str, Node | None]]:
+    """What lies in the folder, with these paths looked at anew, and its contents kept.
+
+    They are at hand but where somebody edited a file between a crash and the end of the move that it cut off.
+    """
+    kept = await ground.state.manifest(ground.root)
+    last = Manifest.from_bytes(kept) if kept else Manifest()
+
+    def look() -> tuple[Manifest, dict[str, Node | None]]:
+        manifest = scan(ground.coverage, last, paths=paths).manifest
+        # What is covered was read by the scan just now.
+        return manifest, {path: manifest.node(path) or node_at(ground.root / path) for path in paths}
+
+    for _ in range(LOOKS_MAX):
+        manifest, nodes = await asyncio.to_thread(look)
+        digests = {path: node.digest for path, node in nodes.items() if node and node.digest}
+        missing = set(await ground.blobs.missing(sorted(set(digests.values()))))
+        lacking = [path for path, digest in digests.items() if digest in missing]
+        if not lacking:
+            return manifest, nodes
+        # One that changes just now has another content then: looked at again.
+        await ground.blobs.put_files([ground.root / path for path in lacking])
+    return await asyncio.to_thread(look)
+
+
+def _nodes_at(root: Path, paths: Sequence[str]) -> dict[str, Node | None]:
+    return {path: node_at(root / path) for path in paths}
+
+
+async def _keep_version(ground: Ground, move: Move, landed: Landing) -> str:
+    """The version that the head is, made where there is none yet; the current branch follows a new one."""
+    versions = ground.store.versions
+    if not landed.changes and not move.merged:
+        if move.branch and move.action is MoveAction.MERGE:
+            await versions.set_branch(Branch(move.project_id, move.branch, landed.parent, move.at))
+        return landed.parent
+    parents = tuple(parent for parent in (landed.parent, move.merged) if parent)
+    made = Version(
+        id=move.version_id,
+        project_id=move.project_id,
+        parents=parents,
+        at=move.at,
+        by=MERGE if move.merged else RESTORE,
+        changes=landed.changes,
+        session_id=move.session_id,
+        title=move.title,
+    )
+    await versions.add(await with_lines(made, ground.blobs, ground.redactor))
+    if move.branch:
+        await versions.set_branch(Branch(move.project_id, move.branch, made.id, move.at))
+    return made.id
+
+
+def _row(move: Move, version: str) -> CheckoutLog:
+    return CheckoutLog(
+        id=move.id,
+        project_id=move.project_id,
+        session_id=move.session_id,
+        action=move.action,
+        at=move.at,
+        from_version=move.head,
+        to_version=version,
+        from_turn=move.from_turn,
+        to_turn=move.to_turn,
+    )

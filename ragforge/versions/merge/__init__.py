@@ -1,0 +1,1 @@
+"""Three-way merges of two versions, file by file and line by line."""

@@ -1,0 +1,345 @@
+"""A three-way merge of two versions: what has to change in ours, and what somebody has to decide."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ragforge.domain.versions import Node, NodeKind
+from ragforge.store.base import Blobs
+from ragforge.store.base_versions import Versions
+from ragforge.versions.merge.ancestors import State, Three, common_bases, three_states
+from ragforge.versions.merge.bases import states_from_several
+from ragforge.versions.merge.diff3 import LABELS, merge3
+from ragforge.versions.merge.similarity import renamed
+from ragforge.versions.tree import Wanted
+
+Value = TypeVar("Value")
+
+BYTES_MAX = 10 * 1024 * 1024
+"""Larger files are not merged by lines: it would take minutes."""
+
+
+class ConflictKind(StrEnum):
+    """Why a file cannot be merged; its value completes "FILE: "."""
+
+    CONTENT = "both changed the same lines"
+    ADDED = "both added it, with different contents"
+    REMOVED = "one removed it, the other changed or renamed it"
+    BINARY = "both changed it, and it is no text"
+    TOO_LARGE = "both changed it, and it is too large to merge"
+    MISSING = "both changed it, and a content of it is not on this machine"
+    KIND = "both changed it, and it is a link or a folder on a side"
+    MODE = "both changed its mode"
+    RENAMED = "both renamed it, and to different names"
+    FOLDER = "a file on the one side, a folder on the other"
+
+
+class MergeConflict(Struct, frozen=True):
+    """A file about which the sides disagree. Until that is decided it stays as ours is.
+
+    path: where ours lies, or would lie. target: where the result shall lie: elsewhere if theirs renamed it.
+    theirs_path: where theirs lies. text: both in one, with markers unless they agree about the content; None
+    where they are no text. clashes: how many conflicts stand between markers in it.
+    """
+
+    path: str
+    kind: ConflictKind
+    base: Node | None
+    ours: Node | None
+    theirs: Node | None
+    target: str
+    theirs_path: str
+    text: bytes | None = None
+    clashes: int = 0
+
+
+class VersionMerge(Struct, frozen=True):
+    """What merging theirs into ours comes to.
+
+    base: the nearest common ancestor, "" where there is none; `ours` where nothing happened there since,
+    and `theirs` where ours has all of theirs. Of several it is the newest, and the merge goes by all of them.
+    wanted: ours is what is expected; merged contents are in the blob store. merged: paths whose content is
+    of both, without a conflict.
+    """
+
+    base: str
+    ours: str
+    theirs: str
+    wanted: tuple[Wanted, ...] = ()
+    conflicts: tuple[MergeConflict, ...] = ()
+    merged: tuple[str, ...] = ()
+
+
+async def merge_versions(
+    versions: Versions, blobs: Blobs, ours: str, theirs: str, *, labels: tuple[str, str] = LABELS
+) -> VersionMerge:
+    """The merge of theirs into ours; nothing is changed by it. The labels stand behind conflict markers.
+
+    Raises UsageError where one of them is not stored, StoreError.
+    """
+    ancestry, bases = await common_bases(versions, ours, theirs)
+    base = bases[0] if bases else ""
+    result = VersionMerge(base, ours, theirs)
+    if base == theirs:
+        return result
+
+    async def join(states: Three) -> State:
+        return await _joined(_Merging(states, blobs, labels))
+
+    if len(bases) > 1:
+        states = await states_from_several(versions, ancestry, bases, ours, theirs, join=join)
+    else:
+        states = await three_states(versions, base, ours, theirs)
+    merging = _Merging(states, blobs, labels)
+    await merging.run()
+    wanted = tuple(merging.wanted.values())
+    return replace(result, wanted=wanted, conflicts=tuple(merging.conflicts), merged=tuple(merging.merged))
+
+
+async def _joined(merging: "_Merging") -> State:
+    """The states merged to one that others are compared with.
+
+    Where both changed the same lines it holds both, between markers; other conflicts are left as in the base.
+    """
+    await merging.run()
+    state = merging.states.ours | {path: each.wanted for path, each in merging.wanted.items()}
+    for conflict in merging.conflicts:
+        if conflict.text is None:
+            state[conflict.path] = conflict.base
+        else:
+            wanted = await take_content(conflict, conflict.text, merging.blobs)
+            state |= {each.path: each.wanted for each in wanted}
+    return state
+
+
+def take_theirs(conflict: MergeConflict) -> list[Wanted]:
+    """What makes the file theirs."""
+    return _placed(conflict, conflict.theirs, conflict.theirs_path)
+
+
+async def take_content(conflict: MergeConflict, content: bytes, blobs: Blobs) -> list[Wanted]:
+    """What makes this the file's content, such as its text with the markers. It is in the blob store then."""
+    like = conflict.ours or conflict.theirs
+    mode = like.mode if like and like.kind is NodeKind.FILE else 0o644
+    node = Node(NodeKind.FILE, await blobs.put(content), mode, len(content))
+    return _placed(conflict, node, conflict.target)
+
+
+def _placed(conflict: MergeConflict, node: Node | None, path: str) -> list[Wanted]:
+    """Ours gone from where it was, unless the result lies there, and the result at its path."""
+    if path == conflict.path:
+        return [] if node == conflict.ours else [Wanted(path, conflict.ours, node)]
+    moved = [Wanted(conflict.path, conflict.ours, None)] if conflict.ours else []
+    return [*moved, Wanted(path, None, node)] if node else moved
+
+
+class _Item(Struct, frozen=True):
+    """One file through the three states, whatever its name in each."""
+
+    base: Node | None
+    ours: Node | None
+    theirs: Node | None
+    path: str
+    our_path: str
+    their_path: str
+
+    @property
+    def target(self) -> str:
+        return self.their_path if self.our_path == self.path else self.our_path
+
+
+class _Merging(Struct):
+    """A merge under way; `run` fills the rest."""
+
+    states: Three
+    blobs: Blobs
+    labels: tuple[str, str]
+    wanted: dict[str, Wanted] = field(default_factory=dict[str, Wanted])
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+    """Where ours has what theirs moved, by the path that it moves to."""
+    conflicts: list[MergeConflict] = field(default_factory=list[MergeConflict])
+    merged: list[str] = field(default_factory=list[str])
+
+    async def run(self) -> None:
+        for item in await self._items():
+            await self._merge(item)
+        self._hold_back_what_has_no_place()
+
+    async def _items(self) -> list[_Item]:
+        base, ours, theirs = self.states.base, self.states.ours, self.states.theirs
+        our_names = await renamed(base, ours, theirs, self.blobs)
+        their_names = await renamed(base, theirs, ours, self.blobs)
+        # A name that the other side uses for something else is no good place: as removed and added, then.
+        ours_only = _undisputed(our_names, their_names, theirs)
+        theirs_only = _undisputed(their_names, our_names, ours)
+        taken = {*ours_only.values(), *theirs_only.values()}
+        items: list[_Item] = []
+        for path in sorted({*base, *ours, *theirs} - taken):
+            our_path, their_path = ours_only.get(path, path), theirs_only.get(path, path)
+            items.append(
+                _Item(
+                    base.get(path),
+                    ours.get(our_path),
+                    theirs.get(their_path),
+                    path,
+                    our_path,
+                    their_path,
+                )
+            )
+        return items
+
+    async def _merge(self, item: _Item) -> None:
+        if item.path not in (item.our_path, item.their_path) and item.our_path != item.their_path:
+            self.conflicts.append(await self._renamed_apart(item))
+            return
+        node = await self._node(item)
+        if isinstance(node, MergeConflict):
+            self.conflicts.append(node)
+            return
+        if item.our_path == item.target:
+            if node != item.ours:
+                self._want(item.target, item.ours, node)
+        else:
+            self._want(item.our_path, item.ours, None)
+            self._want(item.target, None, node)
+            self.sources[item.target] = item.our_path
+
+    async def _node(self, item: _Item) -> Node | MergeConflict | None:
+        """What the three come to."""
+        base, ours, theirs = _solid(item.base), _solid(item.ours), _solid(item.theirs)
+        if item.our_path != item.their_path and (ours is None or theirs is None):
+            return _conflict(item, ConflictKind.REMOVED)
+        if ours == theirs:
+            return ours or _three_way(item.base, item.ours, item.theirs, item.ours)
+        if theirs == base:
+            return ours or item.ours
+        if ours == base:
+            return theirs or item.theirs
+        if ours is None or theirs is None:
+            return _conflict(item, ConflictKind.REMOVED)
+        if {ours.kind, theirs.kind} != {NodeKind.FILE}:
+            return _conflict(item, ConflictKind.KIND)
+        return await self._file(item, base if base and base.kind is NodeKind.FILE else None, ours, theirs)
+
+    async def _file(self, item: _Item, base: Node | None, ours: Node, theirs: Node) -> Node | MergeConflict:
+        """Both sides have a file, and not the same."""
+        kind: ConflictKind | None = None
+        content, clashes = None, 0
+        digests = (base.digest if base else None, ours.digest, theirs.digest)
+        if digests[0] != digests[1] != digests[2] != digests[0]:
+            content, clashes, kind = await self._content(base, ours, theirs)
+            if content is None:
+                return _conflict(item, kind or ConflictKind.BINARY)
+            node = Node(NodeKind.FILE, await self.blobs.put(content), ours.mode, len(content))
+        else:
+            node = theirs if digests[0] == digests[1] else ours
+        mode = _three_way(base.mode if base else None, ours.mode, theirs.mode, None)
+        if mode is None and kind is None:
+            kind = ConflictKind.MODE
+        if kind:
+            text = content if content is not None else await self._text(node)
+            return _conflict(item, kind, text=text, clashes=clashes)
+        if content is not None:
+            self.merged.append(item.target)
+        return Node(NodeKind.FILE, node.digest, ours.mode if mode is None else mode, node.size)
+
+    async def _content(
+        self, base: Node | None, ours: Node, theirs: Node
+    ) -> tuple[bytes | None, int, ConflictKind | None]:
+        """The merged content, its clashes, and the conflict that it is."""
+        nodes = [node for node in (base, ours, theirs) if node]
+        if max(node.size for node in nodes) > BYTES_MAX:
+            return None, 0, ConflictKind.TOO_LARGE
+        if await self.blobs.missing([node.digest for node in nodes]):
+            return None, 0, ConflictKind.MISSING
+        old = await self.blobs.get(base.digest) if base else b""
+        mine, new = await self.blobs.get(ours.digest), await self.blobs.get(theirs.digest)
+        merged = await asyncio.to_thread(merge3, old, mine, new, labels=self.labels)
+        if merged.binary:
+            return None, 0, ConflictKind.BINARY
+        both = ConflictKind.CONTENT if base else ConflictKind.ADDED
+        return merged.content, merged.conflicts, both if merged.conflicts else None
+
+    async def _text(self, node: Node) -> bytes | None:
+        missing = node.size > BYTES_MAX or await self.blobs.missing([node.digest])
+        return None if missing else await self.blobs.get(node.digest)
+
+    async def _renamed_apart(self, item: _Item) -> MergeConflict:
+        node = await self._node(item)
+        if isinstance(node, MergeConflict):
+            return replace(node, kind=ConflictKind.RENAMED)
+        text = await self._text(node) if node and node.kind is NodeKind.FILE else None
+        return _conflict(item, ConflictKind.RENAMED, text=text)
+
+    def _want(self, path: str, expected: Node | None, wanted: Node | None) -> None:
+        self.wanted[path] = Wanted(path, expected, wanted)
+
+    def _hold_back_what_has_no_place(self) -> None:
+        """Theirs stays out where a file of the one side lies in the way of a folder of the other."""
+        while path := self._without_place():
+            each = self.wanted.pop(path)
+            source = self.sources.get(path, path)
+            # What was to move there stays where ours has it, which may be in the way of others.
+            ours = self.wanted.pop(source).expected if source != path else each.expected
+            self.conflicts.append(
+                MergeConflict(source, ConflictKind.FOLDER, None, ours, each.wanted, path, path)
+            )
+
+    def _without_place(self) -> str | None:
+        result = self.states.ours | {path: each.wanted for path, each in self.wanted.items()}
+        files = {path for path, node in result.items() if _solid(node)}
+        folders = {folder for path in files for folder in _folders(path)}
+        new = (
+            path for path, each in self.wanted.items() if _solid(each.wanted) and not _solid(each.expected)
+        )
+        return next((path for path in new if path in folders or not files.isdisjoint(_folders(path))), None)
+
+
+def _undisputed(
+    names: Mapping[str, str], others: Mapping[str, str], other: Mapping[str, Node | None]
+) -> dict[str, str]:
+    """The renames whose new name the other side does not use, or for the same file."""
+    return {
+        old: new for old, new in names.items() if _solid(other.get(new)) is None or others.get(old) == new
+    }
+
+
+def _conflict(
+    item: _Item,
+    kind: ConflictKind,
+    *,
+    text: bytes | None = None,
+    clashes: int = 0,
+) -> MergeConflict:
+    return MergeConflict(
+        item.our_path,
+        kind,
+        item.base,
+        item.ours,
+        item.theirs,
+        target=item.target,
+        theirs_path=item.their_path,
+        text=text,
+        clashes=clashes,
+    )
+
+
+def _three_way(base: Value, ours: Value, theirs: Value, otherwise: Value) -> Value:
+    """What only one side changed, or both alike; else the last."""
+    if theirs in (ours, base):
+        return ours
+    return theirs if ours == base else otherwise
+
+
+def _solid(node: Node | None) -> Node | None:
+    """The node, unless it is an empty folder: that is only a place where nothing lies."""
+    return None if node is None or node.kind is NodeKind.FOLDER else node
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path

@@ -1,0 +1,332 @@
+"""Undo, redo, rewind and checkout: files and chat go back and forth together, and nothing is lost by it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from msgspec.structs import replace
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.messages import text_of
+from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.domain.versions import MoveAction, Version
+from ragforge.files.open import why
+from ragforge.session.context import session_window
+from ragforge.session.history import came_to_nothing
+from ragforge.session.open import keep_end
+from ragforge.session.state import Session
+from ragforge.versions.files_redo import bring_again, undone_alone
+from ragforge.versions.head_move import (
+    Choices,
+    FilesInConflict,
+    Ground,
+    Move,
+    carry_out,
+    down_from,
+    edited_since,
+    lines_of,
+    move_chat,
+)
+from ragforge.versions.move_result import Moved, Part, Sum
+from ragforge.versions.names import find_branch, find_version, shown
+from ragforge.versions.record.omissions import not_back, unsure
+from ragforge.versions.record.worktree import ground_of, not_covered, on_ground
+from ragforge.versions.redo import check_count, turns_to_redo
+from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.state import Head
+from ragforge.versions.tree import backward, between, foreign, forward
+from ragforge.versions.turn_choice import first_words, named, redo_of_one, runs_of, turns_to_undo
+from ragforge.versions.undo_record import left_alone
+
+MOVES_READ_MAX = 200
+"""Of the log, for a redo."""
+
+
+async def undo(
+    session: Session, count: int = 1, *, choices: Choices | None = None, part: Part = Part.BOTH
+) -> Moved:
+    """Take back the newest turns of the session: its own changes of the files, and the chat.
+
+    What anybody else changed since stays; where both changed one file, `choices` says what becomes of it,
+    else it is kept. Raises UsageError where there is nothing to undo or the files cannot be undone, and
+    StoreError; nothing is changed then.
+    """
+    async with may_move(session):
+        path = await session.workspace.store.turns.path(session.live.record.head)
+        empty = await _empty(session, path)
+        turns = turns_to_undo(path, session.id, count, empty=empty)
+        return await _back(session, turns, MoveAction.UNDO, choices or Choices(), part)
+
+
+async def rewind(
+    session: Session, number: int, *, choices: Choices | None = None, part: Part = Part.BOTH
+) -> Moved:
+    """Go back to before a turn, counted from 1: it and all after it are undone. Raises as `undo`."""
+    async with may_move(session):
+        path = await session.workspace.store.turns.path(session.live.record.head)
+        if not 1 <= number <= len(path):
+            raise UsageError(f"The session has {len(path)} turns; there is no turn {number}.")
+        turns = path[number - 1 :][::-1]
+        if any(turn.session_id != session.id for turn in turns):
+            raise UsageError(
+                f"Turn {number} belongs to the session that this one was forked from. "
+                f"/fork {number} there goes on from it; /checkout VERSION brings its files."
+            )
+        return await _back(session, turns, MoveAction.REWIND, choices or Choices(), part)
+
+
+async def redo(
+    session: Session,
+    count: int = 1,
+    *,
+    turn: str = "",
+    choices: Choices | None = None,
+    part: Part = Part.BOTH,
+) -> Moved:
+    """Bring again what was undone last, or the turn whose id begins or ends so. Raises as `undo`.
+
+    The log of moves tells what was undone; where it cannot and there are several, the error names them. Files
+    that were undone alone come again first, an undo at a time. Where there is less than `count`, nothing is
+    changed.
+    """
+    async with may_move(session):
+        total = Sum(choices or Choices())
+        async with _files(session, part) as ground:
+            alone = (await undone_alone(session))[:count] if ground and not turn else []
+            chain = await turns_to_redo(session, count - len(alone), part_of_id=turn)
+            check_count(len(alone) + len(chain.told), count)
+            if chain.others:
+                others = "; ".join(named(other) for other in chain.others)
+                total.notes.append(f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them.")
+            if ground:
+                for undone in alone:
+                    await bring_again(session, ground, undone, total)
+            for each in chain.turns:
+                await _forward(session, ground, each, total, part)
+        is_chat = bool(chain.told) and part is not Part.FILES
+        return total.moved(MoveAction.REDO, chain.told, draft="", chat=is_chat)
+
+
+async def checkout(
+    session: Session,
+    name: str,
+    *,
+    choices: Choices | None = None,
+    part: Part = Part.BOTH,
+    action: MoveAction = MoveAction.CHECKOUT,
+) -> Moved:
+    """Bring files and chat to a version, named by a branch, a label, HEAD or a part of its id.
+
+    Only paths that differ are touched. What another session changed on the way is kept unless `choices` says
+    otherwise, as is what was edited since. action: as it stands in the log. Raises as `undo`.
+    """
+    choices = choices or Choices()
+    async with may_move(session, begun=False), on_ground(session) as ground:
+        head = await ground.state.head(ground.root)
+        target = await find_version(ground.store.versions, ground.project.id, name, head=head.version)
+        branch = await find_branch(ground.store.versions, ground.project.id, name)
+        here = session.live.record.head or ""
+        to_turn, notes = (here, []) if part is Part.FILES else await _turn_of(session, target)
+        move = Move(
+            action,
+            ground.project.id,
+            session.id if session.live.stored else "",
+            head.version,
+            target.id,
+            f"{action} of {shown(target)}",
+            branch=branch.name if branch else "",
+            from_turn=here,
+            to_turn=to_turn,
+        )
+        total = Sum(choices, version=head.version, notes=list(notes))
+        if part is Part.CHAT:
+            await move_chat(ground.store, replace(move, target=head.version))
+        else:
+            await _files_to_target(session, ground, move, total)
+        await _follow(session, to_turn)
+        return total.moved(action, (), draft="", chat=move.from_turn != move.to_turn)
+
+
+async def _files_to_target(session: Session, ground: Ground, move: Move, total: Sum) -> None:
+    """Bring the files from the move's head to its target, but for what others changed on the way."""
+    lines = await lines_of(ground.store.versions, move.head, move.target)
+    edited = edited_since(ground, lines[0])
+    differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
+    asked = move.target if move.action is MoveAction.TAKE else ""
+    theirs = foreign(*lines, session.id, asked=asked) & {each.path for each in differ}
+    kept = sorted(path for path in theirs if total.choices.for_path(path) is Choice.KEEP)
+    if total.choices.ask and kept:
+        raise FilesInConflict(kept)
+    total.kept |= dict.fromkeys(kept)
+    if kept:
+        total.notes.append("Another session changed some of the files that were kept.")
+    wanted = [each for each in differ if each.path not in kept]
+    total.add(await carry_out(ground, move, wanted, total.choices))
+
+
+async def _back(
+    session: Session, turns: Sequence[Turn], action: MoveAction, choices: Choices, part: Part
+) -> Moved:
+    """Undo these turns, newest first."""
+    store = session.workspace.store
+    total = Sum(choices)
+    draft = text_of(turns[-1].user) if part is not Part.FILES else ""
+    async with _files(session, part) as ground:
+        # Not before: the version of a turn that ended just now is made beside what follows.
+        versions = await store.versions.of_turns([turn.id for turn in turns])
+        if ground:
+            _check_recorded(turns, versions)
+            total.notes += [*unsure(versions), *not_back(versions)]
+        for run in runs_of(turns, versions) if ground else [list(turns)]:
+            head = await ground.state.head(ground.root) if ground else Head()
+            own = [version for turn in run for version in reversed(versions) if version.turn_id == turn.id]
+            to_turn = run[-1].parent or ""
+            move = Move(
+                action,
+                session.workspace.project.id,
+                session.id,
+                head.version,
+                _first_parent(own[-1]) if own else head.version,
+                f"{action} of {_words(run)}",
+                branch=head.branch,
+                turns=tuple(turn.id for turn in run),
+                from_turn=session.live.record.head or "",
+                to_turn=to_turn if part is not Part.FILES else session.live.record.head or "",
+                draft=draft,
+            )
+            if ground and own:
+                total.add(await carry_out(ground, move, backward(own), total.choices))
+            else:
+                await move_chat(store, move)
+            await _follow(session, move.to_turn)
+    return total.moved(action, turns, draft=draft, chat=part is not Part.FILES)
+
+
+async def _forward(session: Session, ground: Ground | None, turn: Turn, total: Sum, part: Part) -> None:
+    """Redo one turn."""
+    store = session.workspace.store
+    versions = await store.versions.of_turns([turn.id])
+    head = await ground.state.head(ground.root) if ground else Head()
+    move = Move(
+        MoveAction.REDO,
+        session.workspace.project.id,
+        session.id,
+        head.version,
+        versions[-1].id if versions and ground else head.version,
+        f"redo of {_words([turn])}",
+        branch=head.branch,
+        turns=(turn.id,),
+        from_turn=session.live.record.head or "",
+        to_turn=turn.id if part is not Part.FILES else session.live.record.head or "",
+    )
+    if ground and versions:
+        wanted = forward(versions)
+        alone = await left_alone(session, turn, wanted, root=ground.root, head=head.version)
+        total.kept |= dict.fromkeys(sorted(alone))
+        wanted = [each for each in wanted if each.path not in alone]
+        total.add(await carry_out(ground, move, wanted, total.choices))
+    else:
+        await move_chat(store, move)
+    await _follow(session, move.to_turn)
+
+
+async def _turn_of(session: Session, target: Version) -> tuple[str, list[str]]:
+    """Where the chat goes with the files: to the newest of its turns that the version rests on."""
+    store, head = session.workspace.store, session.live.record.head
+    path = await store.turns.path(head)
+    on_path = {turn.id for turn in path}
+    theirs = ""
+    async for version in down_from(store.versions, target.id):
+        if version.turn_id in on_path or (version.turn_id and version.session_id == session.id):
+            if await store.turns.get(version.turn_id):
+                return version.turn_id, []
+        elif not theirs and version.turn_id:
+            theirs = version.session_id
+    own = [turn for turn in path if turn.session_id == session.id]
+    for version in await store.versions.of_turns([turn.id for turn in own[:1]]):
+        line, _ = await lines_of(store.versions, version.id, target.id)
+        if any(each.id == target.id for each in line):
+            return own[0].parent or "", []
+    if head and theirs:
+        return head, [
+            "The chat stays where it is: this version was made in another session. "
+            f"`ragforge -r {theirs}` resumes that one."
+        ]
+    return head or "", []
+
+
+async def _follow(session: Session, to_turn: str) -> None:
+    """Let the open session be where its chat's head is now."""
+    live = session.live
+    if (live.record.head or "") == to_turn:
+        return
+    session.change(head=to_turn or None)
+    live.window = await session_window(session, to_turn or None)
+
+
+@asynccontextmanager
+async def may_move(session: Session, *, begun: bool = True) -> AsyncGenerator[None]:
+    """While it lasts no turn begins. Raises UsageError where heads must not move now."""
+    live = session.live
+    if live.read_only:
+        raise UsageError(
+            "This session is open elsewhere and only shown here. Move it there, or /fork it and go on here."
+        )
+    if busy := session.why_busy:
+        raise UsageError(busy)
+    if begun and not live.stored:
+        raise UsageError("Nothing was said in this session yet, so there is nothing to undo or redo.")
+    live.moving = True
+    try:
+        await keep_end(session)
+        head = await session.workspace.store.turns.get(live.record.head) if live.record.head else None
+        if head and head.status is TurnStatus.WAITING:
+            raise UsageError(
+                f"The last turn waits for consent: answer it first. `ragforge -r {session.id}` asks again."
+            )
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"The files of {session.workspace.place.root} cannot be moved: {why(error)}. Nothing is lost. "
+            "See to it, and try again."
+        ) from error
+    finally:
+        live.moving = False
+
+
+@asynccontextmanager
+async def _files(session: Session, part: Part) -> AsyncGenerator[Ground | None]:
+    """The ground that the files move on; None where they stay."""
+    if part is Part.CHAT:
+        yield None
+        return
+    if await ground_of(session.workspace) is None:
+        raise UsageError(f"{not_covered(session.workspace)} To move the conversation alone, add --chat.")
+    async with on_ground(session) as ground:
+        yield ground
+
+
+async def _empty(session: Session, path: Sequence[Turn]) -> set[str]:
+    return {turn.id for turn in path if await came_to_nothing(session, turn)}
+
+
+def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:
+    """Raise UsageError where no version says what a turn did to the files."""
+    known = {version.turn_id for version in versions}
+    unknown = [turn for turn in turns if turn.id not in known]
+    if unknown:
+        raise UsageError(
+            f"What {named(unknown[0])} did to the files was not recorded, so that it cannot be undone. "
+            "To take back the conversation alone, add --chat."
+        )
+
+
+def _first_parent(version: Version) -> str:
+    return version.parents[0] if version.parents else ""
+
+
+def _words(turns: Sequence[Turn]) -> str:
+    """Which turns, for a version's title."""
+    oldest, newest = turns[-1], turns[0]
+    if oldest is newest:
+        return f"turn {oldest.index + 1}: {first_words(text_of(oldest.user))}"
+    return f"turns {oldest.index + 1} to {newest.index + 1}"

@@ -1,0 +1,31 @@
+"""What lay at one path in a version: before it, at its end, and what the turn itself overwrote in between."""
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import escaped
+from ragforge.domain.versions import Node
+from ragforge.session.state import Session
+from ragforge.versions.names import find_version, shown
+from ragforge.versions.record.worktree import head_of
+
+
+async def lay_at(session: Session, name: str, path: str) -> list[Node]:
+    """The files and links that lay at the path, oldest first; each content once in a row.
+
+    name: as for `find_version`. path: relative to the project's root.
+    Raises UsageError where the version does not name the path or only a folder lay there; StoreError.
+    """
+    workspace = session.workspace
+    head = (await head_of(session)).version
+    version = await find_version(workspace.store.versions, workspace.project.id, name, head=head)
+    found: list[Node] = []
+    for change in version.changes:
+        if change.path == path:
+            for node in (change.before, change.after):
+                if node and node.digest and (not found or found[-1].digest != node.digest):
+                    found.append(node)
+    if not found:
+        raise UsageError(
+            f"The version {shown(version)} changed no file {escaped(path)!r}. `ragforge log --json` lists "
+            "what each version changed, relative to the project's folder."
+        )
+    return found

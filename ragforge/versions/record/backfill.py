@@ -1,0 +1,106 @@
+"""Versions that are missing because something died in between: made at the next occasion."""
+
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from ragforge.domain.ids import short_id
+from ragforge.domain.turns import TurnStatus
+from ragforge.domain.versions import Provenance, Uncovered, Version
+from ragforge.domain.words import counted
+from ragforge.versions.assembly import TurnFacts
+from ragforge.versions.record.ledger import Ledger, Owner
+from ragforge.versions.record.omissions import not_kept
+from ragforge.versions.record.write_ahead import take_in_planned
+from ragforge.versions.state import OpenTurn
+from ragforge.versions.tree import summed
+
+if TYPE_CHECKING:  # a session's workspace holds what records
+    from ragforge.session.state import Session
+
+log = logging.getLogger(__name__)
+
+CUT_OFF = "Made after a crash: ragforge ended in the middle of this turn."
+CUT_OFF_IN_COMMAND = (
+    "Made after a crash: ragforge ended while a command of this turn ran, so what was found changed "
+    "afterwards is taken for the command's."
+)
+ENDED = "Made afterwards: ragforge ended right after this turn, before its version was made."
+
+
+def was_in_command(version: Version) -> bool:
+    """Whether the version was made of a turn that a crash cut off while a command of it ran."""
+    return version.note == CUT_OFF_IN_COMMAND
+
+
+async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
+    """Make the versions of turns that a crash cut off, from what was noted and what lies there now.
+
+    but: turns of this process that run. What the person should hear of it.
+    """
+    cut_off = [turn for turn in ledger.turns if not turn.pid_alive and turn.turn_id not in but]
+    if not cut_off:
+        return []
+    commanding = next((turn for turn in reversed(cut_off) if turn.in_command), None)
+    uncovered: tuple[Uncovered, ...] = ()
+    await take_in_planned(ledger, [turn.turn_id for turn in cut_off])
+    if commanding:
+        since = commanding.since
+        owner = Owner(commanding.session_id, commanding.turn_id, Provenance.SHELL, since)
+        uncovered = await ledger.take_in(owner)
+    said = [
+        words
+        for turn in cut_off
+        if (words := await _end(ledger, turn, uncovered if turn is commanding else ()))
+    ]
+    # What else differs came after the turns, or from nobody knows where: the person's, outside.
+    await ledger.take_in()
+    return said
+
+
+async def _end(ledger: Ledger, open_turn: OpenTurn, uncovered: tuple[Uncovered, ...]) -> str:
+    workspace = ledger.workspace
+    turn = await workspace.store.turns.get(open_turn.turn_id)
+    if turn is None:
+        # Of another store, or deleted since: its changes are kept, without a turn.
+        await ledger.end_unknown(open_turn.turn_id)
+        return ""
+    if turn.status is TurnStatus.WAITING:
+        await ledger.carry(turn.id, end=True)  # it goes on when the person answers
+        return ""
+    was_cut_off = turn.status in (TurnStatus.RUNNING, TurnStatus.INTERRUPTED)
+    note = (CUT_OFF_IN_COMMAND if open_turn.in_command else CUT_OFF) if was_cut_off else ENDED
+    facts = TurnFacts(turn, usage=turn.usage, cost_usd=turn.cost_usd, note=note, uncovered=uncovered)
+    version = await ledger.add_turn(facts, after_crash=True)
+    if not was_cut_off:
+        return ""
+    lost = f" {not_kept(uncovered)}" if uncovered else ""
+    paths = {change.path for change in summed(version.changes)}
+    files = counted(len(paths), "changed file")
+    return (
+        f"A turn of session {short_id(turn.session_id)} was cut off by a crash. What it did is kept as "
+        f"version {short_id(version.id)}, with {files}.{lost}"
+    )
+
+
+async def make_left(ledger: Ledger, turn_id: str) -> bool:
+    """Make the version of a turn whose end could not be stored at first; False where it still is not."""
+    turn = await ledger.workspace.store.turns.get(turn_id)
+    if turn is None or turn.status in (TurnStatus.RUNNING, TurnStatus.WAITING):
+        return False
+    await ledger.add_turn(TurnFacts(turn, usage=turn.usage, cost_usd=turn.cost_usd))
+    return True
+
+
+async def make_missing(ledger: Ledger, session: "Session", *, but: Collection[str] = ()) -> None:
+    """Give empty versions to turns of the session that ended and have none: nothing is known of them.
+
+    That is so where a crash came before it was noted that they run. Turns from before there were versions
+    are none of them: no store names those.
+    """
+    turns, versions = session.workspace.store.turns, session.workspace.store.versions
+    for turn_id in await versions.unversioned(session.id):
+        turn = await turns.get(turn_id) if turn_id not in but else None
+        if turn is not None:
+            facts = TurnFacts(turn, usage=turn.usage, cost_usd=turn.cost_usd, note=ENDED)
+            await ledger.add_turn(facts, after_crash=True)

@@ -1,0 +1,41 @@
+"""What an undo leaves as it is, for a person: what is not covered, and what may be another's."""
+
+from collections.abc import Iterable, Sequence
+
+from ragforge.domain.commands import typed
+from ragforge.domain.printable import escaped
+from ragforge.domain.versions import Uncovered, Version
+from ragforge.versions.scan.walk import REMOVED
+
+NAMED_MAX = 5
+
+
+def not_kept(uncovered: Iterable[Uncovered]) -> str:
+    """What cannot be undone of a turn, by name."""
+    return f"Not covered, so it cannot be undone: {_named(uncovered)}."
+
+
+def not_back(versions: Sequence[Version]) -> list[str]:
+    """What of these versions' turns stays as it is when they are undone."""
+    every = {each.path: each for version in versions for each in version.uncovered if each.path != "."}
+    gone = [each for each in every.values() if each.why.endswith(REMOVED)]
+    others = [each for each in every.values() if not each.why.endswith(REMOVED)]
+    told = [f"Did not come back, because it is not covered: {_named(gone)}."] if gone else []
+    return told + ([f"Left as it is, because it is not covered: {_named(others)}."] if others else [])
+
+
+def unsure(versions: Sequence[Version]) -> list[str]:
+    """What was changed while another session was at work too, so that it may be its change."""
+    shared = sorted({change.path for version in versions for change in version.changes if change.shared})
+    if not shared:
+        return []
+    return [
+        "Not undone, because another session was at work at the same time and it may be its change: "
+        f"{', '.join(escaped(path) for path in shared)}. `{typed('checkout VERSION')}` brings any of them."
+    ]
+
+
+def _named(uncovered: Iterable[Uncovered]) -> str:
+    every = sorted(uncovered, key=lambda each: each.path)
+    named = ", ".join(f"{escaped(each.path)} ({each.why})" for each in every[:NAMED_MAX])
+    return named + (f" and {len(every) - NAMED_MAX} more" if len(every) > NAMED_MAX else "")

@@ -1,0 +1,286 @@
+"""What happens to a folder's files is recorded here: one recorder a root, for all sessions of this run."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ragforge.agent.shield import undisturbed
+from ragforge.domain import timeouts
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.ids import new_id
+from ragforge.files.folder_lock import folder_lock
+from ragforge.shell.jobs import JobStatus
+from ragforge.versions.assembly import TurnFacts
+from ragforge.versions.record.backfill import make_left, make_missing, make_up
+from ragforge.versions.record.contents import keep_contents, scan_and_keep
+from ragforge.versions.record.ledger import Known, Ledger
+from ragforge.versions.scan.coverage import Coverage, coverage_of
+from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.state import Head
+
+if TYPE_CHECKING:  # a workspace holds what records
+    from ragforge.domain.versions import Version
+    from ragforge.session.state import Session, Workspace
+
+log = logging.getLogger(__name__)
+
+
+class Recorders:
+    """The recorders of this run of the program.
+
+    end_wait_s: how long the end of a turn that ran no tools waits for its version, to tell of it.
+    """
+
+    def __init__(self) -> None:
+        self.end_wait_s = timeouts.VERSION_OF_TALK_WAIT_S
+        self._by_root: dict[Path, Recorder] = {}
+
+    def of(self, workspace: "Workspace") -> "Recorder":
+        """The recorder of the workspace's folder."""
+        root = workspace.place.root
+        return self._by_root.setdefault(root, Recorder(root))
+
+    def of_copy(self, coverage: Coverage) -> "Recorder":
+        """The recorder of a copy of a project, of which just this is covered."""
+        return self._by_root.setdefault(coverage.root, Recorder(coverage.root, of_copy=coverage))
+
+    async def close(self) -> None:
+        """Return when the versions of turns that ended are written, and nothing runs any more."""
+        for recorder in self._by_root.values():
+            await recorder.close()
+
+
+class Recorder:
+    """Finds out what changed in a folder and keeps it. It never raises into a turn.
+
+    running: turns of this process that are under way.
+    """
+
+    def __init__(self, root: Path, *, of_copy: Coverage | None = None) -> None:
+        """of_copy: what is covered where the folder is a copy, in which some turns of a session run."""
+        self.root = root
+        self._of_copy = of_copy
+        self.running: set[str] = set()
+        self.told: set[str] = set()
+        self._known = Known()
+        self._coverage: Coverage | None = None
+        self._covered_for: object = None
+        self._job_ran = False
+        self._whole: set[str] = set()
+        self._ending: dict[str, asyncio.Task[Version | None]] = {}
+        self._said: list[str] = []
+        self._left: set[str] = set()
+        self._owed: dict[str, TurnFacts] = {}
+        self._shelving: dict[str, asyncio.Task[None]] = {}
+        self._ahead: asyncio.Task[None] | None = None
+
+    async def coverage(self, workspace: "Workspace") -> Coverage | None:
+        """What is covered of the folder; None where nothing is."""
+        if self._of_copy:
+            return self._of_copy
+        settings = workspace.settings
+        if self._covered_for is not settings:
+            self._coverage = await asyncio.to_thread(coverage_of, self.root, settings, workspace.environ)
+            self._covered_for = settings
+        return self._coverage
+
+    @asynccontextmanager
+    async def ledger(self, workspace: "Workspace", *, held: bool = False) -> AsyncGenerator[Ledger]:
+        """How things stand in the folder, which is ours alone while it lasts.
+
+        held: the folder's lock is held by the caller, who ended what restore was cut off in it.
+        Raises FolderBusy, RestoreStopped, StoreError.
+        """
+        if self._ahead:
+            await asyncio.wait({self._ahead})
+        ledger = Ledger(workspace, self.root, await self.coverage(workspace), self._known)
+        if held:
+            await ledger.open()
+            yield ledger
+            return
+        async with folder_lock(workspace.data_dir, self.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
+            await self._end_restore(workspace)
+            await ledger.open()
+            yield ledger
+
+    async def _end_restore(self, workspace: "Workspace") -> None:
+        """End a restore that a crash cut off, before what lies there is taken for somebody's edits."""
+        if await workspace.history.journal(self.root) is None:
+            return
+        from ragforge.versions.record.worktree import end_restore, ground_of  # they import this module
+
+        if ground := await ground_of(workspace):
+            self._said.append(await end_restore(ground))
+
+    def job_ran(self, workspace: "Workspace") -> bool:
+        """Whether a background job ran at any time since this was asked last."""
+        runs = any(job.status is JobStatus.RUNNING for job in workspace.jobs.list())
+        ran, self._job_ran = self._job_ran or runs, runs
+        return ran
+
+    # Before the first turn, and the first command
+
+    def look_ahead(self, workspace: "Workspace") -> None:
+        """Begin to look at a folder that was never looked at, beside all else, and keep what lies there.
+
+        So little is left to do when the first turn begins, and what somebody overwrites right then is kept.
+        """
+        if self._ahead is None:
+            self._ahead = asyncio.create_task(self._look_ahead(workspace))
+
+    async def _look_ahead(self, workspace: "Workspace") -> None:
+        try:
+            coverage = await self.coverage(workspace)
+            if coverage and await workspace.history.manifest(self.root) is None:
+                found, trouble = await scan_and_keep(workspace.blobs, coverage, Manifest())
+                self._known.ahead = None if trouble else found.manifest
+        except (RagforgeError, OSError) as error:
+            log.info("%s could not be looked at ahead: %s", self.root, error)  # the first turn says so
+
+    def shelve(self, session: "Session") -> None:
+        """Begin to keep every covered file's content, beside everything else; once a session."""
+        if session.id not in self._shelving:
+            self._shelving[session.id] = asyncio.create_task(self._shelve(session))
+
+    async def shelved(self, session: "Session") -> None:
+        """Return when every covered file's content was kept. Raises StoreError, OSError."""
+        self.shelve(session)
+        task = self._shelving[session.id]
+        try:
+            await asyncio.shield(task)
+        except (RagforgeError, OSError):
+            self._shelving.pop(session.id, None)  # tried again with the next command
+            raise
+
+    async def _shelve(self, session: "Session") -> None:
+        workspace = session.workspace
+        state = workspace.history
+        if await state.prepared(self.root, session.id):
+            return
+        async with self.ledger(workspace) as ledger:
+            manifest = ledger.manifest
+        if manifest is None:
+            return
+        for uncovered in await keep_contents(workspace.blobs, self.root, manifest):
+            log.info("Not kept before the first command: %s, %s", uncovered.path, uncovered.why)
+        await state.set_prepared(self.root, session.id)
+
+    # The ends of turns
+
+    def end(
+        self, turn_id: str, work: Coroutine[Any, Any, "Version | None"]
+    ) -> "asyncio.Task[Version | None]":
+        """Let the turn's version be made, whoever waits for it."""
+        task = asyncio.create_task(work)
+        self._ending[turn_id] = task
+        task.add_done_callback(lambda _: self._ending.pop(turn_id, None))
+        return task
+
+    def tell_later(self, said: Sequence[str]) -> None:
+        """What the person should hear, with the next turn."""
+        self._said += said
+
+    def take_said(self) -> list[str]:
+        """Return what the user has not heard yet; it counts as told."""
+        said, self._said = self._said, []
+        return said
+
+    def enter(self, turn_id: str) -> None:
+        """The turn runs."""
+        self.running.add(turn_id)
+        self._left.discard(turn_id)
+
+    def leave(self, turn_id: str) -> None:
+        """The turn runs no more, and its end is not stored yet."""
+        self.running.discard(turn_id)
+        self._left.add(turn_id)
+
+    def owe(self, facts: TurnFacts) -> None:
+        """Remember that the version of a turn could not be made, so that it is made as soon as it can be."""
+        self._owed[facts.turn.id] = facts
+
+    @property
+    def ending(self) -> "list[asyncio.Task[Version | None]]":
+        """What makes versions of turns that ended, at this moment."""
+        return list(self._ending.values())
+
+    async def settle(self, *, timeout_s: float | None = None) -> None:
+        """Return when the versions of all turns that ended in this process are made, or could not be."""
+        async with asyncio.timeout(timeout_s):
+            while self._ending:
+                await asyncio.wait(self.ending)
+
+    async def recover(self, workspace: "Workspace") -> list[str]:
+        """Make good what crashes left behind in the folder; what the person should hear of it."""
+        async with self.ledger(workspace) as ledger:
+            made = await make_up(ledger, but=self.running)
+        return self.take_said() + made
+
+    async def make_owed(self, ledger: Ledger, session: "Session") -> list[str]:
+        """Make what versions are missing: of turns whose end was not recorded, and after crashes.
+
+        What the person should hear of it.
+        """
+        for turn_id, facts in list(self._owed.items()):
+            # It may be stored already, as the child of what was the head then: so this is another one.
+            again = replace(facts, version_id=new_id())
+            await ledger.add_turn(again, after_crash=True)
+            del self._owed[turn_id]
+        for turn_id in list(self._left):
+            if await make_left(ledger, turn_id):
+                self._left.discard(turn_id)
+        said = self.take_said()
+        if self._known.trouble:
+            said.append(self._known.trouble)
+            self._known.trouble = ""
+        said += await make_up(ledger, but=self.running)
+        # What a copy's recorder does not know of ran elsewhere, and may run still.
+        if session.live.stored and session.id not in self._whole and self._of_copy is None:
+            await make_missing(ledger, session, but=self.running)
+            self._whole.add(session.id)
+        return said
+
+    async def close(self) -> None:
+        """Return when what ended is recorded; what goes on beside is given up."""
+        with suppress(TimeoutError):
+            await undisturbed(self.settle(timeout_s=timeouts.VERSION_END_S_MAX))
+        shelving = [task for task in self._shelving.values() if not task.done()]
+        if shelving:
+            await asyncio.wait(shelving, timeout=timeouts.VERSION_SHELVE_S_MAX)
+        # What is cut off here is made good at the next start.
+        left = [*shelving, *self.ending, *([self._ahead] if self._ahead else [])]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+
+def recorder_of(session: "Session") -> Recorder:
+    """The recorder of the session's folder."""
+    return session.workspace.recorders.of(session.workspace)
+
+
+async def catch_up(session: "Session", *, held: bool = False) -> Head:
+    """The files' head, after everything in the folder was accounted for: it says exactly what lies there.
+
+    What was edited since the last scan becomes an outside version, what running turns of other sessions did
+    so far becomes versions of theirs, and what crashes left behind is made good.
+    held: the folder's lock is held by the caller, who called this before without it.
+    Raises FolderBusy, StoreError, and OSError where the folder cannot be looked at.
+    """
+    recorder, workspace = recorder_of(session), session.workspace
+    if not held:
+        await recorder.settle()
+    async with recorder.ledger(workspace, held=held) as ledger:
+        recorder.tell_later(await recorder.make_owed(ledger, session))
+        await ledger.take_in(by_job=recorder.job_ran(workspace))
+        await ledger.carry_all()
+        await ledger.save()
+        if held:
+            await ledger.prove_kept()
+            recorder.tell_later([said] if (said := ledger.kept_again()) else [])
+        return ledger.head

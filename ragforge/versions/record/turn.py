@@ -1,0 +1,353 @@
+"""A turn that runs, as it is recorded: its beginning, the tools that change something, its end."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ragforge.agent.shield import undisturbed
+from ragforge.domain import timeouts
+from ragforge.domain.errors import NotKept, StoreError
+from ragforge.domain.ids import now
+from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.domain.usage import Usage
+from ragforge.domain.versions import Provenance, Uncovered, Version
+from ragforge.files.folder_lock import FolderBusy
+from ragforge.session.model import NO_MODEL
+from ragforge.session.state import Session
+from ragforge.shell.process_idle import Idle, watch
+from ragforge.tools.base import AnyTool, Effect
+from ragforge.versions.assembly import TurnFacts
+from ragforge.versions.record.ledger import Ledger, Owner
+from ragforge.versions.record.omissions import not_kept
+from ragforge.versions.record.recorder import recorder_of
+from ragforge.versions.record.write_ahead import plan_write
+from ragforge.versions.scan.coverage import is_own_name
+from ragforge.versions.scan.walk import VERSION_CONTROL
+from ragforge.versions.state import HistoryState
+
+log = logging.getLogger(__name__)
+
+OUTSIDE = "outside the project"
+LOOKED_AT = "The project's files are looked at before the first tool changes any. The tool waits for it."
+SHELVED = (
+    "The contents of all files are kept before the first command runs, so that whatever it does can be "
+    "undone. That is done once; the command waits for it."
+)
+NOT_WHOLE = "What this turn changes may not be recorded whole"
+NOT_RUN = "What this would change could not be kept before, so it could not be undone and does not run"
+
+Tell = Callable[[str], Awaitable[None]]
+
+
+class Recording:
+    """Records one turn. None of its methods raises but where a tool must not run."""
+
+    def __init__(self, session: Session, turn: Turn, tell: Tell) -> None:
+        """tell: a notice for the person."""
+        self._session = session
+        self._workspace = session.workspace
+        self._recorder = recorder_of(session)
+        self._turn = turn
+        self._tell = tell
+        self._uncovered: dict[str, Uncovered] = {}
+        self._wrote = False
+        self._is_open = False
+        self._unseen: datetime | None = None
+        self._idle = Idle()
+        """Since `_unseen`."""
+        self._unnoted: dict[str, None] = {}
+        """Paths that tools wrote, until it is noted that this turn did."""
+        self._opening: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Find what changed since the last turn, beside the model's first answer."""
+        self._recorder.enter(self._turn.id)
+        # Those that are there now: a later one waits for this turn's beginning.
+        self._opening = asyncio.create_task(self._open(after=self._recorder.ending))
+
+    async def end(self, turn: Turn, *, usage: Usage, cost_usd: float | None) -> Version | None:
+        """Make the turn's version, however it ended; None where that takes longer, or failed."""
+        facts = TurnFacts(turn, usage, cost_usd)
+        ending = self._recorder.end(turn.id, self._end(facts))
+        wait_s = self._workspace.recorders.end_wait_s
+        await asyncio.wait({ending}, timeout=None if self._wrote else wait_s)
+        if told := [each for each in self._uncovered.values() if each.path != "."]:
+            await self._tell(not_kept(told))
+        return ending.result() if ending.done() else None
+
+    def leave(self) -> None:
+        """The turn's end could not be kept; its version is made once that is done."""
+        self._recorder.leave(self._turn.id)
+
+    @asynccontextmanager
+    async def guard(
+        self,
+        tool: AnyTool,
+        paths: Sequence[Path],
+        *,
+        may_write: bool,
+        unkept: bool = False,
+        after: bytes | None = None,
+        command: str = "",
+    ) -> AsyncGenerator[None]:
+        """Record what the tool changes. Raises what keeps it from running, as `Guard` says.
+
+        That is FolderBusy where another session restores files for long, and NotKept.
+        """
+        if not may_write:
+            yield
+            return
+        self._wrote = True
+        around = (
+            self._write(paths, unkept=unkept, after=after)
+            if tool.effect is Effect.WRITE
+            else self._command(unkept=unkept)
+        )
+        async with around:
+            yield
+
+    async def _open(self, after: Sequence[asyncio.Task[Version | None]] = ()) -> None:
+        if after:
+            await asyncio.wait(after)
+        await self._state.begin_turn(self._recorder.root, self._session.id, self._turn.id)
+        if await self._recorder.coverage(self._workspace) is None:
+            await self._tell_uncovered_folder()
+            return
+        async with self._recorder.ledger(self._workspace) as ledger:
+            for words in await self._recorder.make_owed(ledger, self._session):
+                await self._tell(words)
+            await ledger.take_in(by_job=self._recorder.job_ran(self._workspace))
+        if (self._session.live.record.model or NO_MODEL) != NO_MODEL:
+            self._recorder.shelve(self._session)  # without a model there are no commands
+
+    async def _opened(self) -> None:
+        """Return when the folder's state before the turn is known. Raises what keeps it from being known."""
+        if self._is_open:
+            return
+        self._opening = self._opening or asyncio.create_task(self._open())
+        try:
+            await self._with_notice(asyncio.shield(self._opening), LOOKED_AT)
+        except Exception:
+            self._opening = None  # the next tool tries it again
+            raise
+        self._is_open = True
+
+    @asynccontextmanager
+    async def _write(
+        self, paths: Sequence[Path], *, unkept: bool, after: bytes | None
+    ) -> AsyncGenerator[None]:
+        inside = self._inside(paths)
+        if not inside:
+            yield
+            return
+        await self._must(self._opened(), unkept=unkept)
+        self._is_open = True
+        async with AsyncExitStack() as stack:
+            ledger: Ledger | None = None
+            try:
+                ledger = await stack.enter_async_context(self._recorder.ledger(self._workspace))
+                await self._before_write(ledger, inside, unkept=unkept)
+                if after is not None and len(inside) == 1:
+                    await plan_write(ledger, self._turn.id, inside[0], after)
+            except Exception as error:
+                await self._refuse(error, unkept=unkept)
+            try:
+                yield
+            finally:
+                if ledger:
+                    # What the tool did is done, also where it was cancelled.
+                    await undisturbed(self._tried(self._after_write(ledger, inside)), cancel_after=True)
+
+    async def _before_write(self, ledger: Ledger, paths: Sequence[str], *, unkept: bool) -> None:
+        await self._take_in_unseen(ledger)
+        uncovered = await ledger.take_in(paths=paths)
+        try:
+            uncovered += await ledger.keep_before(paths)
+            if said := ledger.kept_again():
+                await self._tell(said)
+        except StoreError as error:
+            if not unkept:
+                raise
+            uncovered += ledger.unkept(paths, error)
+        self._miss(uncovered, of=paths)
+
+    async def _after_write(self, ledger: Ledger, paths: Sequence[str]) -> None:
+        self._unnoted |= dict.fromkeys(paths)
+        await self._take_in_unnoted(ledger)
+
+    @asynccontextmanager
+    async def _command(self, *, unkept: bool) -> AsyncGenerator[None]:
+        await self._must(self._opened(), unkept=unkept)
+        self._is_open = True
+        await self._must(self._shelved(), unkept=unkept)
+        await self._must(self._before_command(unkept=unkept), unkept=unkept)
+        self._unseen = self._unseen or now()
+        watching = asyncio.create_task(watch(self._idle))
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.wait({watching})
+            await undisturbed(self._tried(self._after_command()), cancel_after=True)
+
+    async def _before_command(self, *, unkept: bool) -> None:
+        async with self._recorder.ledger(self._workspace) as ledger:
+            if not unkept:
+                await ledger.keep_again()
+            await self._take_in_unseen(ledger)
+            own = self._recorder.job_ran(self._workspace)
+            if own:
+                self._miss(await ledger.take_in(self._owner(Provenance.SHELL, self._turn.started_at)))
+            else:
+                await ledger.take_in()
+            if not unkept:
+                ledger.check_kept()
+                await self._prove(ledger)
+            await self._state.begin_command(self._recorder.root, self._turn.id)
+
+    async def _prove(self, ledger: Ledger) -> None:
+        """Let nothing run that would destroy the only copy of what is in the folder."""
+        await ledger.prove_kept()
+        if said := ledger.kept_again():
+            await self._tell(said)
+
+    async def _after_command(self) -> None:
+        async with self._recorder.ledger(self._workspace) as ledger:
+            await self._take_in_unseen(ledger)
+        # While a job of the command's runs in the background, what differs may be its work.
+        if not self._recorder.job_ran(self._workspace):
+            await self._state.end_command(self._recorder.root, self._turn.id)
+
+    async def _take_in_unseen(self, ledger: Ledger) -> None:
+        """Find what tools and commands changed, where that could not be noted yet."""
+        await self._take_in_unnoted(ledger)
+        if self._unseen:
+            owner = replace(self._owner(Provenance.SHELL, self._unseen), idle=self._idle)
+            self._miss(await ledger.take_in(owner))
+            self._unseen, self._idle = None, Idle()
+
+    async def _take_in_unnoted(self, ledger: Ledger) -> None:
+        if paths := list(self._unnoted):
+            self._miss(await ledger.take_in(self._owner(Provenance.TOOL, now()), paths=paths), of=paths)
+            self._unnoted.clear()
+
+    async def _shelved(self) -> None:
+        """Return when what a command may destroy has been kept; the person hears of it if that takes long."""
+        if await self._recorder.coverage(self._workspace) is None:
+            return
+        await self._with_notice(self._recorder.shelved(self._session), SHELVED)
+
+    async def _with_notice(self, work: Awaitable[None], words: str) -> None:
+        """Do it; the person hears what is waited for if it takes long."""
+        waiting = asyncio.ensure_future(work)
+        try:
+            done, _ = await asyncio.wait({waiting}, timeout=timeouts.VERSION_TOLD_AFTER_S)
+            if not done and words not in self._recorder.told:
+                self._recorder.told.add(words)
+                await self._tell(words)
+            await waiting
+        finally:
+            waiting.cancel()
+
+    async def _end(self, facts: TurnFacts) -> Version | None:
+        recorder, turn = self._recorder, facts.turn
+        try:
+            await self._tried(self._opened(), refuse=True)
+            async with recorder.ledger(self._workspace) as ledger:
+                await recorder.make_owed(ledger, self._session)
+                await self._take_in_unseen(ledger)
+                if recorder.job_ran(self._workspace):
+                    await ledger.take_in(self._owner(Provenance.SHELL, turn.started_at))
+                with suppress(StoreError):  # it was said, and is tried again before the next command
+                    await ledger.keep_again()
+                if turn.status is TurnStatus.WAITING:
+                    await ledger.carry(turn.id, end=True)
+                    return None
+                facts = replace(facts, uncovered=tuple(self._uncovered.values()))
+                return await ledger.add_turn(facts)
+        except Exception as error:
+            recorder.owe(facts)
+            await self._fail("The version of this turn could not be made yet", error)
+            return None
+        finally:
+            recorder.running.discard(turn.id)
+
+    def _owner(self, provenance: Provenance, since: datetime) -> Owner:
+        return Owner(self._session.id, self._turn.id, provenance, since)
+
+    def _inside(self, paths: Sequence[Path]) -> list[str]:
+        """The paths that lie in the project, relative to it; others are uncovered."""
+        root = self._recorder.root
+        found: list[str] = []
+        for path in paths:
+            if not path.is_relative_to(root):
+                self._miss((Uncovered(str(path), OUTSIDE),))
+                continue
+            relative = path.relative_to(root)
+            if any(is_own_name(part) for part in relative.parts):
+                self._miss((Uncovered(str(relative), VERSION_CONTROL),))
+            else:
+                found.append(str(relative))
+        return found
+
+    def _miss(self, uncovered: Iterable[Uncovered], *, of: Sequence[str] | None = None) -> None:
+        """Remember what is not covered; with `of` only these very paths, not the folder that they are in."""
+        self._uncovered |= {each.path: each for each in uncovered if of is None or each.path in of}
+
+    async def _must(self, work: Awaitable[None], *, unkept: bool) -> None:
+        """Do what comes before a tool; where it fails the tool does not run, unless `unkept`."""
+        try:
+            await work
+        except Exception as error:
+            await self._refuse(error, unkept=unkept)
+
+    async def _refuse(self, error: Exception, *, unkept: bool) -> None:
+        """Raise what keeps a tool from running; return where it runs all the same, which is said."""
+        if isinstance(error, FolderBusy):
+            raise error
+        with suppress(Exception):  # then it counts as covered
+            unkept = unkept or await self._recorder.coverage(self._workspace) is None
+        if unkept:
+            await self._fail(NOT_WHOLE, error)
+            return
+        await self._fail(NOT_RUN, error)
+        raise NotKept(f"{NOT_RUN}: {error}") from error
+
+    async def _tried(self, work: Awaitable[None], *, refuse: bool = False) -> None:
+        """Do it; where it fails, the turn goes on and the person hears of it.
+
+        refuse: raise FolderBusy, so that the tool does not run.
+        """
+        try:
+            await work
+        except Exception as error:
+            if refuse and isinstance(error, FolderBusy):
+                raise
+            await self._fail(NOT_WHOLE, error)
+
+    async def _fail(self, what: str, error: Exception) -> None:
+        log.warning("%s: %s", what, error, exc_info=error)  # whatever it is, no turn ends for it
+        words = f"{what}: {error}"
+        if words not in self._recorder.told:
+            self._recorder.told.add(words)
+            await self._tell(words)
+
+    async def _tell_uncovered_folder(self) -> None:
+        root = self._recorder.root
+        words = (
+            f"No versions of files are kept in {root}: a home folder, or one above it, is never covered. "
+            "What is changed here cannot be undone. Start ragforge in a project's folder to have that."
+        )
+        self._uncovered["."] = Uncovered(".", "a home folder, or one above it")
+        if words not in self._recorder.told:
+            self._recorder.told.add(words)
+            await self._tell(words)
+
+    @property
+    def _state(self) -> HistoryState:
+        return self._workspace.history

@@ -1,0 +1,66 @@
+"""What a tool is about to write, noted before it is: a crash right after it loses no change."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Collection
+from contextlib import suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from ragforge.domain.errors import StoreError, UsageError
+from ragforge.domain.versions import Change, Node, NodeKind, Provenance
+from ragforge.files.atomic import remove_temporaries
+from ragforge.store.json_text import to_json
+from ragforge.versions.record.ledger import Ledger
+from ragforge.versions.record.notes import with_notes
+from ragforge.versions.scan.nodes import node_at
+
+NEW_MODE = 0o644
+"""Of a new file, until it is known."""
+
+
+class _Plan(msgspec.Struct):
+    turn_id: str
+    change: Change
+
+
+async def plan_write(ledger: Ledger, turn_id: str, path: str, content: bytes) -> None:
+    """Note that the turn is about to write the content. Raises StoreError."""
+    before = ledger.manifest.node(path) if ledger.manifest else None
+    digest = hashlib.sha256(content).hexdigest()
+    mode = before.mode if before else NEW_MODE
+    after = Node(NodeKind.FILE, digest, mode, len(content))
+    with suppress(StoreError):  # it is on the disk soon, where it is kept from as well
+        await ledger.workspace.blobs.put_many([content])
+    plan = _Plan(turn_id, Change(path, before, after, Provenance.TOOL))
+    await ledger.workspace.history.set_planned(ledger.root, to_json(msgspec.to_builtins(plan)).encode())
+
+
+async def take_in_planned(ledger: Ledger, turn_ids: Collection[str]) -> None:
+    """Note as its turn's what a tool wrote right before a crash, which came before it was noted as done.
+
+    turn_ids: turns that a crash cut off. What the person put there since is found by the next scan.
+    Raises StoreError.
+    """
+    content, manifest = await ledger.workspace.history.planned(ledger.root), ledger.manifest
+    if content is None or manifest is None:
+        return
+    plan = msgspec.convert(json.loads(content), _Plan)
+    change = plan.change
+    if plan.turn_id in turn_ids:
+        await asyncio.to_thread(remove_temporaries, (ledger.root / change.path).parent)
+    if plan.turn_id not in turn_ids or change.after is None or manifest.node(change.path) != change.before:
+        return  # another's, or noted as done
+    try:
+        there = await asyncio.to_thread(node_at, ledger.root / change.path)
+    except (OSError, UsageError):
+        there = None  # somebody put there what cannot be read
+    if there == change.before:
+        return  # it did not come to it
+    if there is not None and there.digest == change.after.digest:
+        change = replace(change, after=there)
+    await ledger.note(plan.turn_id, [change], seen=with_notes(manifest, [change]))
+    with suppress(StoreError):
+        await ledger.keep_before([change.path])

@@ -1,0 +1,102 @@
+"""What a redo brings again: the turns that were undone, from the chat's head on, before anything moves."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import id_fits
+from ragforge.domain.turns import Turn
+from ragforge.session.history import came_to_nothing
+from ragforge.session.state import Session
+from ragforge.versions.turn_choice import Redoable, named, redo_of_one, turn_to_redo
+from ragforge.versions.undo_record import MOVES_READ_MAX
+
+
+class Chain(Struct, frozen=True):
+    """Turns that follow each other, oldest first.
+
+    told: those of them that count; the others came to nothing and go along. others: what went on from the
+    chat's head as well, where nobody said which way is meant.
+    """
+
+    turns: tuple[Turn, ...]
+    told: tuple[Turn, ...]
+    others: tuple[Turn, ...] = ()
+
+
+async def turns_to_redo(session: Session, count: int, *, part_of_id: str = "") -> Chain:
+    """The turns to bring again, `count` of them or as many as there are; the first has this in its id.
+
+    Raises UsageError where several fit and nothing tells which is meant.
+    """
+    head = session.live.record.head or ""
+    turns, told, others = list[Turn](), list[Turn](), tuple[Turn, ...]()
+    while len(told) < count:
+        found = await _redoable(session, head, "" if told else part_of_id)
+        if found is None:
+            break
+        if not told and not part_of_id:
+            others = others or found.others
+        turns.append(found.turn)
+        head = found.turn.id
+        if not await came_to_nothing(session, found.turn):
+            told.append(found.turn)
+    return Chain(tuple(turns), tuple(told), others)
+
+
+def check_count(found: int, count: int) -> None:
+    """Raise UsageError where there is less to bring again than was asked for."""
+    if not found:
+        raise UsageError("There is nothing to redo: no turn that goes on from here was undone.")
+    if found < count:
+        raise UsageError(f"Only {found} can be redone, and not {count}. Nothing was changed.")
+
+
+async def _redoable(session: Session, head: str, part_of_id: str) -> Redoable | None:
+    """The turn to bring again after `head`; "" is the beginning."""
+    store = session.workspace.store
+    moves = await store.versions.moves(
+        session.workspace.project.id, session_id=session.id, limit=MOVES_READ_MAX
+    )
+    left = [move for move in moves if move.from_turn and move.from_turn != move.to_turn]
+    ends = dict.fromkeys(move.from_turn for move in left)
+    paths = {each: await _above(session, head, each) for each in ends}
+    found = turn_to_redo(head or None, left, [paths[move.from_turn] for move in left])
+    if found is None and (children := await _children(session, head)):
+        if len(children) > 1 and not part_of_id:
+            several = "; ".join(named(turn) for turn in children)
+            raise UsageError(f"Several turns go on from here: {several}. Say which: `{redo_of_one()}`.")
+        found = Redoable(children[0], tuple(children[1:]))
+    return _with_id(found, part_of_id) if found and part_of_id else found
+
+
+def _with_id(found: Redoable, part_of_id: str) -> Redoable:
+    every = (found.turn, *found.others)
+    fits = [each for each in every if id_fits(each.id, part_of_id)]
+    if len(fits) != 1:
+        raise UsageError(
+            f"{'No' if not fits else 'More than one'} turn that was undone here fits {part_of_id!r}: "
+            + "; ".join(named(each) for each in every)
+        )
+    return Redoable(fits[0])
+
+
+async def _above(session: Session, head: str, turn_id: str) -> Sequence[Turn]:
+    """The turns of the path to this one that come after the head, as far as it lies on that path."""
+    turns = session.workspace.store.turns
+    last, base = await turns.get(turn_id), await turns.get(head) if head else None
+    count = last.index - (base.index if base else -1) if last else 0
+    return await turns.path(turn_id, limit=count) if count > 0 else []
+
+
+async def _children(session: Session, head: str) -> list[Turn]:
+    """The session's turns that go on from the head by the versions, where the log knows of none."""
+    store = session.workspace.store
+    turns: dict[str, Turn] = {}
+    for version in await store.versions.of_turns([head]) if head else []:
+        for child in await store.versions.children(version.id):
+            turn = await store.turns.get(child.turn_id) if child.turn_id else None
+            if turn and turn.parent == head and turn.session_id == session.id:
+                turns[turn.id] = turn
+    return list(turns.values())

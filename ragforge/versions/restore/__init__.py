@@ -1,0 +1,1 @@
+"""Restoring files: planned, journaled, staged, carried out; finished or rolled back after a crash."""

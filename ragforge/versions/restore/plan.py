@@ -1,0 +1,193 @@
+"""The plan of a restore: what lies at each path and what shall lie there, whole before anything begins."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import new_id
+from ragforge.domain.json import JsonObject
+from ragforge.domain.printable import escaped
+from ragforge.domain.versions import Node, NodeKind
+from ragforge.files.open import size, why
+from ragforge.store.base import Blobs
+from ragforge.versions.merge.diff3 import merge3
+from ragforge.versions.restore.conflicts import Choice, Looked, cannot_merge, look_at
+from ragforge.versions.restore.reach import OutOfReach, parents, reaching, same
+from ragforge.versions.tree import Wanted
+
+KEPT_BYTES_MAX = 256 * 1024 * 1024
+"""What somebody made of a file since, and is larger, is never overwritten: it would have to fit in memory."""
+
+NAMED_MAX = 10
+"""So many paths are named in a sentence; of the others only how many they are."""
+
+
+class PlanStep(Struct, frozen=True):
+    """What lies at a path now, and what shall lie there; None stands for nothing."""
+
+    path: str
+    found: Node | None
+    target: Node | None
+
+
+class Skipped(NamedTuple):
+    """A path that stays as it is although something else was wanted, and why, in a few words."""
+
+    path: str
+    why: str
+
+
+class Plan(Struct, frozen=True):
+    """A restore that has not been begun.
+
+    then: what its caller writes once it is done, such as where the heads are; nothing here looks into it.
+    skipped: paths that are left out from the beginning, but for conflicts that were kept by choice.
+    marked: merged paths in which conflicts are left, between markers.
+    """
+
+    id: str
+    root: Path
+    steps: tuple[PlanStep, ...]
+    title: str
+    then: dict[str, Any]  # a JsonObject, by a type that can be read back
+    skipped: tuple[Skipped, ...] = ()
+    marked: tuple[str, ...] = ()
+
+
+class _Decided(Struct, frozen=True):
+    """What shall become of a path; why: for the person, where it is kept without having been asked for."""
+
+    target: Node | None = None
+    conflicts: int = 0
+    is_kept: bool = False
+    why: str = ""
+
+
+async def make_plan(
+    root: Path,
+    wanted: Sequence[Wanted],
+    choices: Mapping[str, Choice],
+    blobs: Blobs,
+    *,
+    title: str,
+    then: JsonObject,
+) -> Plan:
+    """What has to be done, with nothing done yet; a merged content is in the blob store already.
+
+    choices: of the paths in conflict; one that has none is kept. title: such as "undo of turn 3".
+    Raises UsageError where contents are missing, OSError where the root cannot be opened, StoreError.
+    """
+    looked = await asyncio.to_thread(look_at, root, wanted)
+    steps: list[PlanStep] = []
+    skipped: list[Skipped] = []
+    marked: list[str] = []
+    for each in looked:
+        decided = await _decided(root, each, choices.get(each.wanted.path), blobs)
+        if decided.why:
+            skipped.append(Skipped(each.wanted.path, decided.why))
+        if decided.conflicts:
+            marked.append(each.wanted.path)
+        if not decided.is_kept and not same(each.found.node, decided.target):
+            steps.append(PlanStep(each.wanted.path, each.found.node, decided.target))
+    # A folder that is as it shall be is named only where it would go with all that is removed from it.
+    reached = {each.wanted.path for each in looked if not each.why and each.is_reached}
+    emptied = {folder for step in steps if step.target is None for folder in parents(step.path)}
+    steps = [step for step in steps if step.path not in reached or step.path in emptied]
+    plan = Plan(new_id(), root, tuple(steps), title, then, tuple(skipped), tuple(marked))
+    await check_contents(plan, blobs)
+    return plan
+
+
+async def check_contents(plan: Plan, blobs: Blobs) -> None:
+    """Raises UsageError, naming the paths, where contents that the plan needs are not in the blob store."""
+    needed = {step.target.digest: step.path for step in plan.steps if step.target and needs_content(step)}
+    missing = set(await blobs.missing(sorted(needed)))
+    if not missing:
+        return
+    paths = [step.path for step in plan.steps if step.target and step.target.digest in missing]
+    raise UsageError(
+        f"{plan.title}: nothing was changed, because contents are not on this machine: {named(paths)}. "
+        "They were recorded on another machine, or a clean-up removed them; restore there, or leave these "
+        "files out."
+    )
+
+
+def needs_content(step: PlanStep) -> bool:
+    """Whether a content has to be written: for files and links, unless the mode alone differs."""
+    if step.target is None or step.target.kind is NodeKind.FOLDER:
+        return False
+    return not only_mode(step)
+
+
+def only_mode(step: PlanStep) -> bool:
+    """Whether nothing but the mode differs."""
+    found, target = step.found, step.target
+    if found is None or target is None or found.kind is not target.kind:
+        return False
+    return found.kind is not NodeKind.LINK and found.digest == target.digest
+
+
+def named(paths: Sequence[str]) -> str:
+    """The first paths, fit for a line, and how many others there are."""
+    shown = ", ".join(escaped(path) for path in paths[:NAMED_MAX])
+    return shown if len(paths) <= NAMED_MAX else f"{shown} and {len(paths) - NAMED_MAX} more"
+
+
+async def _decided(root: Path, looked: Looked, choice: Choice | None, blobs: Blobs) -> _Decided:
+    if looked.why:
+        return _Decided(is_kept=True, why=looked.why)
+    if not looked.is_conflict:
+        return _Decided(looked.wanted.wanted)
+    found = looked.found.node
+    if found is not None and found.size > KEPT_BYTES_MAX and choice is not Choice.KEEP:
+        return _Decided(is_kept=True, why=f"it is too large ({size(found.size)}) to be kept elsewhere first")
+    match choice:
+        case None:
+            return _Decided(is_kept=True, why="it was changed since, and is kept")
+        case Choice.KEEP:
+            return _Decided(is_kept=True)
+        case Choice.RESTORE:
+            return _Decided(looked.wanted.wanted)
+        case Choice.MERGE:
+            try:
+                return await _merged(root, looked, blobs)
+            except OutOfReach as error:
+                return _Decided(is_kept=True, why=f"it cannot be merged and is kept: {error}")
+            except OSError as error:
+                return _Decided(is_kept=True, why=f"it cannot be merged and is kept: {why(error)}")
+
+
+async def _merged(root: Path, looked: Looked, blobs: Blobs) -> _Decided:
+    """The three merged, step after step. Raises OutOfReach where that is not possible, OSError."""
+    found = looked.found.node
+    reason = cannot_merge(looked, await blobs.missing(_digests(looked.wanted)))
+    if reason or found is None:
+        raise OutOfReach(reason)
+    ours = await asyncio.to_thread(_read, root, looked.wanted.path, found)
+    mode, conflicts = found.mode, 0
+    for base, theirs in looked.wanted.steps:
+        if theirs is None:
+            raise OutOfReach("it would be removed")
+        old = b"" if base is None else await blobs.get(base.digest)
+        new = await blobs.get(theirs.digest)
+        merged = await asyncio.to_thread(merge3, old, ours, new, labels=("now on the disk", "restored"))
+        if merged.binary:
+            raise OutOfReach("it is no text")
+        ours, conflicts = merged.content, conflicts + merged.conflicts
+        if base is None or base.mode != theirs.mode:
+            mode = theirs.mode
+    digest = await blobs.put(ours)
+    return _Decided(Node(NodeKind.FILE, digest, mode, len(ours)), conflicts)
+
+
+def _digests(wanted: Wanted) -> list[str]:
+    return sorted({node.digest for step in wanted.steps for node in step if node is not None and node.digest})
+
+
+def _read(root: Path, path: str, node: Node) -> bytes:
+    with reaching(root, [path]) as reach:
+        return reach.read(path, node)

@@ -1,0 +1,1 @@
+"""What is in a project's folder, and what changed in it since the last scan."""

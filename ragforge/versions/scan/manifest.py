@@ -1,0 +1,253 @@
+"""What lay in a folder at its last scan, and how that is kept."""
+
+import os
+import stat
+import sys
+import zlib
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+
+from ragforge.domain.errors import StoreDamaged, StoreNewer
+from ragforge.domain.versions import Node, NodeKind
+from ragforge.versions.scan.coverage import is_version_control
+
+_MAGIC = b"ragm2\n"
+_DIGEST_BYTES = 32
+_KINDS = {stat.S_IFREG: NodeKind.FILE, stat.S_IFLNK: NodeKind.LINK, stat.S_IFDIR: NodeKind.FOLDER}
+UNTOLD = -1
+
+
+# Made by the ten thousand, and never part of a circle.
+class Seen(msgspec.Struct, frozen=True, gc=False):
+    """One path at the last scan.
+
+    mode: type and permissions, as in `st_mode`. sha256: of the content, of a link of its target's bytes;
+    empty for a folder.
+    ctime_ns: 0 where the file changed so shortly before it was read, or meanwhile, that the next scan must
+    read it again ("racily clean", as in git's index).
+    """
+
+    mode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    sha256: bytes
+
+    @property
+    def node(self) -> Node:
+        """What lay there."""
+        kind = _KINDS[stat.S_IFMT(self.mode)]
+        mode = 0 if kind is NodeKind.LINK else stat.S_IMODE(self.mode)
+        return Node(kind, self.sha256.hex(), mode, 0 if kind is NodeKind.FOLDER else self.size)
+
+
+class Left(msgspec.Struct, frozen=True, gc=False):
+    """A path that is not covered, and why. Of a folder, all that is below it is meant."""
+
+    why: str
+    is_folder: bool = False
+    size: int = 0
+    mtime_ns: int = 0
+
+
+class IgnoreFileSeen(msgspec.Struct, frozen=True, gc=False):
+    """A folder's `.gitignore` at the last scan; `sha256` is that of its content."""
+
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    size: int
+    sha256: bytes
+
+
+class FolderSeen(msgspec.Struct, frozen=True, dict=True):
+    """One folder at the last scan: what lies right in it, by name.
+
+    own_mode: as in `st_mode`, where it is a path of its own (`NodeKind`); else UNTOLD.
+    why: not empty where the folder itself could not be looked into; then `entries` are as they were before.
+    """
+
+    entries: dict[str, Seen]
+    left: dict[str, Left]
+    ignore: IgnoreFileSeen | None = None
+    own_mode: int = UNTOLD
+    why: str = ""
+
+    def own(self) -> Seen | None:
+        """The folder as a path of its own, where it is one."""
+        return None if self.own_mode == UNTOLD else Seen(self.own_mode, 0, 0, 0, 0, b"")
+
+    # Folders in which nothing changes are the same from scan to scan, so each is packed once.
+    @cached_property
+    def packed(self) -> tuple[bytes, bytes]:
+        """The folder as it is kept, and the hashes in it, which do not shrink."""
+        seen = self.entries.values()
+        columns = _Columns(
+            names=os.fsencode("\0".join(self.entries)),
+            modes=_column("q", [each.mode for each in seen]),
+            sizes=_column("q", [each.size for each in seen]),
+            mtimes=_column("q", [each.mtime_ns for each in seen]),
+            ctimes=_column("q", [each.ctime_ns for each in seen]),
+            inodes=_column("Q", [each.inode for each in seen]),
+            left={os.fsencode(name): left for name, left in self.left.items()},
+            ignore=self.ignore,
+            own_mode=self.own_mode,
+            why=self.why,
+        )
+        packer = zlib.compressobj(1, zlib.DEFLATED, 12, 5)  # made for little: most folders are small
+        packed = packer.compress(msgspec.msgpack.encode(columns)) + packer.flush()
+        return packed, b"".join([each.sha256 for each in seen])
+
+    @classmethod
+    def unpacked(cls, packed: bytes, digests: bytes) -> "FolderSeen":
+        """The inverse of `packed`. Raises ValueError, zlib.error or msgspec.DecodeError."""
+        columns = _decode_columns(zlib.decompress(packed))
+        signed = (columns.modes, columns.sizes, columns.mtimes, columns.ctimes)
+        hashes = [digests[at : at + _DIGEST_BYTES] for at in range(0, len(digests), _DIGEST_BYTES)]
+        seen = list(map(Seen, *(_values("q", each) for each in signed), _values("Q", columns.inodes), hashes))
+        # Cut as bytes would be cut: no name holds a NUL.
+        names = os.fsdecode(columns.names).split("\0") if columns.modes else []
+        if not len(seen) == len(names) == len(digests) / _DIGEST_BYTES:
+            raise ValueError("there are not as many paths as contents")
+        left = {os.fsdecode(name): each for name, each in columns.left.items()}
+        made = cls(dict(zip(names, seen, strict=True)), left, columns.ignore, columns.own_mode, columns.why)
+        vars(made)["packed"] = (packed, digests)
+        return made
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What lay in the folder at the last scan. Without any arguments: nothing is known yet.
+
+    folders: by their paths relative to the root, the root as "". sources: the hash of the rules of what is
+    ignored that lie in no folder.
+    """
+
+    folders: Mapping[str, FolderSeen] = field(default_factory=dict[str, FolderSeen])
+    sources: bytes = b""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there was a scan at all."""
+        return bool(self.folders)
+
+    @cached_property
+    def entries(self) -> dict[str, Seen]:
+        """Every covered path; made at the first use."""
+        found: dict[str, Seen] = {}
+        for folder, seen in self.folders.items():
+            if folder and (own := seen.own()):
+                found[folder] = own
+            start = f"{folder}/" if folder else ""
+            found |= {start + name: each for name, each in seen.entries.items()}
+        return found
+
+    @cached_property
+    def uncovered(self) -> dict[str, str]:
+        """Every path that is not covered, and why; a folder stands for all that is below it.
+
+        What version control keeps for itself is left out.
+        """
+        found: dict[str, str] = {}
+        for folder, seen in self.folders.items():
+            if seen.why:
+                found[folder] = seen.why
+            found |= {
+                join(folder, name): left.why
+                for name, left in seen.left.items()
+                if not is_version_control(name)
+            }
+        return found
+
+    def node(self, path: str) -> Node | None:
+        """What lay at the path, None where nothing covered did."""
+        folder, _, name = path.rpartition("/")
+        inside = self.folders.get(folder)
+        seen = inside.entries.get(name) if inside and name else None
+        if seen is None and path:
+            own = self.folders.get(path)
+            seen = own.own() if own else None
+        return seen.node if seen else None
+
+    def was_uncovered(self, path: str) -> bool:
+        """Whether the path, or a folder in which it lies, was there and was not covered."""
+        while path:
+            folder, _, name = path.rpartition("/")
+            inside, own = self.folders.get(folder), self.folders.get(path)
+            if (inside and name in inside.left) or (own and own.why):
+                return True
+            path = folder
+        return False
+
+    def with_seen(self, path: str, seen: Seen) -> "Manifest":
+        """The same, but for what lies at a covered path that is no folder."""
+        folder, _, name = path.rpartition("/")
+        inside = self.folders[folder]
+        changed = msgspec.structs.replace(inside, entries={**inside.entries, name: seen})
+        return Manifest({**self.folders, folder: changed}, self.sources)
+
+    def to_bytes(self) -> bytes:
+        """The manifest in one compressed piece."""
+        folders = [(os.fsencode(path), *folder.packed) for path, folder in self.folders.items()]
+        content = msgspec.msgpack.encode((self.sources, folders))
+        return _MAGIC + zlib.crc32(content).to_bytes(4, "big") + content
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Manifest":
+        """The inverse of `to_bytes`. Raises StoreDamaged, or StoreNewer for one of a newer version."""
+        if not content.startswith(_MAGIC):
+            raise StoreNewer("What lay in the folder was kept by a newer ragforge. Update ragforge.")
+        try:
+            start = len(_MAGIC) + 4
+            if zlib.crc32(content[start:]) != int.from_bytes(content[len(_MAGIC) : start], "big"):
+                raise ValueError("its bytes were altered")
+            sources, folders = _decode_folders(content[start:])
+            unpacked = {os.fsdecode(path): FolderSeen.unpacked(*packed) for path, *packed in folders}
+            return cls(unpacked, sources)
+        except (zlib.error, msgspec.DecodeError, ValueError) as error:
+            raise StoreDamaged(f"What lay in the folder at its last scan cannot be read: {error}.") from error
+
+
+def join(folder: str, name: str) -> str:
+    """The path of what lies in the folder; the root is ""."""
+    return f"{folder}/{name}" if folder else name
+
+
+class _Columns(msgspec.Struct, array_like=True):
+    """What lies in a folder, by columns: they shrink better than rows and are read faster."""
+
+    names: bytes
+    modes: bytes
+    sizes: bytes
+    mtimes: bytes
+    ctimes: bytes
+    inodes: bytes
+    left: dict[bytes, Left]
+    ignore: IgnoreFileSeen | None
+    own_mode: int
+    why: str
+
+
+_decode_columns = msgspec.msgpack.Decoder(_Columns).decode
+_decode_folders = msgspec.msgpack.Decoder(tuple[bytes, list[tuple[bytes, bytes, bytes]]]).decode
+
+
+def _column(code: str, values: Sequence[int]) -> bytes:
+    return _little(array(code, values)).tobytes()
+
+
+def _values(code: str, column: bytes) -> "array[int]":
+    values: array[int] = array(code)
+    values.frombytes(column)
+    return _little(values)
+
+
+def _little(values: "array[int]") -> "array[int]":
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values

@@ -1,0 +1,194 @@
+"""Reading what lies at one path, in a way that notices when it changes meanwhile."""
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from ragforge.domain.versions import FOLDER_MODE, Node, NodeKind
+from ragforge.files.open import KINDS, NotAFile, size, why
+from ragforge.versions.scan.manifest import Seen
+
+READS_MAX = 3
+"""So often a file that changes while it is read is read again; after that the next scan does it."""
+PIECE_BYTES = 1024 * 1024
+
+_TICK_NS = 50_000_000
+"""How far a file's time may lag behind the clock: the kernel's own clock for it ticks every 10 ms or less."""
+_COARSE_TICK_NS = 2_100_000_000
+"""The same on disks that keep whole seconds, or, as FAT does, every other one."""
+_SECOND_NS = 1_000_000_000
+
+_OTHER_KIND = frozenset((errno.ELOOP, errno.EINVAL, errno.EMLINK))
+"""What opening a link as a file, or reading a file as a link, ends with."""
+
+_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Unread(Exception):
+    """Something lies there, and its content cannot be had; `str()` says why in a few words."""
+
+
+class Content(Struct, frozen=True):
+    """A file or link as it was read. data: its bytes, where they were asked for."""
+
+    seen: Seen
+    data: bytes | None = None
+
+
+def node_at(path: Path) -> Node | None:
+    """What lies at the path now, read to its end; None where nothing does.
+
+    None too for a folder of which its files tell (`NodeKind`).
+    Raises OSError where it cannot be read, NotAFile for a pipe, a socket or a device, which is not opened.
+    """
+    text = os.fspath(path)
+    try:
+        found = os.lstat(text)
+        if stat.S_ISDIR(found.st_mode):
+            with os.scandir(text) as entries:
+                is_empty = next(entries, None) is None
+            return folder_node(stat.S_IMODE(found.st_mode), is_empty=is_empty)
+        if kind := KINDS.get(stat.S_IFMT(found.st_mode)):
+            raise NotAFile(f"{path.name} is {kind}, not a file.")
+        return _read(text, found, bytes_max=None, keep=False).seen.node
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def folder_node(mode: int, *, is_empty: bool) -> Node | None:
+    """A folder as a path of its own; None where its files tell of it."""
+    return Node(NodeKind.FOLDER, "", mode) if is_empty or mode != FOLDER_MODE else None
+
+
+def read_content(
+    path: str, found: os.stat_result, *, bytes_max: int | None, since_ns: int, keep: bool = False
+) -> Content:
+    """The file or link at the path, which `found` is the lstat of.
+
+    since_ns: when the scan began, as in `time.time_ns`. keep: hand out the bytes too.
+    Raises FileNotFoundError where it has vanished, Unread where it cannot be read or is too large.
+    """
+    if kind := KINDS.get(stat.S_IFMT(found.st_mode)):
+        raise Unread(kind)
+    try:
+        content = _read(path, found, bytes_max=bytes_max, keep=keep)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise FileNotFoundError(path) from None
+    except NotAFile as error:
+        raise Unread(str(error)) from error
+    except OSError as error:
+        raise Unread(f"cannot be read: {why(error)}") from error
+    if is_settled(content.seen, since_ns):
+        return content
+    seen = content.seen
+    return Content(Seen(seen.mode, seen.size, seen.mtime_ns, 0, seen.inode, seen.sha256), content.data)
+
+
+class Timed(Protocol):
+    """The times of a file."""
+
+    @property
+    def mtime_ns(self) -> int:
+        """When its content changed."""
+        ...
+
+    @property
+    def ctime_ns(self) -> int:
+        """When anything of it changed."""
+        ...
+
+
+def is_settled(seen: Timed, since_ns: int) -> bool:
+    """Whether a change after the reading must show in the file's times.
+
+    A file that changed so shortly before it was read that a second change gets the same time is not.
+    """
+    newest = max(seen.mtime_ns, seen.ctime_ns)
+    tick = _COARSE_TICK_NS if seen.ctime_ns % _SECOND_NS == 0 else _TICK_NS
+    return seen.ctime_ns != 0 and newest < since_ns - tick
+
+
+def too_large(bytes_max: int) -> str:
+    """Why a file over the limit is not covered."""
+    return f"larger than {size(bytes_max)}"
+
+
+def now_ns() -> int:
+    """The time that files' times are compared with."""
+    return time.time_ns()
+
+
+def _read(path: str, found: os.stat_result, *, bytes_max: int | None, keep: bool) -> Content:
+    """As `read_content`; `ctime_ns` is 0 where the file went on changing."""
+    for _ in range(READS_MAX):
+        try:
+            if stat.S_ISLNK(found.st_mode):
+                return _read_link(path, found, keep=keep)
+            return _read_file(path, bytes_max=bytes_max, keep=keep)
+        except OSError as error:
+            if error.errno not in _OTHER_KIND:
+                raise
+            found = os.lstat(path)
+    raise OSError(errno.EAGAIN, "it changes all the time")
+
+
+def _read_file(path: str, *, bytes_max: int | None, keep: bool) -> Content:
+    descriptor = os.open(path, _OPEN)
+    try:
+        for attempt in range(1, READS_MAX + 1):
+            before = os.fstat(descriptor)
+            if stat.S_ISDIR(before.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            if kind := KINDS.get(stat.S_IFMT(before.st_mode)):
+                raise NotAFile(kind)
+            if bytes_max is not None and before.st_size > bytes_max:
+                raise NotAFile(too_large(bytes_max))
+            if attempt > 1:
+                os.lseek(descriptor, 0, os.SEEK_SET)
+            digest, length, data = _hash(descriptor, before.st_size, bytes_max=bytes_max, keep=keep)
+            after = os.fstat(descriptor)
+            is_whole = length == after.st_size and _times(before) == _times(after)
+            if is_whole or attempt == READS_MAX:
+                times = (after.st_mtime_ns, after.st_ctime_ns if is_whole else 0)
+                return Content(Seen(after.st_mode, length, *times, after.st_ino, digest), data)
+        raise AssertionError("unreachable")
+    finally:
+        os.close(descriptor)
+
+
+def _hash(
+    descriptor: int, expected: int, *, bytes_max: int | None, keep: bool
+) -> tuple[bytes, int, bytes | None]:
+    """Hash, length, and the bytes where they are kept."""
+    # One more than expected, so that the end of a small file is seen with one call.
+    first = os.read(descriptor, min(expected, PIECE_BYTES) + 1)
+    if len(first) == expected <= PIECE_BYTES:
+        return hashlib.sha256(first).digest(), len(first), first if keep else None
+    pieces, length, digest = [first], len(first), hashlib.sha256(first)
+    while piece := os.read(descriptor, PIECE_BYTES):
+        length += len(piece)
+        if bytes_max is not None and length > bytes_max:
+            raise NotAFile(too_large(bytes_max))
+        digest.update(piece)
+        if keep:
+            pieces.append(piece)
+    return digest.digest(), length, b"".join(pieces) if keep else None
+
+
+def _read_link(path: str, found: os.stat_result, *, keep: bool) -> Content:
+    target = os.fsencode(os.readlink(path))  # noqa: PTH115 -- Path would tidy the target up
+    after = os.lstat(path)
+    ctime = after.st_ctime_ns if _times(found) == _times(after) else 0
+    digest = hashlib.sha256(target).digest()
+    seen = Seen(after.st_mode, len(target), after.st_mtime_ns, ctime, after.st_ino, digest)
+    return Content(seen, target if keep else None)
+
+
+def _times(found: os.stat_result) -> tuple[int, int, int, int, int]:
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)

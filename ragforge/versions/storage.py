@@ -1,0 +1,114 @@
+"""What the contents of versions take on this machine, and removing what nothing needs any more."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from ragforge.config.store_address import bare_url
+from ragforge.domain.redact import hide_url_passwords
+from ragforge.domain.words import counted
+from ragforge.files.open import size as size_words
+from ragforge.session.databases import Machine, open_database
+from ragforge.session.state import Workspace
+from ragforge.store.base import Store
+from ragforge.versions.clean_up import Collected, HistorySize, collect, size
+
+GIB = 1024**3
+
+
+async def history_size(workspace: Workspace) -> HistorySize:
+    """What the contents take, and what for.
+
+    Raises UsageError or StoreError where a store that they are kept for cannot be asked.
+    """
+    async with _every_store(workspace) as stores:
+        return await size(stores, workspace.blobs, workspace.history, workspace.local)
+
+
+async def clean_up(workspace: Workspace, *, keep_days: int, dry_run: bool) -> Collected:
+    """Remove contents that nothing needs. keep_days: older versions may lose theirs; 0 keeps all of them.
+
+    dry_run: only find out. Raises as `history_size`; nothing was removed then.
+    """
+    async with _every_store(workspace) as stores:
+        return await collect(
+            stores,
+            workspace.blobs,
+            workspace.history,
+            workspace.local,
+            keep_days=keep_days,
+            dry_run=dry_run,
+        )
+
+
+async def forget_store(workspace: Workspace, url: str) -> bool:
+    """Take a store's word for nothing any more: it is gone for good. Whether it was known here."""
+    wanted = bare_url(url)
+    known = wanted in await workspace.blobs.used_by()
+    await workspace.blobs.set_used_by(wanted, used=False)
+    return known
+
+
+@asynccontextmanager
+async def _every_store(workspace: Workspace) -> AsyncGenerator[list[Store]]:
+    """The store in use, and all others on whose account contents are kept here."""
+    machine = Machine(workspace.loaded, workspace.environ, workspace.data_dir)
+    own = bare_url(workspace.store.url)
+    async with AsyncExitStack() as opened:
+        stores = [workspace.store]
+        for url in await workspace.blobs.used_by():
+            if url != own:
+                other = await open_database(machine, url)
+                opened.push_async_callback(other.close)
+                stores.append(other)
+        yield stores
+
+
+def size_lines(
+    found: HistorySize,
+    *,
+    size_gb_max: float,
+    gc: str = "ragforge history gc",
+    older: str = "ragforge history gc --keep-days N --dry-run",
+) -> list[str]:
+    """What is kept, for a person.
+
+    gc, older: the commands that clean up, and that say what giving up older versions would free.
+    """
+    lines = [
+        f"{found.contents:,} contents take {size_words(found.bytes)}: "
+        f"{size_words(found.versions_bytes)} for versions, {size_words(found.conversations_bytes)} for "
+        f"conversations, {size_words(found.local_bytes)} for what lies in the folders now.",
+    ]
+    if found.free_bytes:
+        lines.append(
+            f"{size_words(found.free_bytes)} are needed by nothing: `{gc}` removes what of it is a day old."
+        )
+    if found.unknown_bytes:
+        lines.append(
+            f"{size_words(found.unknown_bytes)} stay because it is not known what for: an older "
+            "ragforge kept them."
+        )
+    if found.bytes > size_gb_max * GIB:
+        lines.append(
+            f"That is more than history.size_gb_max ({size_gb_max:g} GB). `{older}` says what giving up the "
+            "contents of older versions would free."
+        )
+    return lines
+
+
+def collected_words(found: Collected, *, dry_run: bool) -> str:
+    """What was removed, or would be."""
+    if not found.contents:
+        return "There is nothing to remove."
+    verb = "Would remove" if dry_run else "Removed"
+    lost = (
+        f" {counted(found.versions, 'old version')} can then no longer be restored, or not wholly."
+        if found.versions
+        else ""
+    )
+    return f"{verb} {counted(found.contents, 'content')}, {size_words(found.bytes)}.{lost}"
+
+
+def shown_url(url: str) -> str:
+    """A store's address without its password."""
+    return hide_url_passwords(url)

@@ -1,0 +1,41 @@
+"""The turns of the session with what each did to the files: what a rewind chooses from."""
+
+from msgspec import Struct
+
+from ragforge.domain.turns import Turn
+from ragforge.domain.versions import Change
+from ragforge.session.state import Session
+from ragforge.versions.tree import summed
+
+LISTED_MAX = 50
+
+
+class TurnRow(Struct, frozen=True):
+    """A turn and what it changed; `recorded` is False where no version says so."""
+
+    turn: Turn
+    changes: tuple[Change, ...]
+    lines_added: int
+    lines_removed: int
+    recorded: bool
+
+
+async def turn_rows(session: Session, *, limit: int = LISTED_MAX) -> list[TurnRow]:
+    """The newest turns on the session's path that are its own, oldest first."""
+    store = session.workspace.store
+    path = await store.turns.path(session.live.record.head, limit=limit)
+    own = [turn for turn in path if turn.session_id == session.id]
+    versions = await store.versions.of_turns([turn.id for turn in own])
+    rows: list[TurnRow] = []
+    for turn in own:
+        mine = [version for version in versions if version.turn_id == turn.id]
+        rows.append(
+            TurnRow(
+                turn,
+                tuple(summed(change for version in mine for change in version.changes)),
+                sum(version.lines_added for version in mine),
+                sum(version.lines_removed for version in mine),
+                bool(mine),
+            )
+        )
+    return rows
