@@ -14,7 +14,6 @@ from ragforge.session.context import session_window
 from ragforge.session.history import came_to_nothing
 from ragforge.session.open import keep_end
 from ragforge.session.state import Session
-from ragforge.versions.files_redo import bring_again, undone_alone
 from ragforge.versions.head_move import (
     Choices,
     FilesInConflict,
@@ -30,12 +29,11 @@ from ragforge.versions.move_result import Moved, Part, Sum
 from ragforge.versions.names import find_branch, find_version, shown
 from ragforge.versions.record.omissions import not_back, unsure
 from ragforge.versions.record.worktree import ground_of, not_covered, on_ground
-from ragforge.versions.redo import check_count, turns_to_redo
+from ragforge.versions.redo import bring_again, check_count, left_alone, turns_to_redo, undone_alone
 from ragforge.versions.restore.conflicts import Choice
 from ragforge.versions.state import Head
 from ragforge.versions.tree import backward, between, foreign, forward
 from ragforge.versions.turn_choice import first_words, named, redo_of_one, runs_of, turns_to_undo
-from ragforge.versions.undo_record import left_alone
 
 MOVES_READ_MAX = 200
 """Of the log, for a redo."""

@@ -1,16 +1,29 @@
-"""What a redo brings again: the turns that were undone, from the chat's head on, before anything moves."""
+"""What a redo restores: the turns that were undone, or the files alone where an undo moved nothing else."""
 
+import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import id_fits
 from ragforge.domain.turns import Turn
+from ragforge.domain.versions import CheckoutLog, MoveAction
 from ragforge.session.history import came_to_nothing
 from ragforge.session.state import Session
+from ragforge.store.base_versions import Versions
+from ragforge.versions.head_move import Ground, Move, carry_out, lines_of
+from ragforge.versions.move_result import Sum
+from ragforge.versions.restore.conflicts import look_at
+from ragforge.versions.restore.reach import same
+from ragforge.versions.tree import Wanted, between
 from ragforge.versions.turn_choice import Redoable, named, redo_of_one, turn_to_redo
-from ragforge.versions.undo_record import MOVES_READ_MAX
+
+MOVES_READ_MAX = 200
+"""Of the log."""
+_UNDONE = (MoveAction.UNDO, MoveAction.REWIND)
+NOTE = "These are the files of what was undone without the conversation, which stayed where it is."
 
 
 class Chain(Struct, frozen=True):
@@ -100,3 +113,86 @@ async def _children(session: Session, head: str) -> list[Turn]:
             if turn and turn.parent == head and turn.session_id == session.id:
                 turns[turn.id] = turn
     return list(turns.values())
+
+
+async def left_alone(
+    session: Session, turn: Turn, wanted: Sequence[Wanted], *, root: Path, head: str
+) -> set[str]:
+    """Paths that the turn's undo found as it wanted them or kept, and that nobody touched since.
+
+    A redo would change them, although the undo did not: what lies there was put there by the person before.
+    Where something else lies there than the turn found, it is a conflict anyway, and none of these.
+    head: the files' head, which says what lies in the root.
+    """
+    versions = session.workspace.store.versions
+    undone = await _undo_of(session, turn)
+    if undone is None:
+        return set()
+    moved = await _differing(versions, undone.from_version, undone.to_version)
+    since = await _differing(versions, undone.to_version, head)
+    still = [each for each in wanted if each.path not in moved | since]
+    looked = await asyncio.to_thread(look_at, root, still)
+    return {
+        each.wanted.path
+        for each in looked
+        if not each.why and not each.is_reached and same(each.found.node, each.wanted.expected)
+    }
+
+
+async def _undo_of(session: Session, turn: Turn) -> CheckoutLog | None:
+    """The move that took the turn back last."""
+    workspace = session.workspace
+    moves = await workspace.store.versions.moves(
+        workspace.project.id, session_id=session.id, limit=MOVES_READ_MAX
+    )
+    for move in moves:
+        if move.action in (MoveAction.UNDO, MoveAction.REWIND) and move.from_turn != move.to_turn:
+            path = await workspace.store.turns.path(move.from_turn)
+            kept = next((each.index for each in path if each.id == move.to_turn), -1)
+            if any(each.id == turn.id and each.index > kept for each in path):
+                return move
+    return None
+
+
+async def _differing(versions: Versions, one: str, other: str) -> set[str]:
+    """The paths at which two versions differ; "" is the beginning."""
+    return {each.path for each in between(*await lines_of(versions, one, other))} if one != other else set()
+
+
+async def undone_alone(session: Session) -> list[CheckoutLog]:
+    """The undos of files alone that were not brought again, newest first, where nothing else moved since."""
+    here, redone = session.live.record.head or "", 0
+    found: list[CheckoutLog] = []
+    moves = await session.workspace.store.versions.moves(
+        session.workspace.project.id, session_id=session.id, limit=MOVES_READ_MAX
+    )
+    for move in moves:
+        is_redo = move.action is MoveAction.REDO
+        if not here == move.from_turn == move.to_turn or not (is_redo or move.action in _UNDONE):
+            break
+        if not is_redo and not redone:
+            found.append(move)
+        else:
+            redone += 1 if is_redo else -1
+    return found
+
+
+async def bring_again(session: Session, ground: Ground, undone: CheckoutLog, total: Sum) -> None:
+    """Take the undo of the files back: what it changed becomes what it was before."""
+    head = await ground.state.head(ground.root)
+    here = session.live.record.head or ""
+    move = Move(
+        MoveAction.REDO,
+        session.workspace.project.id,
+        session.id,
+        head.version,
+        undone.from_version,
+        "redo of files",
+        branch=head.branch,
+        from_turn=here,
+        to_turn=here,
+    )
+    wanted = between(*await lines_of(ground.store.versions, undone.to_version, undone.from_version))
+    total.add(await carry_out(ground, move, wanted, total.choices))
+    if NOTE not in total.notes:
+        total.notes.append(NOTE)
