@@ -11,7 +11,6 @@ from urllib.parse import unquote
 import msgspec
 
 from ragforge.config import keychain
-from ragforge.config.passwords import all_asked, asked_for, keep_for_run
 from ragforge.config.paths import config_dir
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
 from ragforge.config.store_address import DEFAULT_USER, StoreAddress, parse_store_url
@@ -66,6 +65,7 @@ _PLACEHOLDERS = frozenset(
         "lm-studio",
     )
 )
+_ASKED: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,3 +319,18 @@ def _make_private(file: Path) -> str:
         f"Others could read {file} (mode {mode:04o}). Its mode is 0600 now; replace its keys if someone "
         "else uses this machine."
     )
+
+
+def keep_for_run(name: str, password: str) -> None:
+    """Let it count before every other one of this name, until the program ends."""
+    _ASKED[name] = password
+
+
+def asked_for(name: str) -> str:
+    """The one that was typed; empty where none was."""
+    return _ASKED.get(name, "")
+
+
+def all_asked() -> list[str]:
+    """Every one, to be redacted."""
+    return list(_ASKED.values())
