@@ -27,7 +27,7 @@ from ragforge.domain.events import TextDelta, TurnStarted
 from ragforge.domain.messages import ModelMessage, TextPart
 from ragforge.domain.turns import CallStatus, Step, ToolCall, Turn, TurnStatus
 from ragforge.tui.key_watch import KeyWatch
-from ragforge.tui.theme import install_theme
+from ragforge.tui.theme import ThemedApp
 from ragforge.tui.widgets.transcript import Transcript
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ WORDS = "The tokens are split at *spaces*, so `quoted words` fall apart; the lis
 ANSWER = f"{WORDS}\n\n- first point\n- second point\n\n```python\nprint('hello')\n```\n\n{WORDS}"
 
 
-class Bench(KeyWatch[None]):
+class Bench(ThemedApp[None], KeyWatch[None]):
     """A transcript and a prompt."""
 
     CSS_PATH = Path(ragforge.tui.__file__).with_name("theme.tcss")
@@ -47,6 +47,7 @@ class Bench(KeyWatch[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.begin_with_theme("dark", terminal_is_dark=None)
         self.transcript = Transcript()
         self.prompt = TextArea()
         self.drawn = 0
@@ -56,7 +57,6 @@ class Bench(KeyWatch[None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        install_theme(self, "dark", terminal_is_dark=None)
         self.prompt.focus()
 
     def _display(self, *args: object) -> None:
