@@ -1,13 +1,15 @@
 """What `check` finds in a graph that was broken by hand, and what it puts right."""
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
 from ragforge.store.base import RecordKind
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.check import findings
-from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.connection import Graph, Row
+from ragforge.store.neo4j.left import HEADS
 from ragforge.store.neo4j.migrations import database_info, prepare
 from ragforge.store.neo4j.schema import use_embedder
 from ragforge.store.neo4j.status import status
@@ -116,6 +118,38 @@ async def test_an_index_that_does_the_same_under_another_name_is_enough(graph: G
     assert await findings(graph, repair=True) == []
     await graph.run("DROP INDEX by_hand")
     assert await findings(graph, repair=True) == ["The index step_turn is missing. It was made again."]
+
+
+class Undoing(Graph):
+    """A connection beside which somebody undoes a turn, and the next but one look sees all of it."""
+
+    looks = 0
+
+    async def read(self, query: str, /, **more: Any) -> list[Row]:
+        if query == HEADS:
+            self.looks += 1
+            if self.looks == 2:
+                await self.run("MATCH (t:ConversationTurn {id: 't2'}) SET t.left = true")
+        return await super().read(query, **more)
+
+
+async def test_a_turn_that_is_being_undone_is_no_finding(server: Neo4jServer) -> None:
+    graph = Undoing(Address.from_url(server.url, server.password))
+    await graph.connect()
+    try:
+        await prepare(graph, adopt=False)
+        await graph.run(
+            "CREATE (:ConversationSession {sessionId: 's', headId: 't1'}), "
+            "(t1:ConversationTurn {id: 't1', turnIndex: 0}), "
+            "(:ConversationTurn {id: 't2', parentId: 't1', turnIndex: 1})-[:NEXT]->(t1)"
+        )
+        wrong = [each for each in await findings(graph, repair=False) if "that was left" in each]
+        assert (wrong, graph.looks) == ([], 3)
+        await graph.run("MATCH (t:ConversationTurn {id: 't2'}) SET t.left = null")
+        (wrong,) = [each for each in await findings(graph, repair=False) if "that was left" in each]
+        assert wrong.startswith("Turn t2 ")
+    finally:
+        await graph.close()
 
 
 async def test_ids_that_are_there_twice_are_told_and_kept(graph: Graph) -> None:

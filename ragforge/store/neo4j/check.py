@@ -1,5 +1,6 @@
 """What is wrong with a graph, in sentences: its constraints and indexes first, then what should hold."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from ragforge.domain import timeouts
@@ -36,6 +37,13 @@ async def findings(graph: Graph, *, repair: bool) -> list[str]:
 async def _of_lefts(graph: Graph, *, repair: bool) -> list[str]:
     """Turns of which it is said that they are left, and they are not, or the other way round."""
     wrong = await wrong_lefts(graph)
+    for _ in range(timeouts.NEO4J_LEFTS_LOOKS_MAX - 1):
+        if not wrong:
+            break
+        # Somebody may be undoing something at this moment.
+        await asyncio.sleep(timeouts.NEO4J_LEFTS_PAUSE_S)
+        still = set(await wrong_lefts(graph))
+        wrong = [turn for turn in wrong if turn in still]
     done = ""
     if wrong and repair:
         await mark_afresh(graph, wrong)
