@@ -53,8 +53,13 @@ async def until(fact: Callable[[], Awaitable[Any]], *, timeout_s: float = WAIT_S
 
 async def done(session: Session) -> None:
     """Return when the turns of this run have what they are owed."""
-    await session.workspace.background.finish(timeout_s=WAIT_S)
-    assert session.workspace.background.progress.turns == 0
+    background = session.workspace.background
+    await background.finish(timeout_s=WAIT_S)
+    async with asyncio.timeout(WAIT_S):
+        while (
+            background.progress.turns
+        ):  # what was left behind too, of which it may not know yet that it is done
+            await asyncio.sleep(0.01)
 
 
 async def summaries_of(session: Session, level: int = 1) -> list[Summary]:
