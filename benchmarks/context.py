@@ -19,7 +19,7 @@ from ragforge.config.schema import MemorySettings, Settings
 from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.domain.search import Query
 from ragforge.memory.embedding import embed_owners
-from ragforge.memory.gather import Wanted, gather
+from ragforge.memory.gather import RecallRequest, gather
 from ragforge.memory.inject import Around, Injecting, InjectLimits
 from ragforge.memory.memories import new_memory
 from ragforge.memory.recall import Recall, search
@@ -90,7 +90,7 @@ async def measure(path: Path, turns: int, queries: int) -> None:
             return await search(recall, Query(text, project_id=project_id(0), limit=20))
 
         async def block(text: str = text) -> object:
-            return await gather(recall, Wanted(text, around, 1_500, InjectLimits(), Injecting()))
+            return await gather(recall, RecallRequest(text, around, 1_500, InjectLimits(), Injecting()))
 
         for name, work in (("one hybrid search", hybrid), ("the context block", block)):
             began = time.perf_counter()

@@ -16,7 +16,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.events import TextDelta
 from ragforge.domain.messages import TextPart
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
@@ -126,7 +126,7 @@ async def ready_ms(session: Session) -> float:
 
 
 async def approve(_: ApprovalRequest) -> ApprovalAnswer:
-    return ApprovalAnswer(Answer.NO)
+    return ApprovalAnswer(ConsentAnswer.NO)
 
 
 async def measure(folder: Path) -> None:

@@ -103,9 +103,9 @@ async def open_app(*, size: tuple[int, int] = SIZE, **options: object) -> AsyncI
     from ragforge.cli.options import Options
     from ragforge.cli.start import open_for_interface
     from ragforge.tui.app import RagforgeApp
-    from ragforge.tui.launch import NotOpened, Opened
+    from ragforge.tui.launch import NotOpened, OpenedChat
 
-    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
         return await open_for_interface(
             Options(cwd=Path.cwd(), **options),  # pyright: ignore
             embedded=embedded,

@@ -6,7 +6,7 @@ from re import _constants as constants  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from ragforge.domain.secret_kinds import KINDS, Kind
+from ragforge.domain.secret_kinds import KINDS, SecretKind
 
 AWS = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 HEX = "5f4dcc3b5aa765d61d8327deb882cf99"
@@ -55,7 +55,7 @@ def sample(pattern: str) -> str:
     return _made(parser.parse(pattern), random.Random(pattern))
 
 
-def planted(kind: Kind) -> tuple[str, str]:
+def planted(kind: SecretKind) -> tuple[str, str]:
     """Return a text of the kind, and the part of it that is secret."""
     text = sample(kind.pattern)
     found = re.search(kind.pattern, text)

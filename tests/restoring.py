@@ -15,9 +15,9 @@ from ragforge.domain.json import JsonObject
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.json_text import to_json
-from ragforge.versions.restore.operation import Choice, Plan, Skipped, apply, make_plan
+from ragforge.versions.restore.operation import ConflictChoice, Plan, Skipped, apply, make_plan
 from ragforge.versions.state import HistoryState, open_history_state
-from ragforge.versions.tree import Wanted, with_usual_modes
+from ragforge.versions.tree import WantedFile, with_usual_modes
 
 FILE_MODE, FOLDER_MODE = 0o644, 0o755
 
@@ -94,10 +94,10 @@ def read_tree(root: Path) -> dict[str, A]:
     return found
 
 
-def wanted_between(before: Tree, after: Tree) -> list[Wanted]:
+def wanted_between(before: Tree, after: Tree) -> list[WantedFile]:
     """What leads from the one state to the other."""
     wanted = [
-        Wanted(path, _node(before, path), _node(after, path))
+        WantedFile(path, _node(before, path), _node(after, path))
         for path in sorted({*before, *after})
         if before.get(path) != after.get(path)
     ]
@@ -107,14 +107,14 @@ def wanted_between(before: Tree, after: Tree) -> list[Wanted]:
 WANTED_NAME = "wanted.json"
 
 
-def write_wanted(folder: Path, wanted: Sequence[Wanted]) -> None:
+def write_wanted(folder: Path, wanted: Sequence[WantedFile]) -> None:
     """For another process that restores there."""
     (folder / WANTED_NAME).write_text(to_json(msgspec.to_builtins(wanted)))
 
 
-def read_wanted(folder: Path) -> list[Wanted]:
+def read_wanted(folder: Path) -> list[WantedFile]:
     """The inverse of `write_wanted`."""
-    return msgspec.convert(json.loads((folder / WANTED_NAME).read_text()), list[Wanted])
+    return msgspec.convert(json.loads((folder / WANTED_NAME).read_text()), list[WantedFile])
 
 
 def _node(tree: Tree, path: str) -> Node | None:
@@ -146,8 +146,8 @@ class Place:
 
     async def plan(
         self,
-        wanted: Sequence[Wanted],
-        choices: Mapping[str, Choice] | None = None,
+        wanted: Sequence[WantedFile],
+        choices: Mapping[str, ConflictChoice] | None = None,
         then: JsonObject | None = None,
     ) -> Plan:
         return await make_plan(
@@ -155,7 +155,7 @@ class Place:
         )
 
     async def restore(
-        self, wanted: Sequence[Wanted], choices: Mapping[str, Choice] | None = None
+        self, wanted: Sequence[WantedFile], choices: Mapping[str, ConflictChoice] | None = None
     ) -> Restored:
         """Plan and apply, and end it as a caller does."""
         plan = await self.plan(wanted, choices)

@@ -37,7 +37,7 @@ from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
-from ragforge.store.neo4j.outbox_row import Cargo, Row
+from ragforge.store.neo4j.outbox_row import Cargo, OutboxRow
 from ragforge.store.neo4j.rows import Label, Props, project_row, session_row
 from ragforge.store.neo4j.turns import Neo4jTurns
 
@@ -94,7 +94,7 @@ class Writer:
         self._head: str | None = None
         self._count = 0
 
-    async def rows(self) -> list[Row]:
+    async def rows(self) -> list[OutboxRow]:
         """The rows of one more turn, as the carrier would take them."""
         turn = next_turn(self._session.id, self._head, self._count)
         await self._turns.start(turn)
@@ -108,7 +108,7 @@ class Writer:
             lambda rows: rows.waiting(Cargo.CONVERSATION, rows_max=ROWS_MAX, bytes_max=BYTES_MAX)
         )
 
-    async def arrived(self, rows: Sequence[Row]) -> None:
+    async def arrived(self, rows: Sequence[OutboxRow]) -> None:
         """They are in the graph."""
         await self._outbox.write(lambda here: here.mark_carried(rows))
 
@@ -161,7 +161,7 @@ FIRST = BY_HAND.replace(
 """The first turn of a session follows none."""
 
 
-def four_nodes(rows: Sequence[Row]) -> dict[str, Any]:
+def four_nodes(rows: Sequence[OutboxRow]) -> dict[str, Any]:
     """The turn that is new and its calls, with all their properties."""
     turn = max((row for row in rows if row.label == Label.TURN), key=lambda row: row.props["turnIndex"])
     calls = [row.props for row in rows if row.label == Label.CALL]

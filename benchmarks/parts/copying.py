@@ -23,7 +23,7 @@ from ragforge.store.base import Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.open import open_store
-from ragforge.store.transfer import Moved, copy
+from ragforge.store.transfer import TransferResult, copy
 
 TURNS = 10_000
 DIMENSIONS = 256
@@ -131,7 +131,7 @@ async def _round(graph: Graph, url: str, source: Store, took: Took) -> None:
     await emptied(graph)
 
 
-async def _copied(source: Store, target: Store) -> Moved:
+async def _copied(source: Store, target: Store) -> TransferResult:
     with tempfile.TemporaryDirectory() as folder:
         blobs = SqliteBlobs(Path(folder) / "blobs.db")
         try:

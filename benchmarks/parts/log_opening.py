@@ -21,7 +21,7 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.versions import Branch, Change, Node, NodeKind, Provenance, Version
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.launch import NotOpened, Opened
+from ragforge.tui.launch import NotOpened, OpenedChat
 from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.log import LogScreen
 from ragforge.tui.widgets.plain import PlainText
@@ -142,7 +142,7 @@ async def _fill(desk: _Desk) -> None:
 async def _opened(desk: _Desk) -> list[Opening]:
     os.environ.update(desk.environ)
 
-    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
         return await open_for_interface(Options(cwd=desk.project), embedded=embedded)
 
     app = RagforgeApp(open_session)

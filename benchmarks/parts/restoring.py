@@ -18,7 +18,7 @@ from ragforge.domain.versions import Node, NodeKind
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.versions.restore.operation import apply, find_conflicts, make_plan
 from ragforge.versions.state import HistoryState, open_history_state
-from ragforge.versions.tree import Wanted
+from ragforge.versions.tree import WantedFile
 
 FILES = 100
 ADDED = REMOVED = 10
@@ -78,7 +78,9 @@ def print_table(took: Took) -> bool:
     return max(ratios) <= TIMES_MAX
 
 
-async def _restore(root: Path, wanted: Sequence[Wanted], state: HistoryState, blobs: SqliteBlobs) -> float:
+async def _restore(
+    root: Path, wanted: Sequence[WantedFile], state: HistoryState, blobs: SqliteBlobs
+) -> float:
     began = time.perf_counter()
     if await find_conflicts(root, wanted, blobs):
         raise SystemExit("Nobody changed a file, and yet there are conflicts.")
@@ -119,8 +121,8 @@ def _contents() -> tuple[Contents, Contents]:
     return before, after
 
 
-def _wanted(now: Contents, then: Contents) -> list[Wanted]:
-    return [Wanted(path, _node(now, path), _node(then, path)) for path in sorted({*now, *then})]
+def _wanted(now: Contents, then: Contents) -> list[WantedFile]:
+    return [WantedFile(path, _node(now, path), _node(then, path)) for path in sorted({*now, *then})]
 
 
 def _node(contents: Contents, path: str) -> Node | None:

@@ -24,7 +24,7 @@ from ragforge.domain.messages import TextPart
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind
-from ragforge.memory.gather import Wanted, gather
+from ragforge.memory.gather import RecallRequest, gather
 from ragforge.memory.inject import Around, Injecting, InjectLimits
 from ragforge.memory.memories import new_memory
 from ragforge.memory.recall import DEPTH_MIN, Recall, search
@@ -117,7 +117,7 @@ async def _round(graph: Graph, recall: Recall, around: Around) -> Times:
     for text, vector in recall.embedder.vectors.items():
         recall.cache.clear()
         started = time.perf_counter()
-        await gather(recall, Wanted(text, around, BLOCK_TOKENS, InjectLimits(), Injecting()))
+        await gather(recall, RecallRequest(text, around, BLOCK_TOKENS, InjectLimits(), Injecting()))
         recall.cache.clear()
         began = time.perf_counter()
         await search(recall, Query(text, project_id=project))

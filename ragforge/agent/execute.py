@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragforge.agent.parts import AgentParts, Progress
+from ragforge.agent.parts import AgentParts, TurnProgress
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
 from ragforge.agent.shield import undisturbed
-from ragforge.domain.approvals import Answer, OtherCall, Proposal, Rule, ToolApproval, proposal_text
+from ragforge.domain.approvals import ConsentAnswer, OtherCall, Proposal, Rule, ToolApproval, proposal_text
 from ragforge.domain.errors import NotKept, StoreError, UsageError
 from ragforge.domain.events import ToolEnded, ToolOutput, ToolStarted
 from ragforge.domain.ids import now
@@ -48,7 +48,7 @@ class _OpenCall(Struct, frozen=True):
     """A call under way."""
 
     parts: AgentParts
-    progress: Progress
+    progress: TurnProgress
     step: Step
     request: CallRequest
     position: int
@@ -102,7 +102,7 @@ class _OpenCall(Struct, frozen=True):
 
 async def execute_calls(
     parts: AgentParts,
-    progress: Progress,
+    progress: TurnProgress,
     step: Step,
     done: Sequence[ToolCall] = (),
     *,
@@ -211,12 +211,12 @@ async def _ask_consent(call: _OpenCall, ready: _Ready, decision: Decision) -> _R
     # Should the program die while the call runs, it must not be taken for one that never began.
     await parts.record.run_on(call.progress.turn_id)
     match answer.answer:
-        case Answer.ONCE:
+        case ConsentAnswer.ONCE:
             return None
-        case Answer.ALWAYS:
+        case ConsentAnswer.ALWAYS:
             await parts.add_rules(approval.rules)
             return None
-        case Answer.NO:
+        case ConsentAnswer.NO:
             why = f" They said: {answer.reason}" if answer.reason else ""
             return _Refused(f"The person declined this call; nothing was done.{why}", CallStatus.DENIED)
 
@@ -274,7 +274,7 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
             else:
                 return await tool.run(ready.args, context)
         answer = await call.parts.approve(_approval(call, ready, why))
-        if answer.answer is Answer.NO:
+        if answer.answer is ConsentAnswer.NO:
             said = f" They said: {answer.reason}" if answer.reason else ""
             return ToolResult(
                 f"{why} The person was asked and declined; nothing was done.{said}", failed=True

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 
 from ragforge.agent.execute import execute_calls
-from ragforge.agent.parts import AgentParts, Outcome, Progress
+from ragforge.agent.parts import AgentParts, Outcome, TurnProgress
 from ragforge.agent.step import ask_model
-from ragforge.domain.approvals import Answer, GoOnApproval
+from ragforge.domain.approvals import ConsentAnswer, GoOnApproval
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.turns import Step, ToolCall, TurnStatus
 
@@ -17,7 +17,7 @@ STREAK_MAX = 8
 
 async def run_turn(
     parts: AgentParts,
-    progress: Progress,
+    progress: TurnProgress,
     *,
     pending: Step | None = None,
     done: Sequence[ToolCall] = (),
@@ -51,7 +51,7 @@ async def run_turn(
         step = None
 
 
-async def _may_go_on(parts: AgentParts, progress: Progress) -> Outcome | None:
+async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | None:
     """None to go on, else how the turn stops here."""
     limits, calls = parts.limits, progress.model_calls
     if limits.model_calls_max is not None and calls >= limits.model_calls_max:
@@ -71,7 +71,7 @@ async def _may_go_on(parts: AgentParts, progress: Progress) -> Outcome | None:
             )
     if calls and calls % limits.steps_max == 0:
         answer = await parts.approve(GoOnApproval(calls))
-        if answer.answer is Answer.NO:
+        if answer.answer is ConsentAnswer.NO:
             return Outcome(TurnStatus.STOPPED, f"Stopped after {calls} steps. /retry goes on from here.")
     return None
 

@@ -159,7 +159,7 @@ class AgentParts(Struct, frozen=True):
     guard: Guard = unguarded
 
 
-class Progress(Struct):
+class TurnProgress(Struct):
     """What a turn has come to so far. It outlives a cancelled turn, so that nothing of it is lost."""
 
     turn_id: str

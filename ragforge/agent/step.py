@@ -5,7 +5,7 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
-from ragforge.agent.parts import AgentParts, Fitted, Progress
+from ragforge.agent.parts import AgentParts, Fitted, TurnProgress
 from ragforge.domain.errors import AnswerUnusable, ContextTooLong
 from ragforge.domain.events import (
     AnswerEnded,
@@ -41,7 +41,7 @@ class _Arriving(Struct):
     ended: AnswerEnded | None = None
 
 
-async def ask_model(parts: AgentParts, progress: Progress) -> Step:
+async def ask_model(parts: AgentParts, progress: TurnProgress) -> Step:
     """The model's next step, appended to the progress; so is what arrived before an error.
 
     Raises ModelError, AnswerUnusable among them where the answer is blocked, cut, empty or malformed.
@@ -56,7 +56,7 @@ async def ask_model(parts: AgentParts, progress: Progress) -> Step:
     return await _ask_once(parts, progress, share)
 
 
-async def _ask_once(parts: AgentParts, progress: Progress, share: float) -> Step:
+async def _ask_once(parts: AgentParts, progress: TurnProgress, share: float) -> Step:
     fitted = await parts.fit(progress.messages, share)
     await _tell_what_went(parts, progress, fitted)
     await parts.events.send(StepStarted(progress.next_index, parts.provider.model))
@@ -104,7 +104,7 @@ async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> No
             await parts.events.send(TextDelta(shown))
 
 
-def _keep(parts: AgentParts, progress: Progress, arriving: _Arriving, fitted: Fitted) -> Step:
+def _keep(parts: AgentParts, progress: TurnProgress, arriving: _Arriving, fitted: Fitted) -> Step:
     """Append the step to the progress, partial or whole; an answer of which nothing came is not kept."""
     ended = arriving.ended
     begun = bool(ended or arriving.text.chars or arriving.thoughts.chars or arriving.usage)
@@ -141,7 +141,7 @@ def _estimate(arriving: _Arriving, fitted: Fitted) -> Usage:
     )
 
 
-async def _tell_what_went(parts: AgentParts, progress: Progress, fitted: Fitted) -> None:
+async def _tell_what_went(parts: AgentParts, progress: TurnProgress, fitted: Fitted) -> None:
     """Say when older messages went, and once a turn that not all of the conversation fits."""
     if fitted.compacted:
         await parts.events.send(Notice(fitted.compacted))

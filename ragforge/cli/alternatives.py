@@ -89,11 +89,11 @@ async def _work_out(
     options: Options, count: int, prompt: str, models: tuple[str, ...], *, as_json: bool
 ) -> int:
     from ragforge.versions.attempts.alternatives import alternatives_here
-    from ragforge.versions.attempts.start import COPYING, Wanted, start_alternatives, ways_for
+    from ragforge.versions.attempts.start import COPYING, AttemptRequest, start_alternatives, ways_for
 
     stopped = False
     async with _opened(options) as session:
-        wanted = Wanted(count, prompt, models)
+        wanted = AttemptRequest(count, prompt, models)
         ways_for(session, wanted)  # what cannot be started says so, and nothing else
         tell(COPYING)
         group = await start_alternatives(session, wanted)

@@ -17,7 +17,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, StoreLoginRefused, UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.databases import Found, Machine
+    from ragforge.session.databases import Machine, StoreAtAddress
     from ragforge.session.servers import Server
     from ragforge.store.base import RecordKind
 
@@ -62,7 +62,7 @@ class _Asking(Struct, frozen=True):
     yes: bool
     is_terminal: bool
 
-    def connected(self, url: str, user: str) -> "tuple[Server, Found]":
+    def connected(self, url: str, user: str) -> "tuple[Server, StoreAtAddress]":
         """A server that answered, and what is there. Raises RagforgeError where nothing helps."""
         from ragforge.session.servers import logged_in
 
@@ -127,7 +127,7 @@ class _Asking(Struct, frozen=True):
                 return server if server.user or not user else logged_in(server, user, server.password)
         raise UsageError("That was no address ten times. Write it like bolt://localhost:7687.")
 
-    def _looked_at(self, server: "Server") -> "Found":
+    def _looked_at(self, server: "Server") -> "StoreAtAddress":
         """What is at the server; asks before a graph is used that holds other things."""
         from ragforge.session.databases import look_at
 
@@ -163,7 +163,7 @@ async def _keep(machine: "Machine", server: "Server") -> list[str]:
     return await keep_server(machine, server)
 
 
-def _print_found(found: "Found") -> None:
+def _print_found(found: "StoreAtAddress") -> None:
     from ragforge.session.servers import facts_of
 
     for fact in facts_of(found.status, found.link):

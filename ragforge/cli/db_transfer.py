@@ -12,7 +12,7 @@ from ragforge.cli.output import printable
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.databases import Machine
-    from ragforge.store.transfer import BackupMade, Moved
+    from ragforge.store.transfer import BackupMade, TransferResult
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def print_backup(made: "BackupMade") -> None:
     _tell_missing(made.closing.missing)
 
 
-def print_moved(moved: "Moved") -> None:
+def print_moved(moved: "TransferResult") -> None:
     """What a copy or a restored backup came to."""
     _print_counts({str(kind): count for kind, count in moved.counts.items()} | {"blob": moved.blobs})
     same = sum(moved.counts.values()) - moved.new - moved.kept

@@ -18,7 +18,7 @@ from ragforge.cli.options import Options, OutputFormat
 from ragforge.cli.output import answer_text, json_line
 from ragforge.cli.start import open_for_run, open_session
 from ragforge.domain import timeouts
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, ToolApproval
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, ToolApproval
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.events import (
@@ -49,7 +49,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PIPED_BYTES_MAX = 10_000_000
 
 
-class _Answered(Struct):
+class _RunResult(Struct):
     """What a run has come to."""
 
     session_id: str | None = None
@@ -119,7 +119,7 @@ class _Answered(Struct):
 
 def run_headless(options: Options) -> int:
     """Run the prompt to its exit code; the answer goes to standard output, all else to standard error."""
-    answered = _Answered()
+    answered = _RunResult()
     start_log(os.environ)
     try:
         options.check(headless=True)
@@ -136,7 +136,7 @@ def run_headless(options: Options) -> int:
     return answered.exit_code()
 
 
-def _print_result(options: Options, answered: _Answered) -> None:
+def _print_result(options: Options, answered: _RunResult) -> None:
     """Print what the run has come to, once."""
     if answered.printed:
         return
@@ -150,7 +150,7 @@ def _print_result(options: Options, answered: _Answered) -> None:
         _print(_encoded({"type": "result", **answered.as_json()}))
 
 
-async def _answer(options: Options, parts: Parts, answered: _Answered) -> None:
+async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
     async with AsyncExitStack() as opened:
         workspace = await open_for_run(options)
         opened.push_async_callback(_close, workspace)
@@ -183,7 +183,7 @@ async def _close(workspace: Workspace) -> None:
         tell(waits)
 
 
-async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered, *, stream: bool) -> None:
+async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult, *, stream: bool) -> None:
     async for event in events:
         if stream:
             _print(_encoded({"type": _type_name(event), **_fields(event)}))
@@ -211,12 +211,12 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _Answered,
 
 async def _approve(request: ApprovalRequest) -> ApprovalAnswer:
     if not isinstance(request, ToolApproval):
-        return ApprovalAnswer(Answer.NO)
+        return ApprovalAnswer(ConsentAnswer.NO)
     wanted = f"{request.tool}: {request.summary}"
     rule = f" Allow it with --allow '{request.rules[0]}'." if request.rules else ""
     tell(f"refused for want of consent: {wanted}.{rule}")
     return ApprovalAnswer(
-        Answer.NO, "This run has no person to ask; only what was allowed beforehand can be done."
+        ConsentAnswer.NO, "This run has no person to ask; only what was allowed beforehand can be done."
     )
 
 

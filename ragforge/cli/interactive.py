@@ -47,13 +47,13 @@ def run_interface(options: Options) -> int:
     asking = threading.Thread(target=ask)
     asking.start()  # the terminal answers while Textual is imported
     from ragforge.tui.app import RagforgeApp
-    from ragforge.tui.launch import Leaving, NotOpened, Opened
+    from ragforge.tui.launch import Leaving, NotOpened, OpenedChat
 
     asking.join()
     if asked_to_go:
         return 128 + asked_to_go[0]
 
-    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
         if asked_to_go:
             signal.raise_signal(asked_to_go[0])  # now it is the app's
         # Most of the program is loaded here: in a thread, so that keys are drawn meanwhile.

@@ -16,7 +16,7 @@ from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.domain.search import Hit, HitKind, Query
-    from ragforge.memory.recall import Answer, Found
+    from ragforge.memory.recall import RankedHit, SearchResults
 
 HITS_MAX = 1_000
 _AGO = {"h": "hours", "d": "days", "w": "weeks"}
@@ -55,7 +55,7 @@ def search(
     options: Options = context.obj
     if not "".join(words).strip():
         raise UsageError('Say what to look for, as in: ragforge search "database migration".')
-    wanted = Wanted(" ".join(words), all_projects, limit, since, until, session, tuple(kinds or ()))
+    wanted = SearchArguments(" ".join(words), all_projects, limit, since, until, session, tuple(kinds or ()))
 
     async def work() -> int:
         answer = await _search(options, wanted)
@@ -68,7 +68,7 @@ def search(
     raise typer.Exit(run_async(work))
 
 
-class Wanted(Struct, frozen=True):
+class SearchArguments(Struct, frozen=True):
     """What was asked for, as it was typed."""
 
     text: str
@@ -95,7 +95,7 @@ class Wanted(Struct, frozen=True):
         )
 
 
-async def _search(options: Options, wanted: Wanted) -> "Answer":
+async def _search(options: Options, wanted: SearchArguments) -> "SearchResults":
     from ragforge.cli.library import opened_library
     from ragforge.memory import recall
     from ragforge.session.library import find_session
@@ -155,7 +155,7 @@ def resume_command(hit: "Hit") -> str:
     return f"ragforge -r {hit.session_id}{at}"
 
 
-def _print_json(text: str, answer: "Answer") -> None:
+def _print_json(text: str, answer: "SearchResults") -> None:
     found: list[dict[str, Any]] = [
         {
             "kind": hit.kind,
@@ -184,7 +184,7 @@ def _print_json(text: str, answer: "Answer") -> None:
     typer.echo(json_line(values))
 
 
-def _print_hits(wanted: Wanted, answer: "Answer", *, explain: bool) -> None:
+def _print_hits(wanted: SearchArguments, answer: "SearchResults", *, explain: bool) -> None:
     if not answer.found:
         where = "any project" if wanted.all_projects else "this project (--all searches every project)"
         typer.echo(f"Nothing found for {wanted.text!r} in {where}.", err=True)
@@ -192,7 +192,7 @@ def _print_hits(wanted: Wanted, answer: "Answer", *, explain: bool) -> None:
         _print_hit(each, explain=explain)
 
 
-def _print_hit(found: "Found", *, explain: bool) -> None:
+def _print_hit(found: "RankedHit", *, explain: bool) -> None:
     from ragforge.domain.search import what
     from ragforge.memory.explain import explained, reason
 

@@ -25,7 +25,7 @@ from ragforge.session.server_connection import other_place
 from ragforge.session.state import Session, Workspace
 
 if TYPE_CHECKING:
-    from ragforge.tui.launch import NotOpened, Opened
+    from ragforge.tui.launch import NotOpened, OpenedChat
 
 
 async def open_for_run(options: Options) -> Workspace:
@@ -58,14 +58,14 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
     return session
 
 
-async def open_for_interface(options: Options, *, embedded: bool = False) -> "Opened | NotOpened":
+async def open_for_interface(options: Options, *, embedded: bool = False) -> "OpenedChat | NotOpened":
     """A conversation with a new session, and which one shall take its place. Raises RagforgeError.
 
     A store that cannot be opened is an answer: the person may want another.
     embedded: use the store on this machine, whatever is set.
     """
     from ragforge.session.conversation import Conversation
-    from ragforge.tui.launch import NotOpened, Opened
+    from ragforge.tui.launch import NotOpened, OpenedChat
     from ragforge.versions.record.recorder import recorder_of
 
     if embedded:
@@ -93,7 +93,7 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
         after_question = options.continue_newest and bool(workspace.former)
         resume = await _newest(workspace, must_exist=options.continue_newest and not after_question)
     await _apply_flags(session, options)
-    return Opened(
+    return OpenedChat(
         conversation,
         notices=workspace.loaded.notices,
         show_list=(start == "list" or options.resume is not None) and not options.new,

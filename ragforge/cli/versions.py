@@ -16,7 +16,7 @@ from ragforge.domain.errors import UsageError
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.state import Session, Workspace
     from ragforge.versions.head_move import Choices
-    from ragforge.versions.move_result import Moved, Part
+    from ragforge.versions.move_result import MoveResult, Part
 
 
 class OnConflict(StrEnum):
@@ -44,7 +44,7 @@ Conflicts = Annotated[
 
 def run_move(
     context: typer.Context,
-    move: "Callable[[Session], Awaitable[Moved]]",
+    move: "Callable[[Session], Awaitable[MoveResult]]",
     *,
     resume: str | None,
     chosen: bool,
@@ -78,9 +78,9 @@ def part_of(*, files: bool, chat: bool) -> "Part":
 def choices_of(on_conflict: OnConflict | None) -> "Choices":
     """What becomes of files in conflict."""
     from ragforge.versions.head_move import Choices
-    from ragforge.versions.restore.conflicts import Choice
+    from ragforge.versions.restore.conflicts import ConflictChoice
 
-    return Choices(Choice(on_conflict or OnConflict.KEEP))
+    return Choices(ConflictChoice(on_conflict or OnConflict.KEEP))
 
 
 @asynccontextmanager
@@ -138,7 +138,7 @@ async def _claimed(workspace: "Workspace", named: str | None, *, may_begin: bool
     return resumed.session
 
 
-async def _keep_draft(session: "Session", moved: "Moved") -> None:
+async def _keep_draft(session: "Session", moved: "MoveResult") -> None:
     """The message that was undone waits in the session's prompt until its redo, unless another text does."""
     from ragforge.domain.messages import text_of
     from ragforge.domain.versions import MoveAction
@@ -151,7 +151,7 @@ async def _keep_draft(session: "Session", moved: "Moved") -> None:
         await local.set_draft(session.id, "")
 
 
-def _told(moved: "Moved", *, chosen: bool) -> int:
+def _told(moved: "MoveResult", *, chosen: bool) -> int:
     """Tell what became of it; the exit code: 1 where files stay otherwise than was asked for."""
     from ragforge.versions.words import moved_lines
 

@@ -11,7 +11,7 @@ from ragforge.commands.move_outcome import moved_or_asked
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import alternatives_here, here_words, take
-from ragforge.versions.attempts.start import COPYING, Wanted, question, start_alternatives, ways_for
+from ragforge.versions.attempts.start import COPYING, AttemptRequest, question, start_alternatives, ways_for
 
 MODELS, YES = "--models", "--yes"
 NUMBER = "The number of an alternative"
@@ -56,7 +56,7 @@ async def _start(session: Session, count: str, rest: str) -> Outcome:
         else:
             raise UsageError(f"/alternatives has no {option}. {USAGE} {MODELS} A,B names other models.")
         prompt = after
-    wanted = Wanted(count_of(count, "The number of alternatives"), prompt, models)
+    wanted = AttemptRequest(count_of(count, "The number of alternatives"), prompt, models)
     said = f"{MODELS}={','.join(models)} {prompt}" if models else prompt
     if consented:
         return Follow(_lines(session, wanted))
@@ -65,7 +65,7 @@ async def _start(session: Session, count: str, rest: str) -> Outcome:
     return first or Confirm(asked, then=f"alternatives {count} {YES} {said}")
 
 
-async def _lines(session: Session, wanted: Wanted) -> AsyncGenerator[str | Outcome, None]:
+async def _lines(session: Session, wanted: AttemptRequest) -> AsyncGenerator[str | Outcome, None]:
     """All that is heard from the beginning to the table at the end."""
     ways_for(session, wanted)  # what cannot be started says so, and nothing else
     yield COPYING

@@ -14,7 +14,7 @@ from ragforge.session.progress import followed
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import MergeUndecided
 from ragforge.versions.attempts.trials import Tell
-from ragforge.versions.branch_merge import Side, Wanted, clashes, merge, take_candidate
+from ragforge.versions.branch_merge import MergeMode, Side, clashes, merge, take_candidate
 from ragforge.versions.words import moved_lines
 
 _SIDES = {f"--{side}": side for side in Side}
@@ -26,7 +26,7 @@ class _Typed(Struct):
 
     name: str = ""
     chosen: Side | None = None
-    strategy: Wanted | None = None
+    strategy: MergeMode | None = None
     take: str = ""
     answer: str = ""
 
@@ -107,11 +107,11 @@ def _typed(args: str) -> _Typed:
     return typed
 
 
-def _strategy(name: str) -> Wanted:
+def _strategy(name: str) -> MergeMode:
     try:
-        return Wanted(name)
+        return MergeMode(name)
     except ValueError:
-        raise UsageError(f"{_STRATEGY}{name} is none. Choose from: {', '.join(Wanted)}.") from None
+        raise UsageError(f"{_STRATEGY}{name} is none. Choose from: {', '.join(MergeMode)}.") from None
 
 
 COMMAND = Command(

@@ -5,7 +5,7 @@ from msgspec import Struct
 from ragforge.domain.errors import UsageError
 from ragforge.versions.head_move import Choices
 from ragforge.versions.move_result import Part
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 
 ON_CONFLICT = "--on-conflict"
 COUNT_MAX = 10_000
@@ -16,12 +16,12 @@ class Arguments(Struct, frozen=True):
 
     words: tuple[str, ...] = ()
     part: Part = Part.BOTH
-    choice: Choice | None = None
+    choice: ConflictChoice | None = None
 
     @property
     def choices(self) -> Choices:
         """What shall become of files in conflict; where nothing was said, the person is asked."""
-        return Choices(self.choice or Choice.KEEP, ask=self.choice is None)
+        return Choices(self.choice or ConflictChoice.KEEP, ask=self.choice is None)
 
 
 def parse_arguments(command: str, args: str, *, words_max: int) -> Arguments:
@@ -48,12 +48,12 @@ def parse_arguments(command: str, args: str, *, words_max: int) -> Arguments:
     return Arguments(tuple(words), part, choice)
 
 
-def choice_named(text: str) -> Choice:
+def choice_named(text: str) -> ConflictChoice:
     """The choice of this name. Raises UsageError."""
     try:
-        return Choice(text)
+        return ConflictChoice(text)
     except ValueError:
-        known = ", ".join(Choice)
+        known = ", ".join(ConflictChoice)
         raise UsageError(f"{ON_CONFLICT} takes one of: {known}; and not {text!r}.") from None
 
 

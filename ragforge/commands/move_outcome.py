@@ -7,23 +7,23 @@ from ragforge.commands.move_arguments import ON_CONFLICT
 from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
 from ragforge.versions.attempts.candidates import Candidate, Candidates
-from ragforge.versions.attempts.models import Wanted
+from ragforge.versions.attempts.models import MergeMode
 from ragforge.versions.head_move import FilesInConflict
 from ragforge.versions.merge.resolution import Side
 from ragforge.versions.merge.three_way import MergeConflict
-from ragforge.versions.move_result import Moved
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.move_result import MoveResult
+from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.words import moved_lines
 
 PATHS_SHOWN = 8
 _MEANING = {
-    Choice.KEEP: "leave them as they are now",
-    Choice.RESTORE: "put there what the version has; what lies there now is a version of its own",
-    Choice.MERGE: "merge both, with markers where both changed the same lines",
+    ConflictChoice.KEEP: "leave them as they are now",
+    ConflictChoice.RESTORE: "put there what the version has; what lies there now is a version of its own",
+    ConflictChoice.MERGE: "merge both, with markers where both changed the same lines",
 }
 
 
-async def moved_or_asked(moving: Awaitable[Moved], line: str) -> Outcome:
+async def moved_or_asked(moving: Awaitable[MoveResult], line: str) -> Outcome:
     """Where the heads went; or, with nothing touched, what shall become of files that were changed since.
 
     line: the command as it was typed, without its slash; each answer adds its choice.
@@ -77,7 +77,7 @@ def question_about(conflicts: Sequence[MergeConflict], *, line: Callable[[str], 
     asks = f"ask {model} in two ways, and see what it makes of them; what is no text stays as it is here"
     options = [Option(side, meaning, line(f"--{side}")) for side, meaning in _SIDES.items()]
     if model:
-        options.append(Option(Wanted.BEST, asks, line(f"--strategy={Wanted.BEST}")))
+        options.append(Option(MergeMode.BEST, asks, line(f"--strategy={MergeMode.BEST}")))
     files = counted(len(conflicts), "file")
     return Choose(f"Both sides changed {files}. What shall become of that?", "\n".join(shown), tuple(options))
 

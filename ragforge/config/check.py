@@ -6,7 +6,7 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
-from ragforge.config.keys import ANY_NAME, KEYS, SECTIONS, Key, KeyPath
+from ragforge.config.keys import ANY_NAME, KEYS, SECTIONS, KeyPath, SettingKey
 from ragforge.config.kinds import EndpointName
 from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import UsageError
@@ -17,7 +17,7 @@ RESERVED_NAMES = ("gemini", "local")
 _SHOWN_MAX = 80
 
 
-def find_key(path: KeyPath, *, where: str) -> Key:
+def find_key(path: KeyPath, *, where: str) -> SettingKey:
     """The key that the path names. Raises UsageError with the nearest one where there is none."""
     if path[0] == "endpoints" and len(path) == 3:
         _check_endpoint_name(path[1], where=where)
@@ -40,7 +40,7 @@ def find_key(path: KeyPath, *, where: str) -> Key:
     raise UsageError(f"{where}: there is no setting {name!r}. {hint}")
 
 
-def check_value(key: Key, path: KeyPath, raw: Any, *, where: str, from_text: bool) -> Any:
+def check_value(key: SettingKey, path: KeyPath, raw: Any, *, where: str, from_text: bool) -> Any:
     """The value in the key's type. `from_text` reads "true", "5" and the like as what they say.
 
     Raises UsageError that names place, key, value and what is allowed.

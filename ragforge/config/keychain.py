@@ -55,7 +55,7 @@ def delete(name: str, environ: Mapping[str, str]) -> bool:
     return bool(_limited(ask, environ).value)
 
 
-class _Answer(Generic[T]):
+class _KeychainResult(Generic[T]):
     """What came of asking."""
 
     def __init__(self) -> None:
@@ -67,9 +67,9 @@ class _Answer(Generic[T]):
 _hung = threading.Event()
 
 
-def _limited(ask: Callable[[], T], environ: Mapping[str, str]) -> _Answer[T]:
+def _limited(ask: Callable[[], T], environ: Mapping[str, str]) -> _KeychainResult[T]:
     """The answer within the time limit."""
-    answer: _Answer[T] = _Answer()
+    answer: _KeychainResult[T] = _KeychainResult()
     if environ.get("PYTHON_KEYRING_BACKEND") in _OFF:
         answer.refused = "the system keyring is switched off"
         return answer
@@ -89,7 +89,7 @@ def _limited(ask: Callable[[], T], environ: Mapping[str, str]) -> _Answer[T]:
     thread.join(timeouts.KEYRING_S_MAX)
     if thread.is_alive():
         _hung.set()
-        late: _Answer[T] = _Answer()
+        late: _KeychainResult[T] = _KeychainResult()
         late.refused = "the system keyring does not answer"
         return late
     return answer

@@ -14,7 +14,7 @@ ANY_NAME = "<name>"
 """Stands in a key for a name that the user chooses: an endpoint's, or that of a key's action."""
 
 
-class Key(Struct, frozen=True):
+class SettingKey(Struct, frozen=True):
     """One setting. `type` is what msgspec checks a value against; `default` is absent for `store`."""
 
     path: KeyPath
@@ -31,7 +31,7 @@ class Key(Struct, frozen=True):
         return None if ANY_NAME in self.path else "RAGFORGE_" + "_".join(self.path).upper()
 
 
-def _keys(struct: type[Struct], prefix: KeyPath = ()) -> Iterator[Key]:
+def _keys(struct: type[Struct], prefix: KeyPath = ()) -> Iterator[SettingKey]:
     """The keys of a struct and of those in it, in the order in which they are written above."""
     hints = get_type_hints(struct, include_extras=True)
     for field in msgspec.structs.fields(struct):
@@ -43,8 +43,8 @@ def _keys(struct: type[Struct], prefix: KeyPath = ()) -> Iterator[Key]:
             yield from _keys(hint, path)
         else:
             about = next(item for item in get_args(hint) if isinstance(item, About))
-            yield Key(path, hint, about, None if field.default is msgspec.NODEFAULT else field.default)
+            yield SettingKey(path, hint, about, None if field.default is msgspec.NODEFAULT else field.default)
 
 
-KEYS: Mapping[KeyPath, Key] = {key.path: key for key in _keys(Settings)}
+KEYS: Mapping[KeyPath, SettingKey] = {key.path: key for key in _keys(Settings)}
 SECTIONS = frozenset(path[:size] for path in KEYS for size in range(1, len(path)))

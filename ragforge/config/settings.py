@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from ragforge.config import paths
 from ragforge.config.check import check_store, check_value, find_key, misspelt_variables
-from ragforge.config.keys import KEYS, Key, KeyPath
+from ragforge.config.keys import KEYS, KeyPath, SettingKey
 from ragforge.config.kinds import ProjectMay
 from ragforge.config.project import find_project
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Settings
@@ -22,7 +22,15 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.redact import hide_url_passwords
 
-__all__ = ["Loaded", "Row", "Settings", "Source", "SourceKind", "embedded_store", "load_settings"]
+__all__ = [
+    "Loaded",
+    "SettingRow",
+    "SettingSource",
+    "Settings",
+    "SourceKind",
+    "embedded_store",
+    "load_settings",
+]
 
 
 class SourceKind(StrEnum):
@@ -35,7 +43,7 @@ class SourceKind(StrEnum):
     FLAG = "flag"
 
 
-class Source(Struct, frozen=True):
+class SettingSource(Struct, frozen=True):
     """Where a value comes from: the kind, and the file or variable where there is one."""
 
     kind: SourceKind
@@ -45,12 +53,12 @@ class Source(Struct, frozen=True):
         return self.where or self.kind
 
 
-class Row(Struct, frozen=True):
+class SettingRow(Struct, frozen=True):
     """One setting as it is shown to a person: passwords in URLs are hidden."""
 
     key: str
     value: str
-    source: Source
+    source: SettingSource
     about: str
 
 
@@ -62,14 +70,14 @@ class Loaded(Struct, frozen=True):
     """
 
     settings: Settings
-    sources: Mapping[str, Source]
+    sources: Mapping[str, SettingSource]
     notices: tuple[str, ...] = ()
     unconfirmed: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[SettingRow]:
         """Every setting with its value and source, in the order of the documentation."""
         return [
-            Row(
+            SettingRow(
                 key := ".".join(path),
                 hide_url_passwords(_shown(value)),
                 self.sources.get(key, _DEFAULT),
@@ -94,14 +102,14 @@ def load_settings(
     merged = _Merge()
     merged.add_defaults(environ)
     user = paths.user_file(environ)
-    merged.add(_flatten(read_toml(user)), Source(SourceKind.USER, str(user)))
+    merged.add(_flatten(read_toml(user)), SettingSource(SourceKind.USER, str(user)))
     project = paths.project_file(project_root or find_project(cwd, identify=False).root)
     if not _same_file(user, project):
-        merged.add(_flatten(read_toml(project)), Source(SourceKind.PROJECT, str(project)))
+        merged.add(_flatten(read_toml(project)), SettingSource(SourceKind.PROJECT, str(project)))
     _add_environment(merged, environ)
     for name, value in flags.items():
         if value is not None:
-            merged.add([(tuple(name.split(".")), value)], Source(SourceKind.FLAG, "command line"))
+            merged.add([(tuple(name.split(".")), value)], SettingSource(SourceKind.FLAG, "command line"))
     return merged.loaded()
 
 
@@ -114,11 +122,11 @@ def check_user_settings(tree: Mapping[str, Any], *, where: str) -> None:
     """Raises UsageError where these tables could not be the user's settings."""
     merged = _Merge()
     merged.add_defaults({})
-    merged.add(_flatten(tree), Source(SourceKind.USER, where))
+    merged.add(_flatten(tree), SettingSource(SourceKind.USER, where))
     merged.loaded()
 
 
-_DEFAULT = Source(SourceKind.DEFAULT)
+_DEFAULT = SettingSource(SourceKind.DEFAULT)
 
 
 class _Merge:
@@ -126,7 +134,7 @@ class _Merge:
 
     def __init__(self) -> None:
         self.values: dict[KeyPath, Any] = {}
-        self.sources: dict[str, Source] = {}
+        self.sources: dict[str, SettingSource] = {}
         self.notices: list[str] = []
         self.unconfirmed: dict[str, str] = {}
 
@@ -137,7 +145,9 @@ class _Merge:
             for part, value in msgspec.to_builtins(endpoint).items():
                 self.values["endpoints", name, part] = value
 
-    def add(self, layer: Iterator[tuple[KeyPath, Any]] | list[tuple[KeyPath, Any]], source: Source) -> None:
+    def add(
+        self, layer: Iterator[tuple[KeyPath, Any]] | list[tuple[KeyPath, Any]], source: SettingSource
+    ) -> None:
         """Check the values of one layer and put them on top."""
         written = source.kind in (SourceKind.ENVIRONMENT, SourceKind.FLAG)
         for path, raw in layer:
@@ -152,7 +162,7 @@ class _Merge:
             self.values[path] = value
             self.sources[".".join(path)] = source
 
-    def _project_may(self, key: Key, value: Any, source: Source) -> bool:
+    def _project_may(self, key: SettingKey, value: Any, source: SettingSource) -> bool:
         """Whether the project's value is taken. Raises UsageError where it would raise a limit."""
         own = self.values.get(key.path, key.default)
         if key.about.project is ProjectMay.LOWER and own is not None and value > own:
@@ -196,7 +206,7 @@ def _add_environment(merged: _Merge, environ: Mapping[str, str]) -> None:
     variables = {key.env: key for key in KEYS.values() if key.env}
     for name, key in variables.items():
         if environ.get(name):
-            merged.add([(key.path, environ[name])], Source(SourceKind.ENVIRONMENT, name))
+            merged.add([(key.path, environ[name])], SettingSource(SourceKind.ENVIRONMENT, name))
     ours = [name for name in environ if name.startswith("RAGFORGE_")]
     merged.notices.extend(misspelt_variables(ours, [*variables, *paths.FOLDER_VARIABLES]))
 
@@ -211,7 +221,7 @@ def _flatten(tree: Mapping[str, Any], prefix: KeyPath = ()) -> Iterator[tuple[Ke
             yield path, value
 
 
-def _not_for_projects(source: Source, path: KeyPath) -> str:
+def _not_for_projects(source: SettingSource, path: KeyPath) -> str:
     key = ".".join(path)
     allowed = ", ".join(str(key) for key in KEYS.values() if key.about.project is not ProjectMay.NOT)
     return (

@@ -120,7 +120,7 @@ class GoOnApproval(Struct, frozen=True):
 ApprovalRequest: TypeAlias = ToolApproval | GoOnApproval
 
 
-class Answer(StrEnum):
+class ConsentAnswer(StrEnum):
     """What the person may answer."""
 
     ONCE = "once"
@@ -131,7 +131,7 @@ class Answer(StrEnum):
 class ApprovalAnswer(Struct, frozen=True):
     """The answer, with the reason that the model hears when it is no."""
 
-    answer: Answer
+    answer: ConsentAnswer
     reason: str = ""
 
 

@@ -8,7 +8,7 @@ so that a key which became longer leaves no rest.
 from msgspec import Struct
 
 
-class Kind(Struct, frozen=True):
+class SecretKind(Struct, frozen=True):
     """A form. Only a text that holds one of the keywords is searched; a group named `value` is what goes."""
 
     name: str
@@ -16,15 +16,15 @@ class Kind(Struct, frozen=True):
     pattern: str
 
 
-def _prefixed(prefix: str, rest: str, *, name: str = "") -> Kind:
+def _prefixed(prefix: str, rest: str, *, name: str = "") -> SecretKind:
     """What begins with the prefix, where a word begins; `rest` is a pattern."""
-    return Kind(name or prefix.rstrip("-_."), (prefix,), rf"(?<![A-Za-z0-9]){_literal(prefix)}{rest}")
+    return SecretKind(name or prefix.rstrip("-_."), (prefix,), rf"(?<![A-Za-z0-9]){_literal(prefix)}{rest}")
 
 
-def _either(name: str, prefixes: str, rest: str) -> Kind:
+def _either(name: str, prefixes: str, rest: str) -> SecretKind:
     """What begins with one of the prefixes, which are separated by spaces."""
     found = tuple(prefixes.split())
-    return Kind(name, found, rf"(?<![A-Za-z0-9])(?:{'|'.join(map(_literal, found))}){rest}")
+    return SecretKind(name, found, rf"(?<![A-Za-z0-9])(?:{'|'.join(map(_literal, found))}){rest}")
 
 
 def _literal(text: str) -> str:
@@ -43,17 +43,19 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[SecretKind, ...] = (
     # Keys in blocks. The end may be missing, cut off by a limit on output; then it goes on as a key does.
-    Kind(
+    SecretKind(
         "private key",
         ("PRIVATE KEY",),
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=:,.\s\\-]{40,}?"
         r"(?:-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|(?![A-Za-z0-9+/=:,.\s\\-]))",
     ),
-    Kind("json web token", ("eyJ",), rf"(?<!{_WORD})eyJ{_WORD}{{10,}}\.eyJ{_WORD}{{4,}}\.{_WORD}{{10,}}"),
+    SecretKind(
+        "json web token", ("eyJ",), rf"(?<!{_WORD})eyJ{_WORD}{{10,}}\.eyJ{_WORD}{{4,}}\.{_WORD}{{10,}}"
+    ),
     _prefixed("AGE-SECRET-KEY-1", "[A-Z0-9]{50,}"),
-    Kind(
+    SecretKind(
         "putty key",
         ("Private-Lines",),
         rf"Private-Lines: \d+\s+(?P<value>(?:{_BASE64}{{20,}}+=*\s*)+)",
@@ -65,13 +67,13 @@ KINDS: tuple[Kind, ...] = (
     _either("aws access key", "AKIA ASIA ABIA ACCA", f"[0-9A-Z]{{16}}{_END}"),
     _prefixed("ABSK", f"{_BASE64}{{100,}}=*", name="aws bedrock key"),
     _prefixed("bedrock-api-key-", f"{_BASE64}{{20,}}=*"),
-    Kind("azure access key", ("AccessKey=",), rf"AccessKey=(?P<value>{_BASE64}{{20,}}=*)"),
-    Kind("azure storage key", ("AccountKey=",), rf"AccountKey=(?P<value>{_BASE64}{{40,}}=*)"),
-    Kind("azure signature", ("sig=",), r"[?&;]sig=(?P<value>[A-Za-z0-9%+/=_-]{30,})"),
-    Kind("azure ad secret", ("Q~",), r"(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,40}"),
+    SecretKind("azure access key", ("AccessKey=",), rf"AccessKey=(?P<value>{_BASE64}{{20,}}=*)"),
+    SecretKind("azure storage key", ("AccountKey=",), rf"AccountKey=(?P<value>{_BASE64}{{40,}}=*)"),
+    SecretKind("azure signature", ("sig=",), r"[?&;]sig=(?P<value>[A-Za-z0-9%+/=_-]{30,})"),
+    SecretKind("azure ad secret", ("Q~",), r"(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,40}"),
     _prefixed("LTAI", f"{_ALNUM}{{16,}}", name="alibaba access key"),
     _prefixed("AKID", f"{_ALNUM}{{32,}}", name="tencent secret id"),
-    Kind("yandex token", ("t1.",), rf"(?<!{_WORD})t1\.{_WORD}+=*\.{_WORD}{{80,}}=*"),
+    SecretKind("yandex token", ("t1.",), rf"(?<!{_WORD})t1\.{_WORD}+=*\.{_WORD}{{80,}}=*"),
     _prefixed("AQVN", f"{_WORD}{{35,}}", name="yandex api key"),
     _prefixed("YC", f"{_WORD}{{38}}{_END}", name="yandex access key"),
     _prefixed("doo_v1_", f"{_HEX}{{40,}}"),
@@ -89,19 +91,19 @@ KINDS: tuple[Kind, ...] = (
     _prefixed("pscale_oauth_", r"[\w=.-]{32,}"),
     _prefixed("pscale_pw_", r"[\w=.-]{32,}"),
     _prefixed("4b1d", f"{_ALNUM}{{38}}{_END}", name="clickhouse key"),
-    Kind("cloudflare origin key", ("v1.0-",), rf"(?<!{_WORD})v1\.0-{_HEX}{{24}}-{_HEX}{{100,}}"),
+    SecretKind("cloudflare origin key", ("v1.0-",), rf"(?<!{_WORD})v1\.0-{_HEX}{{24}}-{_HEX}{{100,}}"),
     _prefixed("ATCTT3", r"[\w=-]{60,}", name="atlassian admin token"),
     _prefixed("sha256~", f"{_WORD}{{40,}}", name="openshift token"),
-    Kind("terraform token", ("atlasv1",), rf"{_ALNUM}{{14}}\.atlasv1\.[\w=-]{{40,}}"),
+    SecretKind("terraform token", ("atlasv1",), rf"{_ALNUM}{{14}}\.atlasv1\.[\w=-]{{40,}}"),
     _prefixed("hvs.", f"{_WORD}{{20,}}", name="vault token"),
     _prefixed("hvb.", f"{_WORD}{{20,}}", name="vault batch token"),
-    Kind(
+    SecretKind(
         "harness key", ("pat.", "sat."), rf"(?<!{_WORD})[ps]at\.{_WORD}{{22}}\.{_ALNUM}{{24}}\.{_ALNUM}{{20}}"
     ),
     _either("doppler token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[A-Za-z0-9_.-]{40,}"),
     _prefixed("pul-", f"{_HEX}{{40,}}", name="pulumi token"),
     _prefixed("ops_eyJ", f"{_BASE64}{{100,}}=*", name="1password service token"),
-    Kind(
+    SecretKind(
         "1password key",
         ("A3-",),
         rf"(?<!{_WORD})A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{5,11}}-){{3,5}}[A-Z0-9]{{5}}{_END}",
@@ -118,7 +120,7 @@ KINDS: tuple[Kind, ...] = (
         r"[\w-]{16,}(?:\.[\w-]{2,})*",
     ),
     _prefixed("GR1348941", f"{_WORD}{{20,}}", name="gitlab runner token"),
-    Kind("gitlab session", ("_gitlab_session=",), rf"_gitlab_session=(?P<value>{_ALNUM}{{32,}})"),
+    SecretKind("gitlab session", ("_gitlab_session=",), rf"_gitlab_session=(?P<value>{_ALNUM}{{32,}})"),
     _prefixed("ATATT3", r"[\w=-]{60,}", name="atlassian token"),
     _prefixed("ATBB", f"{_ALNUM}{{28,}}", name="bitbucket password"),
     _prefixed("npm_", f"{_ALNUM}{{36,}}"),
@@ -145,11 +147,11 @@ KINDS: tuple[Kind, ...] = (
     _prefixed("glc_", f"{_BASE64}{{32,}}=*", name="grafana cloud token"),
     _prefixed("eyJrIjoi", f"{_BASE64}{{50,}}=*", name="grafana key"),
     _either("new relic key", "NRAK- NRII- NRIQ- NRJS- NRAL- NRRA-", f"{_WORD}{{19,}}"),
-    Kind("new relic licence", ("NRAL",), rf"(?<!{_WORD}){_HEX}{{36}}NRAL{_END}"),
+    SecretKind("new relic licence", ("NRAL",), rf"(?<!{_WORD}){_HEX}{{36}}NRAL{_END}"),
     _prefixed("dt0c01.", r"[A-Z0-9]{24}\.[A-Z0-9]{60,}", name="dynatrace token"),
     _prefixed("dapi", f"{_HEX}{{32,}}(?:-\\d)?", name="databricks token"),
     _either("launchdarkly key", "sdk- api- mob-", _UUID),
-    Kind("maxmind key", ("_mmk",), rf"(?<!{_WORD}){_ALNUM}{{6}}_{_ALNUM}{{29}}_mmk"),
+    SecretKind("maxmind key", ("_mmk",), rf"(?<!{_WORD}){_ALNUM}{{6}}_{_ALNUM}{{29}}_mmk"),
     _prefixed("lsv2_", r"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10,}", name="langsmith key"),
     # Models
     _prefixed("sk-", f"{_WORD}{{20,}}", name="openai or anthropic key"),
@@ -176,13 +178,15 @@ KINDS: tuple[Kind, ...] = (
     _either("duffel token", "duffel_live_ duffel_test_", r"[\w=-]{40,}"),
     _either("easypost key", "EZAK EZTK", f"{_ALNUM}{{54,}}"),
     _either("lob key", "live_ test_", f"(?:pub_)?{_HEX}{{31,}}"),
-    Kind(
+    SecretKind(
         "braintree token",
         ("access_token$",),
         r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
     ),
-    Kind("plaid token", ("access-",), rf"(?<!{_WORD})access-(?:sandbox|development|production)-{_UUID}"),
-    Kind(
+    SecretKind(
+        "plaid token", ("access-",), rf"(?<!{_WORD})access-(?:sandbox|development|production)-{_UUID}"
+    ),
+    SecretKind(
         "freemius key",
         ("sk_",),
         r"(?P<quote>[\"'])secret_key(?P=quote)\s*=>\s*[\"'](?P<value>sk_[^\s\"']{20,})",
@@ -190,57 +194,59 @@ KINDS: tuple[Kind, ...] = (
     # Words to people
     _either("slack token", "xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs-", r"[A-Za-z0-9.-]{10,}"),
     _prefixed("xapp-", r"\d-[A-Za-z0-9-]{10,}", name="slack app token"),
-    Kind(
+    SecretKind(
         "slack hook",
         ("hooks.slack.com",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[A-Za-z0-9+/]{30,})",
     ),
-    Kind(
+    SecretKind(
         "teams hook",
         ("webhook.office.com",),
         rf"\.webhook\.office\.com/webhookb2/(?P<value>{_UUID}@{_UUID}/IncomingWebhook/{_ALNUM}{{32}}/{_UUID})",
     ),
-    Kind("discord hook", ("/api/webhooks/",), rf"/api/webhooks/(?P<value>\d{{15,}}/{_WORD}{{40,}})"),
-    Kind(
+    SecretKind("discord hook", ("/api/webhooks/",), rf"/api/webhooks/(?P<value>\d{{15,}}/{_WORD}{{40,}})"),
+    SecretKind(
         "discord token",
         ("MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),
         rf"(?<!{_WORD})(?:M[DTjz]|N[DTjz]|O[DT])[A-Za-z0-9]{{22,24}}\.{_WORD}{{6}}\.{_WORD}{{27,}}",
     ),
-    Kind("telegram token", (":AA",), rf"(?<!{_WORD})\d{{7,12}}:AA{_WORD}{{32,}}"),
+    SecretKind("telegram token", (":AA",), rf"(?<!{_WORD})\d{{7,12}}:AA{_WORD}{{32,}}"),
     _prefixed("SG.", r"[\w-]{16,}\.[\w-]{16,}", name="sendgrid key"),
     _either("sendinblue key", "xkeysib- xsmtpsib-", f"{_HEX}{{64}}-{_ALNUM}{{16,}}"),
-    Kind("mailchimp key", ("-us",), rf"(?<!{_WORD})[0-9a-f]{{32}}-us\d{{1,2}}{_END}"),
+    SecretKind("mailchimp key", ("-us",), rf"(?<!{_WORD})[0-9a-f]{{32}}-us\d{{1,2}}{_END}"),
     _prefixed("key-", f"{_HEX}{{32}}{_END}", name="mailgun key"),
     _prefixed("SK", f"{_HEX}{{32}}{_END}", name="twilio key"),
     _either("facebook token", "EAAM EAAC EAAG EAAB", f"{_ALNUM}{{100,}}"),
-    Kind("twitter token", ("AAAAAAAAAAAAAAAAAAAAA",), r"(?<![A-Za-z0-9+/])A{22}[A-Za-z0-9%]{60,}"),
+    SecretKind("twitter token", ("AAAAAAAAAAAAAAAAAAAAA",), r"(?<![A-Za-z0-9+/])A{22}[A-Za-z0-9%]{60,}"),
     _prefixed("tfp_", r"[\w.=-]{50,}", name="typeform token"),
     # Documents and what is drawn
     _prefixed("figd_", f"{_WORD}{{40,}}", name="figma token"),
     _prefixed("ntn_", f"{_ALNUM}{{40,}}", name="notion token"),
     _prefixed("secret_", f"{_ALNUM}{{43}}{_END}", name="notion secret"),
     _either("linear key", "lin_api_ lin_oauth_", f"{_ALNUM}{{32,}}"),
-    Kind("airtable token", ("pat",), rf"(?<!{_WORD})pat{_ALNUM}{{14}}\.{_HEX}{{64}}"),
+    SecretKind("airtable token", ("pat",), rf"(?<!{_WORD})pat{_ALNUM}{{14}}\.{_HEX}{{64}}"),
     _prefixed("CFPAT-", f"{_WORD}{{40,}}", name="contentful token"),
     _prefixed("sl.", r"[\w=-]{100,}", name="dropbox token"),
     _prefixed("fio-u-", r"[\w=-]{50,}", name="frame.io token"),
     _prefixed("p8e-", f"{_ALNUM}{{32,}}", name="adobe secret"),
-    Kind("mapbox token", ("sk.eyJ",), rf"(?<!{_WORD})sk\.eyJ{_WORD}{{40,}}\.{_WORD}{{20,}}"),
+    SecretKind("mapbox token", ("sk.eyJ",), rf"(?<!{_WORD})sk\.eyJ{_WORD}{{40,}}\.{_WORD}{{20,}}"),
     # Others
-    Kind(
+    SecretKind(
         "authress key",
         (".acc",),
         rf"(?<!{_WORD})(?:sc|ext|scauth|authress)_[a-z0-9]{{5,30}}\.[a-z0-9]{{4,6}}\.acc[_-][\w-]{{10,32}}\.[\w+/=-]{{30,}}",
     ),
     _either("settlemint token", "sm_aat_ sm_pat_ sm_sat_", f"{_ALNUM}{{16,}}"),
     _either("intra42 secret", "s-s4t2ud- s-s4t2af-", f"{_HEX}{{60,}}"),
-    Kind(
+    SecretKind(
         "sidekiq login",
         ("contribsys",),
         r"://(?P<value>[a-f0-9]{8}:[a-f0-9]{8})@(?:gems|enterprise)\.contribsys\.com",
     ),
-    Kind("sidekiq key", ("CONTRIBSYS__COM",), r"CONTRIBSYS__COM\W{1,4}(?P<value>[a-f0-9]{8}:[a-f0-9]{8})"),
-    Kind(
+    SecretKind(
+        "sidekiq key", ("CONTRIBSYS__COM",), r"CONTRIBSYS__COM\W{1,4}(?P<value>[a-f0-9]{8}:[a-f0-9]{8})"
+    ),
+    SecretKind(
         "nuget password",
         ("<add key=",),
         r"<add key=\"(?:ClearText)?Password\"\s*value=\"(?P<value>[^\"]{6,})\"",

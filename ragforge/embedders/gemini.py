@@ -60,13 +60,13 @@ class _Row(msgspec.Struct):
     values: list[float]
 
 
-class _Usage(msgspec.Struct, rename="camel"):
+class _EmbeddingUsage(msgspec.Struct, rename="camel"):
     prompt_token_count: int = 0
 
 
 class _Batch(msgspec.Struct, rename="camel"):
     embeddings: list[_Row]
-    usage_metadata: _Usage | None = None
+    usage_metadata: _EmbeddingUsage | None = None
 
 
 class _GeminiWire:

@@ -73,7 +73,7 @@ _OPEN = ToolSpec(
 _CITED = re.compile(r"\[(\d{1,3})\]")
 
 
-class Asked(Struct, frozen=True):
+class RecallQuestion(Struct, frozen=True):
     """A question to what is remembered. model: None answers with the best finds of a search.
 
     without: turns that are not looked at, because whoever asks has them.
@@ -100,7 +100,7 @@ class _Look(Struct):
     limited: str = ""
 
 
-async def answer(asked: Asked) -> str:
+async def answer(asked: RecallQuestion) -> str:
     """The answer and its sources; of the failure of a model or the store it tells. Never raises."""
     look = _Look()
     note = ""
@@ -117,7 +117,7 @@ async def answer(asked: Asked) -> str:
         return f"What is remembered cannot be searched now: {error}"
 
 
-async def _converse(asked: Asked, model: Provider, look: _Look) -> str:
+async def _converse(asked: RecallQuestion, model: Provider, look: _Look) -> str:
     """The model's answer; empty where it went on searching past the limits. Raises ModelError, StoreError."""
     messages: list[Message] = [UserMessage((TextPart(asked.question),))]
     for step in range(MODEL_CALLS_MAX):
@@ -133,7 +133,9 @@ async def _converse(asked: Asked, model: Provider, look: _Look) -> str:
     return ""
 
 
-async def _ask(asked: Asked, model: Provider, messages: Sequence[Message], look: _Look) -> ModelMessage:
+async def _ask(
+    asked: RecallQuestion, model: Provider, messages: Sequence[Message], look: _Look
+) -> ModelMessage:
     """The model's next step. Raises ModelError."""
     request = ModelRequest(SYSTEM, tuple(messages), (_SEARCH, _OPEN))
     usage: Usage | None = None
@@ -163,7 +165,9 @@ async def _ask(asked: Asked, model: Provider, messages: Sequence[Message], look:
     return ended.message
 
 
-async def _results(asked: Asked, calls: Sequence[CallRequest], look: _Look, *, last: bool) -> ToolMessage:
+async def _results(
+    asked: RecallQuestion, calls: Sequence[CallRequest], look: _Look, *, last: bool
+) -> ToolMessage:
     results: list[CallResult] = []
     for number, call in enumerate(calls):
         text = (
@@ -177,7 +181,7 @@ async def _results(asked: Asked, calls: Sequence[CallRequest], look: _Look, *, l
     return ToolMessage(tuple(results))
 
 
-async def _result(asked: Asked, call: CallRequest, look: _Look) -> str:
+async def _result(asked: RecallQuestion, call: CallRequest, look: _Look) -> str:
     match call.name, call.args:
         case "search_memory", {"query": str(query)} if query.strip():
             asked.say(f"searching: {query.strip()}\n")
@@ -191,7 +195,7 @@ async def _result(asked: Asked, call: CallRequest, look: _Look) -> str:
             return "Call search_memory with a `query`, or open_source with a `number`."
 
 
-async def _search(asked: Asked, query: str, look: _Look) -> str:
+async def _search(asked: RecallQuestion, query: str, look: _Look) -> str:
     """Numbered sources; one that was found before keeps its number. Raises StoreError."""
     lines: list[str] = []
     for hit in await _hits(asked, query, look):
@@ -204,7 +208,7 @@ async def _search(asked: Asked, query: str, look: _Look) -> str:
     return "\n\n".join(lines) or "Nothing matches. Try other words."
 
 
-async def _hits(asked: Asked, query: str, look: _Look) -> list[Hit]:
+async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
     """What may be shown to a model: nothing of branches that were left, nor what the asker has."""
     found = await recall.search(
         asked.recall,
@@ -218,7 +222,7 @@ async def _hits(asked: Asked, query: str, look: _Look) -> list[Hit]:
     ][:HITS_MAX]
 
 
-async def _open(asked: Asked, hit: Hit) -> str:
+async def _open(asked: RecallQuestion, hit: Hit) -> str:
     turn = await asked.recall.store.turns.get(hit.turn_id) if hit.turn_id else None
     if turn is None:
         return f"There is no turn behind this source; it says: {hit.text}"
@@ -256,7 +260,7 @@ def _is_one(number: int, look: _Look) -> bool:
     return 1 <= number <= len(look.sources)
 
 
-async def _best_finds(asked: Asked, look: _Look, note: str) -> str:
+async def _best_finds(asked: RecallQuestion, look: _Look, note: str) -> str:
     """What a search for the question finds, quoted. Raises StoreError."""
     hits = (await _hits(asked, asked.question, look))[:FINDS_QUOTED]
     quoted = [

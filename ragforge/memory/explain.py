@@ -3,24 +3,24 @@
 from typing import assert_never
 
 from ragforge.domain.search import Hit, HitKind
-from ragforge.memory.results import Found, Source, Why
+from ragforge.memory.results import HitSource, RankedHit, Why
 
 
-def reason(found: Found) -> str:
+def reason(found: RankedHit) -> str:
     """Why it matched: `words: parser, bug; meaning 0.81`."""
-    parts = [_reason(why, found.hit) for why in found.why if why.source is not Source.METADATA]
+    parts = [_reason(why, found.hit) for why in found.why if why.source is not HitSource.METADATA]
     return "; ".join(part for part in parts if part)
 
 
 def _reason(why: Why, hit: Hit) -> str:
     match why.source:
-        case Source.WORDS:
+        case HitSource.WORDS:
             return f"words: {words}" if (words := ", ".join(matched(hit))) else "words"
-        case Source.MEANING:
+        case HitSource.MEANING:
             return f"meaning {why.score:.2f}"
-        case Source.GRAPH:
+        case HitSource.GRAPH:
             return "beside what matches" if hit.kind is HitKind.TURN else ""
-        case Source.METADATA:
+        case HitSource.METADATA:
             return ""
         case _:
             assert_never(why.source)
@@ -31,7 +31,7 @@ def matched(hit: Hit) -> list[str]:
     return list({hit.text[start:end].lower(): None for start, end in hit.marks})
 
 
-def explained(found: Found) -> list[str]:
+def explained(found: RankedHit) -> list[str]:
     """A line for each source: its rank, its score and its share of the score that decides."""
     return [
         f"{why.source:<8} rank {why.rank:<4} score {why.score:<9.4g} share {why.share:.4f}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragforge.memory.results import Key, Source, Why
+from ragforge.memory.results import HitSource, Key, Why
 
 Scores = Mapping[Key, float]
 """What one source says, higher is better; what it does not know is not in it."""
@@ -23,9 +23,9 @@ def convex(words: Scores, meanings: Scores, *, unlisted: float = 0.0) -> Shares:
     """
     shares: Shares = {}
     for source, scores, weight, low in (
-        (Source.WORDS, words, 1 - MEANING_SHARE, unlisted),
+        (HitSource.WORDS, words, 1 - MEANING_SHARE, unlisted),
         # What is no candidate at all is the farthest; how far is not known.
-        (Source.MEANING, meanings, MEANING_SHARE, min(meanings.values(), default=0.0)),
+        (HitSource.MEANING, meanings, MEANING_SHARE, min(meanings.values(), default=0.0)),
     ):
         stretched = _stretched(scores, low)
         _add(shares, source, scores, {key: weight * value for key, value in stretched.items()})
@@ -38,7 +38,7 @@ def reciprocal(words: Scores, meanings: Scores) -> Shares:
     Source: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion" (2009).
     """
     shares: Shares = {}
-    for source, scores in ((Source.WORDS, words), (Source.MEANING, meanings)):
+    for source, scores in ((HitSource.WORDS, words), (HitSource.MEANING, meanings)):
         _add(shares, source, scores, {key: 1 / (RRF_K + rank) for key, rank in ranks(scores).items()})
     return shares
 
@@ -54,7 +54,7 @@ def totals(shares: Mapping[Key, list[Why]]) -> dict[Key, float]:
     return {key: sum(why.share for why in whys) for key, whys in shares.items()}
 
 
-def _add(shares: Shares, source: Source, scores: Scores, parts: Mapping[Key, float]) -> None:
+def _add(shares: Shares, source: HitSource, scores: Scores, parts: Mapping[Key, float]) -> None:
     for key, rank in ranks(scores).items():
         shares.setdefault(key, []).append(Why(source, rank, scores[key], parts[key]))
 

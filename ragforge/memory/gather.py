@@ -18,9 +18,9 @@ from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary
 from ragforge.memory import inject, recall
 from ragforge.memory.block import compose
-from ragforge.memory.inject import Around, Chosen, Injecting, InjectLimits
+from ragforge.memory.inject import Around, ChosenMemory, Injecting, InjectLimits
 from ragforge.memory.material import answer_of
-from ragforge.memory.recall import Answer, Found, Recall, Source
+from ragforge.memory.recall import HitSource, RankedHit, Recall, SearchResults
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,7 +34,7 @@ QUERY_CHARS_MAX = 2_000
 """Of a long message its beginning and its end say what it is about."""
 
 
-class Wanted(Struct, frozen=True):
+class RecallRequest(Struct, frozen=True):
     """What to recall, and how much."""
 
     text: str
@@ -52,8 +52,8 @@ class Wanted(Struct, frozen=True):
 class _Gathered(Struct):
     """What came in time, and why not all of it did."""
 
-    answer: Answer = field(default_factory=lambda: Answer(()))
-    memories: list[Chosen] = field(default_factory=list[Chosen])
+    answer: SearchResults = field(default_factory=lambda: SearchResults(()))
+    memories: list[ChosenMemory] = field(default_factory=list[ChosenMemory])
     level_1: list[Summary] = field(default_factory=list[Summary])
     limited: list[str] = field(default_factory=list[str])
 
@@ -65,7 +65,7 @@ class _Items(Struct, frozen=True):
     excludes: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
 
-async def gather(recall: Recall, wanted: Wanted) -> ContextBlock:
+async def gather(recall: Recall, wanted: RecallRequest) -> ContextBlock:
     """The block for the message. It never raises: what failed or came too late is said in `limited`."""
     began = time.perf_counter()
     block = ContextBlock()
@@ -89,7 +89,7 @@ def _query(text: str) -> str:
     return f"{text[: QUERY_CHARS_MAX * 3 // 4]}\n{text[-QUERY_CHARS_MAX // 4 :]}"
 
 
-async def _all(recalled: Recall, wanted: Wanted) -> _Gathered:
+async def _all(recalled: Recall, wanted: RecallRequest) -> _Gathered:
     """Everything at the same time; each source may fail on its own."""
     around, limited = wanted.around, list[str]()
     query = Query(
@@ -99,9 +99,9 @@ async def _all(recalled: Recall, wanted: Wanted) -> _Gathered:
         kinds=(HitKind.TURN, HitKind.TOOL_CALL, HitKind.SUMMARY),
         limit=FOUND_MAX,
     )
-    none: list[Chosen] = []
+    none: list[ChosenMemory] = []
     answer, matters, new, (near, without), level_1 = await asyncio.gather(
-        _tried(partial(recall.search, recalled, query), limited, Answer(())),
+        _tried(partial(recall.search, recalled, query), limited, SearchResults(())),
         _tried(partial(inject.important, recalled, around), limited, none),
         _tried(partial(inject.recent, recalled, around, wanted.limits), limited, none),
         _tried(partial(inject.nearest, recalled, around, wanted.text), limited, (none, "")),
@@ -137,7 +137,7 @@ async def _level_1(recalled: Recall, around: Around) -> list[Summary]:
     return [each for each in reversed(outside) if not left.intersection(each.covers)]
 
 
-async def _items(recalled: Recall, wanted: Wanted, found: _Gathered) -> _Items:
+async def _items(recalled: Recall, wanted: RecallRequest, found: _Gathered) -> _Items:
     """All that may stand in the block, and what must not stand beside what."""
     around = wanted.around
     hits = [each for each in found.answer.found if not each.hit.left]
@@ -196,9 +196,9 @@ def _excludes(above: dict[str, list[Summary]]) -> dict[str, set[str]]:
     return excludes
 
 
-def _turns(hits: Sequence[Found], around: Around) -> list[Found]:
+def _turns(hits: Sequence[RankedHit], around: Around) -> list[RankedHit]:
     """The turns outside the raw messages, each once, by whatever of it was found first."""
-    first: dict[str, Found] = {}
+    first: dict[str, RankedHit] = {}
     for each in hits:
         if each.hit.kind in (HitKind.TURN, HitKind.TOOL_CALL) and each.hit.turn_id not in around.turns:
             first.setdefault(each.hit.turn_id, each)
@@ -206,7 +206,7 @@ def _turns(hits: Sequence[Found], around: Around) -> list[Found]:
 
 
 async def _came_to(
-    recalled: Recall, turns: Sequence[Found], above: dict[str, list[Summary]]
+    recalled: Recall, turns: Sequence[RankedHit], above: dict[str, list[Summary]]
 ) -> dict[str, str]:
     """What each turn came to: its own summary, else the beginning of its answer.
 
@@ -220,7 +220,7 @@ async def _came_to(
     return own | {turn.id: answer_of(turn)[:ANSWER_CHARS_MAX] for turn in stored if turn is not None}
 
 
-def _turn_item(found: Found, came_to: str) -> Recalled:
+def _turn_item(found: RankedHit, came_to: str) -> Recalled:
     hit = found.hit
     text = f"{hit.tool}: {hit.text}" if hit.kind is HitKind.TOOL_CALL and hit.tool else hit.text
     if came_to:
@@ -244,7 +244,7 @@ def _said_in(excerpt: str, text: str) -> bool:
     return " ".join(excerpt.strip("… ").split()) in " ".join(text.split())
 
 
-def _summary_item(summary: Summary, section: Section, found: Found | None) -> Recalled:
+def _summary_item(summary: Summary, section: Section, found: RankedHit | None) -> Recalled:
     demands = f" Demanded: {'; '.join(summary.constraints)}" if summary.constraints else ""
     turn_id = found.hit.turn_id if found else summary.covers[-1] if summary.level == 1 else ""
     return Recalled(
@@ -261,7 +261,7 @@ def _summary_item(summary: Summary, section: Section, found: Found | None) -> Re
     )
 
 
-def _memory_item(chosen: Chosen) -> Recalled:
+def _memory_item(chosen: ChosenMemory) -> Recalled:
     memory = chosen.memory
     return Recalled(
         Section.MEMORIES,
@@ -277,22 +277,22 @@ def _memory_item(chosen: Chosen) -> Recalled:
     )
 
 
-def _reason(found: Found) -> str:
+def _reason(found: RankedHit) -> str:
     """Why it was found: by which words, how near in meaning, through what."""
     reasons: list[str] = []
     for why in found.why:
         match why.source:
-            case Source.WORDS:
+            case HitSource.WORDS:
                 reasons.append(inject.matched_words(found.hit))
-            case Source.MEANING:
+            case HitSource.MEANING:
                 reasons.append(f"near in meaning ({why.score:.2f})")
-            case Source.GRAPH:
+            case HitSource.GRAPH:
                 reasons.append("beside what was found")
-            case Source.METADATA:
+            case HitSource.METADATA:
                 reasons.append("what is known of it")
     return ", ".join(dict.fromkeys(reasons)) or inject.matched_words(found.hit)
 
 
-def _scores(found: Found) -> dict[str, float]:
+def _scores(found: RankedHit) -> dict[str, float]:
     scores = {str(why.source): why.score for why in found.why}
     return {**scores, "score": found.hit.score}

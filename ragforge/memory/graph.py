@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ragforge.domain.search import Related
 from ragforge.memory.fusion import Scores, Shares, ranks
-from ragforge.memory.results import Source, Why, key_of
+from ragforge.memory.results import HitSource, Why, key_of
 
 GRAPH_SHARE = 0.25
 """What a turn has of the score of the best that leads to it."""
@@ -21,6 +21,6 @@ def spread(scores: Scores, related: Sequence[Related]) -> Shares:
         key = key_of(each.turn)
         handed[key] = max(handed[key], by_id.get(each.of, 0.0))
     return {
-        key: [Why(Source.GRAPH, rank, handed[key], GRAPH_SHARE * handed[key])]
+        key: [Why(HitSource.GRAPH, rank, handed[key], GRAPH_SHARE * handed[key])]
         for key, rank in ranks(handed).items()
     }

@@ -53,7 +53,7 @@ class Around(Struct, frozen=True):
     shown: Collection[str] = frozenset()
 
 
-class Chosen(Struct, frozen=True):
+class ChosenMemory(Struct, frozen=True):
     """A memory that may be put in front of the message, and why."""
 
     memory: Memory
@@ -64,7 +64,7 @@ class Chosen(Struct, frozen=True):
     vector: Vector | None = None
 
 
-async def important(recall: Recall, around: Around) -> list[Chosen]:
+async def important(recall: Recall, around: Around) -> list[ChosenMemory]:
     """Who the person and the project are, and what matters most."""
     scope = MemoryFilter(project_id=around.project_id, session_id=around.session_id, limit=LISTED_MAX)
     memories = recall.store.memories
@@ -76,7 +76,7 @@ async def important(recall: Recall, around: Around) -> list[Chosen]:
     return chosen + [_chosen(memory, f"important ({memory.importance:.2f})") for memory in what]
 
 
-async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[Chosen]:
+async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[ChosenMemory]:
     """What was learned in the last hours."""
     if limits.recent_hours <= 0:
         return []
@@ -89,7 +89,7 @@ async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[C
     return [_chosen(memory, "recent") for memory in found]
 
 
-async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[Chosen], str]:
+async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[ChosenMemory], str]:
     """The nearest by meaning, and why there are none, for a person, where meaning could not be compared."""
     if recall.embedder is None:
         return [], ""
@@ -113,7 +113,7 @@ async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[Chose
     ], ""
 
 
-async def by_words(recall: Recall, query: Query) -> list[Chosen]:
+async def by_words(recall: Recall, query: Query) -> list[ChosenMemory]:
     """Those that hold the words of the query: what there is where meaning cannot be compared."""
     hits = await recall.store.search.words(replace(query, kinds=(HitKind.MEMORY,), limit=NEAREST_MAX))
     found = {hit.id: hit for hit in hits}
@@ -129,11 +129,11 @@ def matched_words(hit: Hit) -> str:
 
 async def choose(
     recall: Recall,
-    candidates: Sequence[Chosen],
+    candidates: Sequence[ChosenMemory],
     around: Around,
     limits: InjectLimits,
     state: Injecting,
-) -> list[Chosen]:
+) -> list[ChosenMemory]:
     """Those that are put in front of the message, the most relevant first.
 
     Left out is what must not be injected, what the request carries already, and of what is nearly the same
@@ -170,11 +170,11 @@ def is_carried(memory: Memory, around: Around) -> bool:
     return any(memory.id.startswith(part) for part in around.shown)
 
 
-def _chosen(memory: Memory, reason: str, *, meaning: float | None = None) -> Chosen:
+def _chosen(memory: Memory, reason: str, *, meaning: float | None = None) -> ChosenMemory:
     scores = {"metadata": memory.importance}
     if meaning is not None:
         scores["meaning"] = meaning
-    return Chosen(memory, (reason,), _score(memory.importance, meaning), scores)
+    return ChosenMemory(memory, (reason,), _score(memory.importance, meaning), scores)
 
 
 def _score(importance: float, meaning: float | None) -> float:
@@ -183,9 +183,9 @@ def _score(importance: float, meaning: float | None) -> float:
     return (importance + cosine) / 2
 
 
-def _merged(candidates: Sequence[Chosen]) -> list[Chosen]:
+def _merged(candidates: Sequence[ChosenMemory]) -> list[ChosenMemory]:
     """Each memory once, with all the reasons for it."""
-    merged: dict[str, Chosen] = {}
+    merged: dict[str, ChosenMemory] = {}
     for each in candidates:
         known = merged.get(each.memory.id)
         if known is None:
@@ -198,7 +198,9 @@ def _merged(candidates: Sequence[Chosen]) -> list[Chosen]:
     return list(merged.values())
 
 
-async def _with_vectors(recall: Recall, chosen: Sequence[Chosen], state: Injecting) -> list[Chosen]:
+async def _with_vectors(
+    recall: Recall, chosen: Sequence[ChosenMemory], state: Injecting
+) -> list[ChosenMemory]:
     """The same with their vectors, as far as there are any."""
     if recall.embedder is None or not chosen:
         return list(chosen)
@@ -216,7 +218,9 @@ async def _with_vectors(recall: Recall, chosen: Sequence[Chosen], state: Injecti
     return with_vectors
 
 
-def _without_doubles(free: Sequence[Chosen], carried: Sequence[Chosen], limits: InjectLimits) -> list[Chosen]:
+def _without_doubles(
+    free: Sequence[ChosenMemory], carried: Sequence[ChosenMemory], limits: InjectLimits
+) -> list[ChosenMemory]:
     """The first `injected_max`; of two that are too near, the newer, in the better's place."""
     near = _nearness([*free, *carried], limits.threshold)
     chosen: list[int] = []
@@ -234,11 +238,11 @@ def _without_doubles(free: Sequence[Chosen], carried: Sequence[Chosen], limits: 
     return [free[at] for at in chosen[: limits.injected_max]]
 
 
-def _newer(one: Chosen, other: Chosen) -> bool:
+def _newer(one: ChosenMemory, other: ChosenMemory) -> bool:
     return (one.memory.updated_at, one.memory.id) > (other.memory.updated_at, other.memory.id)
 
 
-def _nearness(chosen: Sequence[Chosen], threshold: float) -> set[tuple[int, int]]:
+def _nearness(chosen: Sequence[ChosenMemory], threshold: float) -> set[tuple[int, int]]:
     """The pairs of places, both ways, whose cosine lies above the threshold."""
     having = [at for at, each in enumerate(chosen) if each.vector is not None]
     if len(having) < 2:

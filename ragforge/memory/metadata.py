@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from ragforge.domain.search import Candidate, HitKind
 from ragforge.memory.fusion import Scores, Shares, ranks
-from ragforge.memory.results import Source, Why, key_of
+from ragforge.memory.results import HitSource, Why, key_of
 
 METADATA_SHARE = 0.1
 """What a memory that matters most and is newest has of its own score: it decides between near equals."""
@@ -26,6 +26,6 @@ def weigh(scores: Scores, candidates: Iterable[Candidate]) -> Shares:
         key_of(each): (each.importance + 0.5 ** ((newest - each.at) / HALF_LIFE)) / 2 for each in memories
     }
     return {
-        key: [Why(Source.METADATA, rank, weights[key], METADATA_SHARE * weights[key] * scores[key])]
+        key: [Why(HitSource.METADATA, rank, weights[key], METADATA_SHARE * weights[key] * scores[key])]
         for key, rank in ranks(weights).items()
     }

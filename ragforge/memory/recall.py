@@ -14,10 +14,10 @@ from ragforge.memory.fusion import Shares, convex, reciprocal, totals
 from ragforge.memory.graph import spread
 from ragforge.memory.metadata import weigh
 from ragforge.memory.questions import Questions
-from ragforge.memory.results import Answer, Found, Key, Source, Why, key_of
+from ragforge.memory.results import HitSource, Key, RankedHit, SearchResults, Why, key_of
 from ragforge.store.base import Store
 
-__all__ = ["Answer", "Found", "Recall", "Source", "Why", "search"]
+__all__ = ["HitSource", "RankedHit", "Recall", "SearchResults", "Why", "search"]
 
 DEPTH_MIN = 100
 """So many are looked at by words and by meaning, however few are wanted: a shorter answer is the beginning of
@@ -37,7 +37,7 @@ class Kept(Struct, frozen=True):
     """An answer, and the state of the data that it holds for."""
 
     state: object
-    answer: Answer
+    answer: SearchResults
 
 
 class Recall(Struct, frozen=True):
@@ -51,7 +51,7 @@ class Recall(Struct, frozen=True):
     questions: Questions = field(default_factory=Questions)
 
 
-async def search(recall: Recall, query: Query) -> Answer:
+async def search(recall: Recall, query: Query) -> SearchResults:
     """What answers the query, best first.
 
     It is found by words and by meaning, and what is one step away from it. Where meaning cannot be compared
@@ -60,7 +60,7 @@ async def search(recall: Recall, query: Query) -> Answer:
     """
     began = time.perf_counter()
     if not query.text.strip() or query.limit <= 0:
-        return Answer(())
+        return SearchResults(())
     state = await recall.store.changes()
     kept = recall.cache.pop(query, None)
     if kept is None or state is None or kept.state != state:
@@ -75,14 +75,14 @@ async def search(recall: Recall, query: Query) -> Answer:
     return replace(answer, took_ms=(time.perf_counter() - began) * 1000)
 
 
-async def _asked(recall: Recall, query: Query) -> tuple[Answer, bool]:
+async def _asked(recall: Recall, query: Query) -> tuple[SearchResults, bool]:
     """The answer, and whether it would be the same as long as the data is."""
     nearby, limited = await _nearby(recall, query)
     candidates = await recall.store.search.candidates(replace(query, limit=_depth(query)), nearby)
     if nearby is not None:
         limited = _missing_vectors(candidates)
     found = await _ranked(recall, query, candidates)
-    return Answer(tuple(found), limited), not limited or nearby is not None
+    return SearchResults(tuple(found), limited), not limited or nearby is not None
 
 
 async def _nearby(recall: Recall, query: Query) -> tuple[Nearby | None, str]:
@@ -123,7 +123,7 @@ def _missing_vectors(candidates: Sequence[Candidate]) -> str:
     return f"Found mostly by words: many vectors are still missing. {WHEN_MADE}"
 
 
-async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate]) -> list[Found]:
+async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate]) -> list[RankedHit]:
     """The best of the candidates and of what is one step away from them."""
     by_key = {key_of(each): each for each in candidates}
     words = {key: each.words for key, each in by_key.items() if each.words is not None}
@@ -144,7 +144,7 @@ async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate])
     best = _best(totals(shares), query.limit)
     hits = await recall.store.search.hits([by_key[key] for key in best], query.text)
     return [
-        Found(replace(hit, score=sum(why.share for why in whys)), tuple(whys))
+        RankedHit(replace(hit, score=sum(why.share for why in whys)), tuple(whys))
         for hit in hits
         for whys in [shares[key_of(hit)]]
     ]

@@ -7,7 +7,7 @@ from msgspec import Struct
 from ragforge.domain.search import Candidate, Hit, HitKind
 
 
-class Source(StrEnum):
+class HitSource(StrEnum):
     """What speaks for a hit."""
 
     WORDS = "words"
@@ -19,7 +19,7 @@ class Source(StrEnum):
 class Why(Struct, frozen=True):
     """What one source says of a hit."""
 
-    source: Source
+    source: HitSource
     rank: int
     """From 1, within that source."""
     score: float
@@ -28,17 +28,17 @@ class Why(Struct, frozen=True):
     """Of the score that decides the order."""
 
 
-class Found(Struct, frozen=True):
+class RankedHit(Struct, frozen=True):
     """A hit with its place in the one order: `hit.score` is what decided, the sum of the shares in `why`."""
 
     hit: Hit
     why: tuple[Why, ...] = ()
 
 
-class Answer(Struct, frozen=True):
+class SearchResults(Struct, frozen=True):
     """What was found, best first."""
 
-    found: tuple[Found, ...]
+    found: tuple[RankedHit, ...]
     limited: str = ""
     """Why not every source was asked, for a person; empty when all were."""
     took_ms: float = 0.0

@@ -12,7 +12,7 @@ from ragforge.domain.usage import Price
 TABLE = Path(__file__).with_name("prices.toml")
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"since": "from"}):
+class _PriceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"since": "from"}):
     """One `[[price]]`. `source` is for whoever edits the file."""
 
     model: str
@@ -28,8 +28,8 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"s
             raise ValueError("a price or a number of tokens is never below 0")
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    price: list[_Entry] = []
+class _PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    price: list[_PriceEntry] = []
 
 
 def price_of(
@@ -56,7 +56,7 @@ def price_of(
     return Price(newest.input_usd, newest.output_usd, newest.cached_usd)
 
 
-def _of_model(model: str, path: Path | None) -> list[_Entry]:
+def _of_model(model: str, path: Path | None) -> list[_PriceEntry]:
     if path is None:
         return []
     try:
@@ -67,11 +67,11 @@ def _of_model(model: str, path: Path | None) -> list[_Entry]:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, changed_ns: int) -> _Table:
+def _read(path: Path, changed_ns: int) -> _PriceTable:
     """The table as the file had it at that time."""
     del changed_ns  # only tells one version of the file from the next
     try:
-        return msgspec.toml.decode(path.read_bytes(), type=_Table)
+        return msgspec.toml.decode(path.read_bytes(), type=_PriceTable)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(
             f"Cannot read the prices in {path}: {error}. Each [[price]] needs model, input_usd, output_usd "

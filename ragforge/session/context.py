@@ -15,7 +15,7 @@ from ragforge.domain.messages import Message, Parts, TextPart, ToolMessage, Tool
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted
 from ragforge.memory.context import fixed_tokens, shorten
-from ragforge.memory.gather import Wanted, gather
+from ragforge.memory.gather import RecallRequest, gather
 from ragforge.memory.inject import Around, InjectLimits
 from ragforge.memory.window import Dropped, Window
 from ragforge.providers.base import ModelRequest
@@ -50,7 +50,7 @@ async def build_block(
     if not recalls(workspace):
         return ContextBlock()
     memory = workspace.settings.memory
-    wanted = Wanted(
+    wanted = RecallRequest(
         "\n".join(part.text for part in parts if isinstance(part, TextPart)),
         Around(
             workspace.project.id,

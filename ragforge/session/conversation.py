@@ -13,7 +13,7 @@ from ragforge.domain.messages import Parts
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, ToolCall, TurnStatus
 from ragforge.memory import recall
-from ragforge.memory.recall import Answer
+from ragforge.memory.recall import SearchResults
 from ragforge.session import history, modes, queue, setup, turn
 from ragforge.session.costs import memory_cost
 from ragforge.session.foreign_git import read_repository
@@ -146,7 +146,7 @@ class Conversation:
         here = str(self.workspace.place.cwd)
         return sorted(rows, key=lambda row: row.session.cwd != here)
 
-    async def search(self, text: str, *, limit: int = 50) -> Answer:
+    async def search(self, text: str, *, limit: int = 50) -> SearchResults:
         """What was said, done, summarised and remembered in this project."""
         query = Query(text, project_id=self.workspace.project.id, limit=limit)
         return await recall.search(self.workspace.recall, query)

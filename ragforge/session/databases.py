@@ -139,14 +139,14 @@ async def migrate_database(machine: Machine, url: str, *, tell: Callable[[str], 
         await migrate_store(url, machine_dir=machine.folder, password=password, tell=tell)
 
 
-class Found(Struct, frozen=True):
+class StoreAtAddress(Struct, frozen=True):
     """What is at an address, and what waits for it."""
 
     status: StoreStatus
     link: Link
 
 
-async def look_at(machine: Machine, server: Server, *, adopt: bool = False) -> Found:
+async def look_at(machine: Machine, server: Server, *, adopt: bool = False) -> StoreAtAddress:
     """What is at the server, after it was made ready to keep conversations.
 
     Raises StoreForeign for a database that holds other things, until `adopt` says that this is meant;
@@ -156,7 +156,7 @@ async def look_at(machine: Machine, server: Server, *, adopt: bool = False) -> F
     try:
         if store.link.away:
             raise StoreUnavailable(store.link.away)
-        return Found(await store.status(), store.link)
+        return StoreAtAddress(await store.status(), store.link)
     finally:
         await store.close()
 

@@ -21,7 +21,7 @@ from ragforge.agent.parts import Guard
 from ragforge.domain.errors import StoreError
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Session
-from ragforge.session.trust import FileTrust, Place
+from ragforge.session.trust import FileTrust, TrustPlace
 from ragforge.tools.base import AnyTool
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ async def project_instructions(session: Session) -> str:
 async def instructions_for(session: Session, paths: Sequence[Path]) -> str:
     """Return the trusted instructions that apply to these paths and were not given yet; asks as above."""
     root, given = session.workspace.place.root, session.live.instructions_given
-    place = Place(session.workspace.project.id, root)
+    place = TrustPlace(session.workspace.project.id, root)
     folders = [folder for path in paths for folder in folders_between(root, path.parent)]
     found = await _find(session, folders, root, given)
     if not found:
@@ -212,5 +212,5 @@ def _root(session: Session) -> Path:
     return _folders_above(session)[0]
 
 
-def _place(session: Session) -> Place:
-    return Place(session.workspace.project.id, _root(session))
+def _place(session: Session) -> TrustPlace:
+    return TrustPlace(session.workspace.project.id, _root(session))

@@ -101,7 +101,7 @@ async def recall_memory(session: Session, question: str, say: Callable[[str], No
 
         head = session.live.record.head
         return await deep_recall.answer(
-            deep_recall.Asked(
+            deep_recall.RecallQuestion(
                 question,
                 workspace.recall,
                 workspace.project.id,

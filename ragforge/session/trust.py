@@ -44,7 +44,7 @@ Ask: TypeAlias = Callable[[Sequence[FileTrust]], Awaitable[bool]]
 """Asks the user about the files, which nobody was asked about before: whether they are trusted."""
 
 
-class Place(Struct, frozen=True):
+class TrustPlace(Struct, frozen=True):
     """A project and the folder that it, or a copy of it, is in."""
 
     project_id: str
@@ -74,7 +74,7 @@ class Trust:
         other.tell, other._here, other._told = self.tell, self._here, self._told
         return other
 
-    async def admitted(self, place: Place, found: Sequence[Instructions]) -> list[Instructions]:
+    async def admitted(self, place: TrustPlace, found: Sequence[Instructions]) -> list[Instructions]:
         """Return those that may be read, after asking about those that nobody was asked about yet."""
         async with self._asking:  # two tools may come to the same file at the same time
             untrusted = await self.untrusted(place, found)
@@ -87,25 +87,25 @@ class Trust:
         left_out = {place.root / each.path for each in untrusted}
         return [each for each in found if each.path not in left_out]
 
-    async def untrusted(self, place: Place, found: Iterable[Instructions]) -> list[FileTrust]:
+    async def untrusted(self, place: TrustPlace, found: Iterable[Instructions]) -> list[FileTrust]:
         """Return those that are not trusted."""
         files = [await self.file(place, item) for item in found if not (item.is_note or self.reads_all)]
         return [file for file in files if not file.trusted]
 
-    async def file(self, place: Place, item: Instructions) -> FileTrust:
+    async def file(self, place: TrustPlace, item: Instructions) -> FileTrust:
         """Return the file with what the user said about it."""
         path = item.path.relative_to(place.root)
         trusted = await self.is_trusted(place, item)
         before = None if trusted else await self._local.trusted_text(place.project_id, path)
         return FileTrust(path, item.text, before, trusted)
 
-    async def is_trusted(self, place: Place, item: Instructions) -> bool | None:
+    async def is_trusted(self, place: TrustPlace, item: Instructions) -> bool | None:
         """Whether the user trusts the text; None where nobody was asked."""
         path, digest = item.path.relative_to(place.root), item.digest
         here = self._here.get((place.project_id, path, digest))
         return await self._local.is_trusted(place.project_id, path, digest) if here is None else here
 
-    async def answer(self, place: Place, files: Iterable[FileTrust], *, trusted: bool) -> None:
+    async def answer(self, place: TrustPlace, files: Iterable[FileTrust], *, trusted: bool) -> None:
         """Remember the user's answer about these texts; for this run only where that cannot be stored."""
         for file in files:
             self._here[place.project_id, file.path, file.digest] = trusted
@@ -116,7 +116,7 @@ class Trust:
             except StoreError as error:
                 log.warning("The answer about %s is not kept: %s", file.path, error)
 
-    def _tell_of(self, place: Place, files: Sequence[FileTrust]) -> None:
+    def _tell_of(self, place: TrustPlace, files: Sequence[FileTrust]) -> None:
         keys = {(place.project_id, file.path, file.digest): file for file in files}
         new = [file for key, file in keys.items() if key not in self._told]
         if not new or not self.tell:

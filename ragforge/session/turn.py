@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.agent.loop import run_turn
-from ragforge.agent.parts import Events, Outcome, Progress, TurnLimits
+from ragforge.agent.parts import Events, Outcome, TurnLimits, TurnProgress
 from ragforge.agent.shield import undisturbed
 from ragforge.domain.approvals import Approve
 from ragforge.domain.context import ContextBlock
@@ -47,7 +47,7 @@ class _Run(Struct):
     """A turn that is about to run: where it starts, and what is left of an earlier run."""
 
     turn: Turn
-    progress: Progress
+    progress: TurnProgress
     before: Window
     """What goes word for word of the turns before it."""
     earlier_steps: tuple[Step, ...] = ()
@@ -243,7 +243,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     await workspace.store.turns.start(turn)
     session.change(head=turn.id, last_activity_at=turn.started_at)
     live.window = window
-    return _Run(turn, Progress(turn.id, [UserMessage(kept)]), before=window)
+    return _Run(turn, TurnProgress(turn.id, [UserMessage(kept)]), before=window)
 
 
 async def _begin_queued(session: Session) -> _Run:
@@ -309,7 +309,7 @@ async def _continue(
     own = step_messages([step for step in whole if step is not pending], ended)
     if pending:
         own.append(pending.message)
-    progress = Progress(turn.id, [UserMessage(turn.user), *own], next_index=steps[-1].index + 1)
+    progress = TurnProgress(turn.id, [UserMessage(turn.user), *own], next_index=steps[-1].index + 1)
     progress.stored.update(step.index for step in steps)
     done = tuple(call for call in calls if pending and call.step_index == pending.index)
     if pending:

@@ -25,7 +25,7 @@ Cut = Callable[[bytes], list[tuple[int, int, str]]]
 """Cuts UTF-8 into (start, end, stem), places in bytes."""
 
 
-class Found(Struct, frozen=True):
+class WordMatch(Struct, frozen=True):
     """A wanted word and its place, in characters."""
 
     start: int
@@ -82,19 +82,19 @@ def excerpt(texts: list[str], stems: frozenset[str], cut: Cut) -> Excerpt:
     return Excerpt(piece, _spans(_find(piece, stems, cut)))
 
 
-def _find(text: str, stems: frozenset[str], cut: Cut) -> list[Found]:
+def _find(text: str, stems: frozenset[str], cut: Cut) -> list[WordMatch]:
     """The wanted words and parts of words in their order; a name and its parts lie over each other."""
     encoded = text.encode()
-    found: list[Found] = []
+    found: list[WordMatch] = []
     byte_at = char_at = 0
     for start, end, stem in sorted(each for each in _cut_with_parts(encoded, cut) if each[2] in stems):
         char_at += len(encoded[byte_at:start].decode())
         byte_at = start
-        found.append(Found(char_at, char_at + len(encoded[start:end].decode()), stem))
+        found.append(WordMatch(char_at, char_at + len(encoded[start:end].decode()), stem))
     return found
 
 
-def _spans(found: list[Found]) -> tuple[tuple[int, int], ...]:
+def _spans(found: list[WordMatch]) -> tuple[tuple[int, int], ...]:
     """Where the words stand: what touches is one, such as a name whose parts are wanted."""
     spans: list[tuple[int, int]] = []
     for word in found:
@@ -105,7 +105,7 @@ def _spans(found: list[Found]) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-def _densest(found: list[Found]) -> tuple[int, int]:
+def _densest(found: list[WordMatch]) -> tuple[int, int]:
     """The most different stems within one excerpt, and where it begins."""
     best = (0, 0)
     last = 0

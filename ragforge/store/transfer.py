@@ -17,7 +17,7 @@ from ragforge.store.archive_file import BackupWriter, Closing, Header, header
 from ragforge.store.archive_items import Blob, blobs_of
 from ragforge.store.base import Blobs, RecordKind, Store, StoreStatus
 from ragforge.store.transfer_checkpoint import Checkpoint
-from ragforge.store.transfer_move import Move, Moved, check_arrived, waiting_words
+from ragforge.store.transfer_move import Move, TransferResult, check_arrived, waiting_words
 from ragforge.store.transfer_stream import (
     Chunk,
     Progress,
@@ -35,10 +35,10 @@ from ragforge.store.transfer_stream import (
 __all__ = [
     "Backup",
     "BackupMade",
-    "Moved",
     "Progress",
     "Stage",
     "Tell",
+    "TransferResult",
     "backup",
     "copy",
     "restore",
@@ -115,7 +115,7 @@ async def verified(file: Path, *, tell: Tell = _tell_nothing) -> Backup:
 
 async def restore(
     found: Backup, target: Store, blobs: Blobs, *, machine_dir: Path, tell: Tell = _tell_nothing
-) -> Moved:
+) -> TransferResult:
     """Put what the backup holds into the target, beside what is there.
 
     The file is read twice: `verified` reads all of it before anything is written, so that a damaged backup
@@ -130,7 +130,7 @@ async def restore(
 
 async def copy(
     source: Store, target: Store, blobs: Blobs, *, machine_dir: Path, tell: Tell = _tell_nothing
-) -> Moved:
+) -> TransferResult:
     """Bring all that is in the source to the target, which keeps what it has.
 
     Broken off, it goes on where it was. Contents stay where they are, on this machine; those that it lacks
@@ -143,7 +143,7 @@ async def copy(
     if _identity(ours) == _identity(theirs):
         raise UsageError(f"Both are {ours.place}. To copy, give two different stores.")
 
-    async def run(checkpoint: Checkpoint) -> Moved:
+    async def run(checkpoint: Checkpoint) -> TransferResult:
         total = sum(ours.counts.values())
         move = Move(target, blobs, machine_dir=machine_dir, total=total, tell=tell, checkpoint=checkpoint)
         missing: dict[str, None] = {}

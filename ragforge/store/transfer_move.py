@@ -23,7 +23,7 @@ GOING_MAX = 2
 NAMED_MAX = 5
 
 
-class Moved(Struct, frozen=True):
+class TransferResult(Struct, frozen=True):
     """What a copy or a restored backup came to."""
 
     counts: Mapping[RecordKind, int]
@@ -64,7 +64,7 @@ class Move:
 
     async def run(
         self, chunks: AsyncGenerator[Chunk, None], *, missing: Mapping[str, None], again: Again | None
-    ) -> Moved:
+    ) -> TransferResult:
         """Move all chunks and read back what came of them.
 
         missing: contents that are not to be had, as they are found while the chunks are read.
@@ -79,7 +79,7 @@ class Move:
             moved_at = time.perf_counter()
             proof = await prove(self._target.archive, sent, again=again, tell=self._tell)
         self._judge(proof)
-        return Moved(
+        return TransferResult(
             counts={kind: self._counts[kind] for kind in RecordKind},
             new=self._new + proof.mended,
             kept=proof.kept,

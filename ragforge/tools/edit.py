@@ -14,7 +14,7 @@ from ragforge.files.text import decode, encode
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
 from ragforge.tools.paths import display
-from ragforge.tools.text_match import Edited, NotEdited, replace
+from ragforge.tools.text_match import EditedText, NotEdited, replace
 
 
 class EditArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -56,7 +56,7 @@ def _plan(args: EditArgs, ctx: ToolContext, path: Path) -> Change:
     match replace(file.text, args.old, args.new, replace_all=args.replace_all):
         case NotEdited(reason):
             raise UsageError(reason)
-        case Edited() as edited:
+        case EditedText() as edited:
             check_hides_nothing(path, file.text, edited.text, ctx)
             content = encode(edited.text, file)
     if content == before:
@@ -68,7 +68,7 @@ def _plan(args: EditArgs, ctx: ToolContext, path: Path) -> Change:
     return Change(path, content, hash_of(before), file.text, edited.text, how, _note(edited, shown))
 
 
-def _note(edited: Edited, shown: str) -> str:
+def _note(edited: EditedText, shown: str) -> str:
     count = len(edited.lines)
     where = f"line {edited.lines[0]}" if count == 1 else f"{count} places"
     if not edited.by_whitespace:

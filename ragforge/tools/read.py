@@ -37,7 +37,7 @@ class ReadArgs(msgspec.Struct, forbid_unknown_fields=True):
     ] = READ_LINES_MAX
 
 
-class _Found(Struct, frozen=True):
+class _ReadResult(Struct, frozen=True):
     """What reading brought: the answer, the whole file's hash where it was read whole, an image."""
 
     text: str
@@ -78,7 +78,7 @@ async def preview(args: ReadArgs, ctx: ToolContext) -> Preview:
         return Preview(refused=str(error))
 
 
-def _read(path: Path, args: ReadArgs, stop: Event) -> _Found:
+def _read(path: Path, args: ReadArgs, stop: Event) -> _ReadResult:
     with open_file(path) as file:
         content = file.read(TEXT_BYTES_MAX + 1)
         if len(content) > TEXT_BYTES_MAX:
@@ -88,15 +88,17 @@ def _read(path: Path, args: ReadArgs, stop: Event) -> _Found:
     if mime := image_type(content):
         if len(content) > IMAGE_BYTES_MAX:
             limit = size(IMAGE_BYTES_MAX)
-            return _Found(f"{mime}, {size(len(content))}: too large to be shown, the limit is {limit}.", True)
-        return _Found(f"{mime}, {size(len(content))}", digest=digest, image=content, mime=mime)
+            return _ReadResult(
+                f"{mime}, {size(len(content))}: too large to be shown, the limit is {limit}.", True
+            )
+        return _ReadResult(f"{mime}, {size(len(content))}", digest=digest, image=content, mime=mime)
     if not content:
-        return _Found("[the file is empty]", digest=digest)
+        return _ReadResult("[the file is empty]", digest=digest)
     if (file_text := decode(content)) is None:
-        return _Found(f"Not text: {kind_of(content)}, {size(len(content))}.", failed=True, digest=digest)
+        return _ReadResult(f"Not text: {kind_of(content)}, {size(len(content))}.", failed=True, digest=digest)
     lines = lines_of(file_text.text)
     if args.offset > len(lines):
-        return _Found(
+        return _ReadResult(
             f"The file has {len(lines)} lines, there is no line {args.offset}.", failed=True, digest=digest
         )
     numbered, last = _numbered(iter(lines[args.offset - 1 :]), args)
@@ -105,19 +107,19 @@ def _read(path: Path, args: ReadArgs, stop: Event) -> _Found:
         notes.append(f"[lines {args.offset}-{last} of {len(lines)}; go on with offset={last + 1}]")
     elif not file_text.text.endswith("\n"):
         notes.append("[no line ending after the last line]")
-    return _Found("\n".join([numbered, *notes]), digest=digest)
+    return _ReadResult("\n".join([numbered, *notes]), digest=digest)
 
 
-def _read_huge(file: BinaryIO, sample: bytes, args: ReadArgs, stop: Event) -> _Found:
+def _read_huge(file: BinaryIO, sample: bytes, args: ReadArgs, stop: Event) -> _ReadResult:
     """Some lines of a file that is not held in memory; what it is comes from its beginning."""
     encoding = next((name for mark, name in MARKS if sample.startswith(mark)), "utf-8")
     if encoding == "utf-8" and b"\0" in sample:
-        return _Found(f"Not text: {kind_of(sample)}, larger than {size(TEXT_BYTES_MAX)}.", failed=True)
+        return _ReadResult(f"Not text: {kind_of(sample)}, larger than {size(TEXT_BYTES_MAX)}.", failed=True)
     numbered, last = _numbered(_stream_lines(file, encoding, args.offset, stop), args)
     if not numbered:
-        return _Found(f"The file has no line {args.offset}.", failed=True)
+        return _ReadResult(f"The file has no line {args.offset}.", failed=True)
     note = f"[a file larger than {size(TEXT_BYTES_MAX)}, lines {args.offset}-{last}; it cannot be edited]"
-    return _Found(f"{numbered}\n{note}")
+    return _ReadResult(f"{numbered}\n{note}")
 
 
 def _stream_lines(file: BinaryIO, encoding: str, first: int, stop: Event) -> Iterator[str]:

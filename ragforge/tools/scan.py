@@ -19,7 +19,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.files.open import why
 from ragforge.tools.base import Preview, ToolContext, ToolResult
 from ragforge.tools.paths import display, resolve
-from ragforge.tools.scan_values import Answer, AnyRequest, End, Found, Refusal
+from ragforge.tools.scan_values import Answer, AnyRequest, End, MatchedLine, SearchRefusal
 
 ANSWER_BYTES_MAX = 1024 * 1024
 
@@ -54,11 +54,11 @@ async def scan(request: AnyRequest, ctx: ToolContext) -> Scanned:
         ):
             async for answer in answers:
                 match answer:
-                    case Found(text):
+                    case MatchedLine(text):
                         lines.append(text)
                     case End():
                         end = answer
-                    case Refusal(reason):
+                    case SearchRefusal(reason):
                         raise UsageError(reason)
                     case _:
                         assert_never(answer)

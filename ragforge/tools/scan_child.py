@@ -29,12 +29,12 @@ from ragforge.tools.scan_values import (
     Answer,
     AnyRequest,
     End,
-    Found,
     GlobRequest,
     GrepRequest,
     ListRequest,
-    Refusal,
+    MatchedLine,
     Request,
+    SearchRefusal,
 )
 
 GREP_BYTES_MAX = 5 * 1024 * 1024
@@ -76,7 +76,7 @@ def answers(request: AnyRequest) -> Iterator[Answer]:
             case _:
                 assert_never(request)
     except UsageError as error:
-        yield Refusal(str(error))
+        yield SearchRefusal(str(error))
 
 
 def _glob(request: GlobRequest, walk: Walk) -> Iterator[Answer]:
@@ -88,7 +88,7 @@ def _glob(request: GlobRequest, walk: Walk) -> Iterator[Answer]:
         if not entry.is_folder and matches(entry.name)
     ]
     for _, name in heapq.nlargest(request.limit, found):
-        yield Found(escaped(prefix + name))
+        yield MatchedLine(escaped(prefix + name))
     yield _end(walk, total=len(found))
 
 
@@ -97,7 +97,7 @@ def _list(request: ListRequest, walk: Walk) -> Iterator[Answer]:
     for entry in walk.entries(depth_max=request.depth):
         total += 1
         if total <= request.limit:
-            yield Found(_listed(entry))
+            yield MatchedLine(_listed(entry))
     yield _end(walk, total=total)
 
 
@@ -140,7 +140,7 @@ def _grep(request: GrepRequest, walk: Walk) -> Iterator[Answer]:
         name = escaped(_prefix(request) + entry.name)
         for each in _with_context(name, lines, shown, search, request.context):
             if each != GAP or told:
-                yield Found(each)
+                yield MatchedLine(each)
             told = True
         if total >= COUNTED_MAX:
             break

@@ -42,7 +42,7 @@ class ListRequest(Request, frozen=True, tag="list"):
 AnyRequest = GlobRequest | GrepRequest | ListRequest
 
 
-class Found(msgspec.Struct, frozen=True, tag="found"):
+class MatchedLine(msgspec.Struct, frozen=True, tag="found"):
     """A line to show, whole."""
 
     text: str
@@ -64,10 +64,10 @@ class End(msgspec.Struct, frozen=True, tag="end", kw_only=True):
     capped: bool = False
 
 
-class Refusal(msgspec.Struct, frozen=True, tag="refusal"):
+class SearchRefusal(msgspec.Struct, frozen=True, tag="refusal"):
     """Why nothing can be searched."""
 
     reason: str
 
 
-Answer = Found | End | Refusal
+Answer = MatchedLine | End | SearchRefusal

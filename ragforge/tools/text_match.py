@@ -25,7 +25,7 @@ class Replacement(Struct, frozen=True):
     text: str
 
 
-class Edited(Struct, frozen=True):
+class EditedText(Struct, frozen=True):
     """The whole new text.
 
     lines: where each replaced place begins in the old text, counted from 1.
@@ -43,7 +43,7 @@ class NotEdited(Struct, frozen=True):
     reason: str
 
 
-def replace(text: str, old: str, new: str, *, replace_all: bool) -> Edited | NotEdited:
+def replace(text: str, old: str, new: str, *, replace_all: bool) -> EditedText | NotEdited:
     """The text with `old` replaced by `new`; everything else stays as it is, character by character.
 
     LF in `old` matches CRLF in the text, and `new` takes the line endings of the place where it goes.
@@ -64,7 +64,7 @@ def replace(text: str, old: str, new: str, *, replace_all: bool) -> Edited | Not
             f"`old` is in the file {len(found)} times (lines {places}{more}). Add lines around it until it "
             "is there once, or set replace_all."
         )
-    return Edited(_apply(text, plain, found), lines, by_whitespace=not exact)
+    return EditedText(_apply(text, plain, found), lines, by_whitespace=not exact)
 
 
 def _positions(text: str, part: str) -> Iterator[int]:

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import foreign_git, link_watch, memory_watch, room_watch, trust
-from ragforge.tui.launch import Leaving, NotOpened, Opened
+from ragforge.tui.launch import Leaving, NotOpened, OpenedChat
 from ragforge.tui.prompt_history import StoredHistory
-from ragforge.tui.screens.store_failure import NotOpenedScreen, Wanted
+from ragforge.tui.screens.store_failure import FailureAnswer, NotOpenedScreen
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 
@@ -56,7 +56,7 @@ async def open_chat(chat: ChatScreen) -> None:
         chat.prompt.action_submit()
 
 
-async def _opened(chat: ChatScreen) -> Opened | None:
+async def _opened(chat: ChatScreen) -> OpenedChat | None:
     """What was asked for, from its own store or as the person chose; None to leave. Raises RagforgeError."""
     embedded = False
     while True:
@@ -76,15 +76,15 @@ async def _opened(chat: ChatScreen) -> Opened | None:
         if question.typed_meanwhile:
             chat.prompt.set_draft(chat.prompt.draft + question.typed_meanwhile)
         match wanted:
-            case Wanted.PASSWORD:
+            case FailureAnswer.PASSWORD:
                 from ragforge.config.secrets import use_store_password  # loaded after the first frame
 
                 use_store_password(opened.ask_for, question.password)
-            case Wanted.AGAIN:
+            case FailureAnswer.AGAIN:
                 continue
-            case Wanted.EMBEDDED:
+            case FailureAnswer.EMBEDDED:
                 embedded = True
-            case Wanted.LEAVE:
+            case FailureAnswer.LEAVE:
                 return None
 
 

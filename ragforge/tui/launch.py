@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
 
-class Opened(Struct, frozen=True):
+class OpenedChat(Struct, frozen=True):
     """A conversation that is open, and what shall be done with it first.
 
     resume: the session to bring to the front, at a turn counted from 1 where `at` says one. newest: bring

@@ -12,7 +12,7 @@ from ragforge.config.project import git_branch
 from ragforge.domain.errors import SessionBusy, UsageError
 from ragforge.tui import clipboard, keys, terminal, trust
 from ragforge.tui.key_watch import KeyWatch
-from ragforge.tui.launch import Leaving, Opened
+from ragforge.tui.launch import Leaving, OpenedChat
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.theme import theme_name
@@ -121,15 +121,15 @@ async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
         case ScreenName.SESSIONS:
             chosen = await app_of(chat).push_screen_wait(SessionsScreen(conversation, args))
             if chosen:
-                await front(chat, Opened(conversation, resume=chosen))
+                await front(chat, OpenedChat(conversation, resume=chosen))
         case ScreenName.SEARCH:
             found = await app_of(chat).push_screen_wait(SearchScreen(conversation, args))
             if found:
-                await front(chat, Opened(conversation, resume=found.session_id, at=found.turn))
+                await front(chat, OpenedChat(conversation, resume=found.session_id, at=found.turn))
         case ScreenName.MEMORY:
             place = await app_of(chat).push_screen_wait(MemoryScreen(conversation, args))
             if place:
-                await front(chat, Opened(conversation, resume=place.session_id, at=place.turn))
+                await front(chat, OpenedChat(conversation, resume=place.session_id, at=place.turn))
         case ScreenName.LOG:
             await _then(chat, await app_of(chat).push_screen_wait(LogScreen(conversation)))
         case ScreenName.REWIND:
@@ -153,7 +153,7 @@ async def _then(chat: ChatScreen, line: str | None) -> None:
         await carry_out(chat, command, await chat.ready().run(command, args))
 
 
-async def front(chat: ChatScreen, opened: Opened, *, first: bool = False) -> None:
+async def front(chat: ChatScreen, opened: OpenedChat, *, first: bool = False) -> None:
     """Bring to the front what was asked for. Runs in a worker, so it may ask.
 
     first: at the start, when what is typed belongs to no session yet.
@@ -194,7 +194,7 @@ async def _newest(chat: ChatScreen, conversation: Conversation) -> str:
         return ""
 
 
-async def _resume(chat: ChatScreen, opened: Opened, *, first: bool) -> None:
+async def _resume(chat: ChatScreen, opened: OpenedChat, *, first: bool) -> None:
     conversation, before = opened.conversation, opened.conversation.session.id
     if chat.busy:
         chat.say("A turn is running here. Wait for it, or press Esc, before you change the session.")
@@ -215,7 +215,7 @@ async def _resume(chat: ChatScreen, opened: Opened, *, first: bool) -> None:
         chat.retry()
 
 
-async def _shown(chat: ChatScreen, opened: Opened) -> Shown:
+async def _shown(chat: ChatScreen, opened: OpenedChat) -> Shown:
     """The session, or what the person wants of one that another process writes."""
     conversation = opened.conversation
     try:

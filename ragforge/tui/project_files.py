@@ -18,7 +18,7 @@ FRESH_S = 10.0
 """How long a finished list is used before the tree is read again."""
 
 
-class Found(Struct, frozen=True):
+class PathMatches(Struct, frozen=True):
     """Paths that fit, best first. `complete`: the whole tree was seen, asking again finds no more."""
 
     paths: list[str]
@@ -49,15 +49,15 @@ class ProjectFiles:
         self._rest: Iterator[str] | None = None
         self._done_at_s = float("-inf")
 
-    def find(self, query: str, stop: threading.Event) -> Found:
+    def find(self, query: str, stop: threading.Event) -> PathMatches:
         """What fits the query, from a thread; looks for SLICE_S, and goes on at the next call."""
         with self._lock:
             self._look_on(stop)
             complete = self._rest is None
             paths = list(self._paths)
         if stop.is_set():
-            return Found([], complete=True)
-        return Found(ranked(query, paths, stop=stop), complete)
+            return PathMatches([], complete=True)
+        return PathMatches(ranked(query, paths, stop=stop), complete)
 
     def _look_on(self, stop: threading.Event) -> None:
         if self._rest is None:

@@ -21,11 +21,11 @@ def watch(chat: ChatScreen, conversation: Conversation) -> None:
     """Let turns ask here about instruction files, and say here which are left out."""
 
     async def ask(files: Sequence[FileTrust]) -> bool:
-        from ragforge.tui.screens.trust import Answer, TrustScreen  # most starts need no question
+        from ragforge.tui.screens.trust import TrustAnswer, TrustScreen  # most starts need no question
 
         chat.call_person("waits for you")
         try:
-            return await _answer(chat, TrustScreen(files)) == Answer.TRUST
+            return await _answer(chat, TrustScreen(files)) == TrustAnswer.TRUST
         finally:
             terminal.set_title(app_of(chat), "ragforge")
 
@@ -45,27 +45,27 @@ async def may_stay(chat: ChatScreen, conversation: Conversation) -> bool:
     files = await new_instructions(session)
     if not files:
         return True
-    from ragforge.tui.screens.trust import Answer, TrustScreen
+    from ragforge.tui.screens.trust import TrustAnswer, TrustScreen
 
     answer = await _answer(chat, TrustScreen(files, can_leave=True))
-    if answer == Answer.LEAVE:
+    if answer == TrustAnswer.LEAVE:
         chat.sent_early = ""  # it stays a draft
         chat.leave()
         return False
-    await answer_instructions(session, files, trusted=answer == Answer.TRUST)
+    await answer_instructions(session, files, trusted=answer == TrustAnswer.TRUST)
     return True
 
 
 async def ask_again(chat: ChatScreen) -> None:
     """Show every instruction file, and take another answer."""
     from ragforge.session.instructions import all_instructions, answer_instructions
-    from ragforge.tui.screens.trust import Answer, TrustAgainScreen
+    from ragforge.tui.screens.trust import TrustAgainScreen, TrustAnswer
 
     session = chat.ready().session
     files = await all_instructions(session)
     answer = await _answer(chat, TrustAgainScreen(files))
     if answer is not None:
-        trusted = answer == Answer.TRUST
+        trusted = answer == TrustAnswer.TRUST
         await answer_instructions(session, files, trusted=trusted)
         chat.say(
             "The model reads them from the next message on." if trusted else "The model no longer reads them."

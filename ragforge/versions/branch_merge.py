@@ -14,19 +14,19 @@ from ragforge.domain.versions import MoveAction, Version
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import Candidate, Candidates, MergeUndecided
 from ragforge.versions.attempts.check_consent import check_command
-from ragforge.versions.attempts.models import Wanted, resolve, validated
+from ragforge.versions.attempts.models import MergeMode, resolve, validated
 from ragforge.versions.attempts.trials import Tell, try_out
 from ragforge.versions.head_move import Choices, Ground, Move, carry_out
 from ragforge.versions.merge.resolution import Settled, Side, settle
 from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, merge_versions
-from ragforge.versions.move_result import Moved, Sum
+from ragforge.versions.move_result import MoveResult, Sum
 from ragforge.versions.moves import may_move
 from ragforge.versions.names import HEAD, find_version, shown
 from ragforge.versions.record.recorder import catch_up
 from ragforge.versions.record.worktree import on_ground
 from ragforge.versions.state import Head
 
-__all__ = ["Side", "Wanted", "clashes", "merge", "take_candidate"]
+__all__ = ["MergeMode", "Side", "clashes", "merge", "take_candidate"]
 
 _NOTHING: Mapping[MergeConflict, bytes] = {}
 
@@ -36,10 +36,10 @@ async def merge(
     name: str,
     *,
     side: Side = Side.MARKERS,
-    strategy: Wanted | None = None,
+    strategy: MergeMode | None = None,
     ask: bool = False,
     tell: Tell = lambda _: None,
-) -> Moved:
+) -> MoveResult:
     """Bring what another line of work changed into the files; the version that is made has both as parents.
 
     What only one of them changed is taken, and what both did in different places is put together.
@@ -71,7 +71,7 @@ async def clashes(session: Session, name: str) -> Sequence[MergeConflict]:
 
 async def take_candidate(
     session: Session, name: str, candidates: Candidates, chosen: str, *, side: Side = Side.MARKERS
-) -> Moved:
+) -> MoveResult:
     """The merge as one of the results that were worked out of it. Raises as `merge`."""
     taken = candidates.named(chosen)
     async with may_move(session, begun=False):
@@ -88,7 +88,7 @@ def _interruptible(session: Session) -> Generator[None]:
         session.live.running = None
 
 
-async def _worked_out(session: Session, name: str, side: Side, strategy: Wanted, tell: Tell) -> Candidates:
+async def _worked_out(session: Session, name: str, side: Side, strategy: MergeMode, tell: Tell) -> Candidates:
     """What models and the check command say, with the folder left to others meanwhile."""
     found, theirs = await _three_ways(session, name, await catch_up(session))
     [*ours] = await session.workspace.store.versions.get([found.ours])
@@ -120,7 +120,7 @@ async def _three_ways(session: Session, name: str, head: Head) -> tuple[VersionM
 
 async def _merged(
     session: Session, name: str, side: Side, taken: Candidate | None, notes: list[str]
-) -> Moved:
+) -> MoveResult:
     async with on_ground(session) as ground:
         found, theirs = await _three_ways(session, name, await ground.state.head(ground.root))
         settled = await settle(found, taken.contents if taken else _NOTHING, side, ground.blobs)

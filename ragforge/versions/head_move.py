@@ -29,12 +29,12 @@ from ragforge.store.base import Blobs, Store
 from ragforge.store.base_versions import Versions
 from ragforge.versions.assembly import with_lines
 from ragforge.versions.new_head import Landing, differing, landing
-from ragforge.versions.restore.conflicts import Choice, find_conflicts
+from ragforge.versions.restore.conflicts import ConflictChoice, find_conflicts
 from ragforge.versions.restore.operation import apply
 from ragforge.versions.restore.plan import Skipped, make_plan
 from ragforge.versions.scan.changes import Coverage, Manifest, node_at, scan
 from ragforge.versions.state import Head, HistoryState
-from ragforge.versions.tree import Wanted, is_folder_let_go, with_usual_modes
+from ragforge.versions.tree import WantedFile, is_folder_let_go, with_usual_modes
 
 LOOKS_MAX = 3
 LINE_FIRST = 64
@@ -117,11 +117,11 @@ class Choices(Struct, frozen=True):
     nothing touched. Its further steps, which cannot be taken back any more, go by the choices.
     """
 
-    otherwise: Choice = Choice.KEEP
-    of: Mapping[str, Choice] = field(default_factory=dict[str, Choice])
+    otherwise: ConflictChoice = ConflictChoice.KEEP
+    of: Mapping[str, ConflictChoice] = field(default_factory=dict[str, ConflictChoice])
     ask: bool = False
 
-    def for_path(self, path: str) -> Choice:
+    def for_path(self, path: str) -> ConflictChoice:
         """What shall become of this one."""
         return self.of.get(path, self.otherwise)
 
@@ -142,7 +142,7 @@ class FilesMoved(Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
 
 
-async def carry_out(ground: Ground, move: Move, wanted: Sequence[Wanted], choices: Choices) -> FilesMoved:
+async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], choices: Choices) -> FilesMoved:
     """Bring the files where they are wanted, and the heads with them; the folder's lock is held.
 
     The disk and the files' head agree before. Raises UsageError where contents are missing and
@@ -249,14 +249,16 @@ def edited_since(ground: Ground, head_line: Sequence[Version]) -> dict[str, Node
     return found
 
 
-async def _with_usual_modes(ground: Ground, wanted: Sequence[Wanted], told: set[str]) -> Sequence[Wanted]:
+async def _with_usual_modes(
+    ground: Ground, wanted: Sequence[WantedFile], told: set[str]
+) -> Sequence[WantedFile]:
     """As `with_usual_modes`; told: the paths that differ between the head and the target."""
     kept = await ground.state.manifest(ground.root) if any(map(is_folder_let_go, wanted)) else None
     if not kept:
         return wanted
     came_or_goes = {*told, *(each.path for each in wanted)}
 
-    def read() -> list[Wanted]:
+    def read() -> list[WantedFile]:
         return with_usual_modes(wanted, Manifest.from_bytes(kept).entries.keys() - came_or_goes)
 
     return await asyncio.to_thread(read)

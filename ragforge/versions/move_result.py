@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import MoveAction
 from ragforge.versions.head_move import Choices, FilesMoved
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.restore.plan import Skipped
 
 
@@ -21,7 +21,7 @@ class Part(StrEnum):
     CHAT = "chat"
 
 
-class Moved(Struct, frozen=True):
+class MoveResult(Struct, frozen=True):
     """What a move came to.
 
     turns: those undone, newest first, or redone, oldest first. restored: paths that were written;
@@ -66,7 +66,11 @@ class Sum(Struct):
         self.choices = replace(self.choices, ask=False)
         self.skipped += moved.skipped
         out = {skipped.path for skipped in moved.skipped}
-        by_choice = {Choice.KEEP: self.kept, Choice.MERGE: self.merged, Choice.RESTORE: self.restored}
+        by_choice = {
+            ConflictChoice.KEEP: self.kept,
+            ConflictChoice.MERGE: self.merged,
+            ConflictChoice.RESTORE: self.restored,
+        }
         paths = dict.fromkeys(moved.restored, self.restored)
         paths |= {path: by_choice[self.choices.for_path(path)] for path in moved.conflicts}
         paths |= dict.fromkeys(moved.marked, self.marked)
@@ -78,9 +82,9 @@ class Sum(Struct):
                 self.removed.pop(path, None)
                 which[path] = None
 
-    def moved(self, action: MoveAction, turns: Sequence[Turn], *, draft: str, chat: bool) -> Moved:
+    def moved(self, action: MoveAction, turns: Sequence[Turn], *, draft: str, chat: bool) -> MoveResult:
         """All of it."""
-        return Moved(
+        return MoveResult(
             action,
             tuple(turns),
             self.version,

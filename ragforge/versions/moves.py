@@ -25,12 +25,12 @@ from ragforge.versions.head_move import (
     lines_of,
     move_chat,
 )
-from ragforge.versions.move_result import Moved, Part, Sum
+from ragforge.versions.move_result import MoveResult, Part, Sum
 from ragforge.versions.names import find_branch, find_version, shown
 from ragforge.versions.record.omissions import not_back, unsure
 from ragforge.versions.record.worktree import ground_of, not_covered, on_ground
 from ragforge.versions.redo import bring_again, check_count, left_alone, turns_to_redo, undone_alone
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.state import Head
 from ragforge.versions.tree import backward, between, foreign, forward
 from ragforge.versions.turn_choice import first_words, named, redo_of_one, runs_of, turns_to_undo
@@ -41,7 +41,7 @@ MOVES_READ_MAX = 200
 
 async def undo(
     session: Session, count: int = 1, *, choices: Choices | None = None, part: Part = Part.BOTH
-) -> Moved:
+) -> MoveResult:
     """Take back the newest turns of the session: its own changes of the files, and the chat.
 
     What anybody else changed since stays; where both changed one file, `choices` says what becomes of it,
@@ -57,7 +57,7 @@ async def undo(
 
 async def rewind(
     session: Session, number: int, *, choices: Choices | None = None, part: Part = Part.BOTH
-) -> Moved:
+) -> MoveResult:
     """Go back to before a turn, counted from 1: it and all after it are undone. Raises as `undo`."""
     async with may_move(session):
         path = await session.workspace.store.turns.path(session.live.record.head)
@@ -79,7 +79,7 @@ async def redo(
     turn: str = "",
     choices: Choices | None = None,
     part: Part = Part.BOTH,
-) -> Moved:
+) -> MoveResult:
     """Bring again what was undone last, or the turn whose id begins or ends so. Raises as `undo`.
 
     The log of moves tells what was undone; where it cannot and there are several, the error names them. Files
@@ -111,7 +111,7 @@ async def checkout(
     choices: Choices | None = None,
     part: Part = Part.BOTH,
     action: MoveAction = MoveAction.CHECKOUT,
-) -> Moved:
+) -> MoveResult:
     """Bring files and chat to a version, named by a branch, a label, HEAD or a part of its id.
 
     Only paths that differ are touched. What another session changed on the way is kept unless `choices` says
@@ -151,7 +151,7 @@ async def _files_to_target(session: Session, ground: Ground, move: Move, total: 
     differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
     asked = move.target if move.action is MoveAction.TAKE else ""
     theirs = foreign(*lines, session.id, asked=asked) & {each.path for each in differ}
-    kept = sorted(path for path in theirs if total.choices.for_path(path) is Choice.KEEP)
+    kept = sorted(path for path in theirs if total.choices.for_path(path) is ConflictChoice.KEEP)
     if total.choices.ask and kept:
         raise FilesInConflict(kept)
     total.kept |= dict.fromkeys(kept)
@@ -163,7 +163,7 @@ async def _files_to_target(session: Session, ground: Ground, move: Move, total: 
 
 async def _back(
     session: Session, turns: Sequence[Turn], action: MoveAction, choices: Choices, part: Part
-) -> Moved:
+) -> MoveResult:
     """Undo these turns, newest first."""
     store = session.workspace.store
     total = Sum(choices)

@@ -17,7 +17,7 @@ from ragforge.versions.head_move import Ground, Move, carry_out, lines_of
 from ragforge.versions.move_result import Sum
 from ragforge.versions.restore.conflicts import look_at
 from ragforge.versions.restore.reach import same
-from ragforge.versions.tree import Wanted, between
+from ragforge.versions.tree import WantedFile, between
 from ragforge.versions.turn_choice import Redoable, named, redo_of_one, turn_to_redo
 
 MOVES_READ_MAX = 200
@@ -116,7 +116,7 @@ async def _children(session: Session, head: str) -> list[Turn]:
 
 
 async def left_alone(
-    session: Session, turn: Turn, wanted: Sequence[Wanted], *, root: Path, head: str
+    session: Session, turn: Turn, wanted: Sequence[WantedFile], *, root: Path, head: str
 ) -> set[str]:
     """Paths that the turn's undo found as it wanted them or kept, and that nobody touched since.
 

@@ -16,7 +16,7 @@ Step: TypeAlias = tuple[Node | None, Node | None]
 """What is expected to lie at a path, and what shall lie there instead."""
 
 
-class Wanted(Struct, frozen=True):
+class WantedFile(Struct, frozen=True):
     """What shall lie at a path, and what lies there if nobody touched it since.
 
     Where something else lies there, and not what is wanted either, it is a conflict.
@@ -106,28 +106,28 @@ def own_changes(versions: Iterable[Version], session_id: str = "") -> list[Chang
     ]
 
 
-def backward(versions: Sequence[Version], session_id: str = "") -> list[Wanted]:
+def backward(versions: Sequence[Version], session_id: str = "") -> list[WantedFile]:
     """What takes back the session's own changes of these versions, newest first: an undo; by path.
 
     Versions of other sessions among them are passed over; with an empty `session_id` none is.
     A path that these changes leave as it was is not in it.
     """
-    wanted: list[Wanted] = []
+    wanted: list[WantedFile] = []
     for path, runs in sorted(_runs(own_changes(reversed(versions), session_id)).items()):
         steps = [(after, before) for before, after in reversed(runs)]
-        wanted.append(Wanted(path, *steps[-1], earlier=tuple(steps[:-1])))
+        wanted.append(WantedFile(path, *steps[-1], earlier=tuple(steps[:-1])))
     return wanted
 
 
-def forward(versions: Sequence[Version], session_id: str = "") -> list[Wanted]:
+def forward(versions: Sequence[Version], session_id: str = "") -> list[WantedFile]:
     """What brings the session's own changes of these versions again, oldest first: a redo; as `backward`."""
-    wanted: list[Wanted] = []
+    wanted: list[WantedFile] = []
     for path, runs in sorted(_runs(own_changes(versions, session_id)).items()):
-        wanted.append(Wanted(path, *runs[-1], earlier=tuple(runs[:-1])))
+        wanted.append(WantedFile(path, *runs[-1], earlier=tuple(runs[:-1])))
     return wanted
 
 
-def between(head_line: Sequence[Version], target_line: Sequence[Version]) -> list[Wanted]:
+def between(head_line: Sequence[Version], target_line: Sequence[Version]) -> list[WantedFile]:
     """What leads from the state at the head to that at the target, by path: a checkout.
 
     Both lines are newest first and reach down to their common version, or to the root; versions below are
@@ -138,16 +138,18 @@ def between(head_line: Sequence[Version], target_line: Sequence[Version]) -> lis
     common = _befores(reversed(way.up)) | _befores(way.down)
     head = common | state_of(way.up)
     target = common | state_of(tuple(reversed(way.down)))
-    return [Wanted(path, head[path], target[path]) for path in sorted(common) if head[path] != target[path]]
+    return [
+        WantedFile(path, head[path], target[path]) for path in sorted(common) if head[path] != target[path]
+    ]
 
 
-def is_folder_let_go(wanted: Wanted) -> bool:
+def is_folder_let_go(wanted: WantedFile) -> bool:
     """Whether a folder shall be no path of its own any more: gone, or of the usual mode with files in it."""
     expected = wanted.expected
     return wanted.wanted is None and expected is not None and expected.kind is NodeKind.FOLDER
 
 
-def with_usual_modes(wanted: Sequence[Wanted], staying: Iterable[str]) -> list[Wanted]:
+def with_usual_modes(wanted: Sequence[WantedFile], staying: Iterable[str]) -> list[WantedFile]:
     """The same, but that of folders let go those in which something stays are wanted with the usual mode.
 
     staying: paths that lie on the disk now, and lay there in the state that is wanted too. A folder that only

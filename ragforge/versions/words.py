@@ -12,7 +12,7 @@ from ragforge.domain.versions import MoveAction
 from ragforge.domain.words import age_words, counted
 from ragforge.versions.branches import BranchRow
 from ragforge.versions.comparison import Compared
-from ragforge.versions.move_result import Moved
+from ragforge.versions.move_result import MoveResult
 from ragforge.versions.names import shown
 from ragforge.versions.turn_choice import first_words, named
 from ragforge.versions.turns import TurnRow
@@ -29,7 +29,7 @@ _DONE = {
 }
 
 
-def moved_lines(moved: Moved) -> list[str]:
+def moved_lines(moved: MoveResult) -> list[str]:
     """What was done, what became of the files, and what else is to be known, a sentence each."""
     return [
         _what(moved),
@@ -46,7 +46,7 @@ def moved_lines(moved: Moved) -> list[str]:
 _KEPT = "Kept as they are, because they were changed since"
 
 
-def _what(moved: Moved) -> str:
+def _what(moved: MoveResult) -> str:
     done = _DONE[moved.action]
     if not moved.turns:
         is_there = moved.restored or moved.removed or moved.merged or moved.marked or not moved.kept

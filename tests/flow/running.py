@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragforge.agent.parts import TurnLimits
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.events import AgentEvent, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn
@@ -40,7 +40,7 @@ def environ(tmp_path: Path, server: GeminiStandIn | None = None, **more: str) ->
 class Person:
     """Answers approvals, and remembers what was asked."""
 
-    answers: Callable[[ApprovalRequest], ApprovalAnswer] = lambda _: ApprovalAnswer(Answer.ONCE)
+    answers: Callable[[ApprovalRequest], ApprovalAnswer] = lambda _: ApprovalAnswer(ConsentAnswer.ONCE)
     asked: list[ApprovalRequest] = field(default_factory=list)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
@@ -49,7 +49,7 @@ class Person:
 
 
 def says_no(reason: str = "") -> Person:
-    return Person(lambda _: ApprovalAnswer(Answer.NO, reason))
+    return Person(lambda _: ApprovalAnswer(ConsentAnswer.NO, reason))
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from ragforge.domain.versions import MoveAction, Provenance
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import alternatives_here, table, take
-from ragforge.versions.attempts.start import Wanted, question, start_alternatives
+from ragforge.versions.attempts.start import AttemptRequest, question, start_alternatives
 from ragforge.versions.moves import redo, undo
 from tests.flow.alternating import (
     FAST,
@@ -47,7 +47,7 @@ async def test_three_ways_at_once_are_versions_side_by_side(
             THOROUGH: [writes("thorough\n")],
         }
     )
-    group = await start_alternatives(session, Wanted(3, "write it"))
+    group = await start_alternatives(session, AttemptRequest(3, "write it"))
     lines = await all_lines(group)
 
     assert tree(project) == before
@@ -83,7 +83,7 @@ async def test_one_is_taken_later_and_the_chat_goes_on_from_it(
 ) -> None:
     await turn(session, gemini, "begin", write("begun.txt", "begun\n"))
     script(gemini, 6)({READABLE: [writes("readable\n")], FAST: [writes("fast\n")], THOROUGH: [writes("t\n")]})
-    await all_lines(await start_alternatives(session, Wanted(3, "write it")))
+    await all_lines(await start_alternatives(session, AttemptRequest(3, "write it")))
     here = await alternatives_here(session)
     assert [each.number for each in here.alternatives] == [1, 2, 3]
 
@@ -126,7 +126,7 @@ async def test_stopping_one_leaves_the_others_running(
             THOROUGH: [writes("thorough\n")],
         }
     )
-    group = await start_alternatives(session, Wanted(3, "write it"))
+    group = await start_alternatives(session, AttemptRequest(3, "write it"))
     await until(lambda: all(len(models.asked.get(way, ())) >= 2 for way in (READABLE, FAST)))
     await until(lambda: group.runs[2].is_done)
     await group.stop(1)
@@ -136,7 +136,7 @@ async def test_stopping_one_leaves_the_others_running(
     with pytest.raises(UsageError, match="does not run"):
         await group.stop(1)
     with pytest.raises(UsageError, match="already"):
-        await start_alternatives(session, Wanted(2, "more"))
+        await start_alternatives(session, AttemptRequest(2, "more"))
     await group.stop(2)
     await all_lines(group)
     assert [each.ended for each in group.results] == ["stopped", "stopped", ""]
@@ -150,7 +150,7 @@ async def test_one_that_fails_is_kept_as_failed(tmp_path: Path, gemini: GeminiSt
     flags = {"retry.attempts_max": 1}
     async with opened(tmp_path, environ(tmp_path, gemini), flags=flags) as session:
         script(gemini)({READABLE: [ServerError()], FAST: [writes("fast\n")]})
-        lines = await all_lines(group := await start_alternatives(session, Wanted(2, "write it")))
+        lines = await all_lines(group := await start_alternatives(session, AttemptRequest(2, "write it")))
         assert [each.ended for each in group.results] == ["failed", ""]
         assert any(line.startswith("1 (readable): failed (") for line in lines)
         assert not group.results[0].version.changes
@@ -160,7 +160,7 @@ async def test_the_check_command_runs_in_each_copy(tmp_path: Path, gemini: Gemin
     flags = {"history.check_command": "pwd > ../../seen-$(cat a.txt); test $(cat a.txt) = good"}
     async with opened(tmp_path, environ(tmp_path, gemini), flags=flags) as session:
         script(gemini)({READABLE: [writes("good")], FAST: [writes("bad")]})
-        group = await start_alternatives(session, Wanted(2, "write it"))
+        group = await start_alternatives(session, AttemptRequest(2, "write it"))
         await all_lines(group)
         assert [each.check for each in group.results] == ["passed", "failed: exit code 1"]
         assert [each.check for each in (await alternatives_here(session)).alternatives] == [
@@ -177,9 +177,9 @@ async def test_what_was_not_allowed_before_is_refused_with_a_reason(
     models = script(gemini)(
         {READABLE: [runs("touch refused"), runs("touch allowed"), writes("no question\n")], FAST: []}
     )
-    asked = await question(session, Wanted(2, "write it"))
+    asked = await question(session, AttemptRequest(2, "write it"))
     assert "not confined" in asked
-    group = await start_alternatives(session, Wanted(2, "write it"))
+    group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await all_lines(group)
     assert "no person to ask" in str(models.asked[READABLE][-1].body)
     assert [change.path for change in group.results[0].version.changes] == ["a.txt", "allowed"]
@@ -193,7 +193,7 @@ async def test_leaving_the_session_ends_them_and_keeps_what_they_did(
     session: Session, gemini: GeminiStandIn, project: Path
 ) -> None:
     models = script(gemini)({READABLE: [writes("r\n"), Hang()], FAST: [writes("f\n"), Hang()]})
-    group = await start_alternatives(session, Wanted(2, "write it"))
+    group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await until(lambda: all(len(asked) >= 2 for asked in models.asked.values()) and len(models.asked) == 2)
     await close_session(session)
     assert not group.is_running
@@ -211,7 +211,7 @@ async def test_other_turns_may_go_on_meanwhile(
     session: Session, gemini: GeminiStandIn, project: Path
 ) -> None:
     models = script(gemini, 4)({READABLE: [writes("r\n"), Hang()], FAST: [writes("f\n"), Hang()]})
-    group = await start_alternatives(session, Wanted(2, "write it"))
+    group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await until(lambda: sum(len(asked) for asked in models.asked.values()) == 4)
     own = await turn(session, gemini, "meanwhile", write("own.txt", "own\n"))
     assert own.parent is None
@@ -229,17 +229,17 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_made(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     for wanted, words in (
-        (Wanted(1, "x"), "2 to 8"),
-        (Wanted(9, "x"), "2 to 8"),
-        (Wanted(2, "  "), "Say what"),
-        (Wanted(2, "x", ("nonsense",)), "Not the name of a model"),
-        (Wanted(2, "x", ("gemini:a", "gemini:b", "gemini:c")), "3 models"),
+        (AttemptRequest(1, "x"), "2 to 8"),
+        (AttemptRequest(9, "x"), "2 to 8"),
+        (AttemptRequest(2, "  "), "Say what"),
+        (AttemptRequest(2, "x", ("nonsense",)), "Not the name of a model"),
+        (AttemptRequest(2, "x", ("gemini:a", "gemini:b", "gemini:c")), "3 models"),
     ):
         with pytest.raises(UsageError, match=words):
             await question(session, wanted)
     session.live.mode = Mode.PLAN
     with pytest.raises(UsageError, match="Plan mode"):
-        await start_alternatives(session, Wanted(2, "x"))
+        await start_alternatives(session, AttemptRequest(2, "x"))
     assert not session.live.stored
     with pytest.raises(UsageError, match="no alternative 4"):
         await take(session, 4)
@@ -249,7 +249,7 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_made(
 async def test_other_models_work_side_by_side(session: Session, gemini: GeminiStandIn, project: Path) -> None:
     names = ("gemini:gemini-3.8-flash", "gemini:gemini-3.5-flash-lite")
     gemini.when("write it", Text("Nothing to do."))
-    group = await start_alternatives(session, Wanted(3, "write it", names))
+    group = await start_alternatives(session, AttemptRequest(3, "write it", names))
     await all_lines(group)
     assert [each.name for each in group.results] == [*names, f"{names[0]} readable"]
     assert [each.version.by for each in group.results] == [*names, names[0]]

@@ -9,7 +9,7 @@ from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import alternatives_here, take
 from ragforge.versions.attempts.approaches import APPROACHES
 from ragforge.versions.attempts.check_consent import answer
-from ragforge.versions.attempts.start import Wanted, question, start_alternatives
+from ragforge.versions.attempts.start import AttemptRequest, question, start_alternatives
 from ragforge.versions.moves import checkout
 from tests.flow.alternating import FAST, READABLE, all_lines, copies_in, runs, script, writes
 from tests.flow.moving import head_of, root_of, tree, turn, versions_of, write
@@ -27,8 +27,8 @@ async def test_the_newest_request_goes_on_from_before_it(session: Session, gemin
     (root / "mine.txt").write_text("mine\n")
     before, chat = tree(root), session.live.record.head
     models = script(gemini)({READABLE: [runs("ls"), writes("readable\n")], FAST: [writes("fast\n")]})
-    assert "write it well" in await question(session, Wanted(2, ""))
-    group = await start_alternatives(session, Wanted(2, ""))
+    assert "write it well" in await question(session, AttemptRequest(2, ""))
+    group = await start_alternatives(session, AttemptRequest(2, ""))
     await all_lines(group)
 
     assert tree(root) == before
@@ -72,7 +72,7 @@ async def test_the_first_request_of_all_goes_on_from_the_beginning(
         }
     )
     for _ in range(2):
-        await all_lines(await start_alternatives(session, Wanted(2, "")))
+        await all_lines(await start_alternatives(session, AttemptRequest(2, "")))
     assert (tree(root_of(session)), await head_of(session)) == (before, head)
     here = await alternatives_here(session)
     assert [each.number for each in here.alternatives] == [1, 2, 3, 4]
@@ -86,10 +86,10 @@ async def test_one_that_was_taken_is_worked_out_anew_without_its_approach(
 ) -> None:
     await turn(session, gemini, "begin", write("begun.txt", "begun\n"))
     script(gemini)({READABLE: [writes("readable\n")], FAST: [writes("fast\n")]})
-    await all_lines(await start_alternatives(session, Wanted(2, "write it")))
+    await all_lines(await start_alternatives(session, AttemptRequest(2, "write it")))
     await take(session, 1)
     before = len(gemini.asked("streamGenerateContent"))
-    await all_lines(await start_alternatives(session, Wanted(2, "")))
+    await all_lines(await start_alternatives(session, AttemptRequest(2, "")))
     sent = [request.body["contents"][-1] for request in gemini.asked("streamGenerateContent")[before:]]
     said = [content["parts"][-1]["text"] for content in sent]
     assert sorted(said) == sorted(f"write it\n\n{APPROACHES[name]}" for name in ("readable", "fast"))
@@ -98,7 +98,7 @@ async def test_one_that_was_taken_is_worked_out_anew_without_its_approach(
 
 async def test_without_any_request_there_is_nothing_to_work_out(session: Session) -> None:
     with pytest.raises(UsageError, match="Nothing was asked yet"):
-        await start_alternatives(session, Wanted(2, ""))
+        await start_alternatives(session, AttemptRequest(2, ""))
     assert not session.live.stored
 
 
@@ -111,13 +111,13 @@ async def test_the_projects_own_check_runs_in_copies_once_it_was_confirmed(
     )
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         script(gemini, 4)({READABLE: [writes("good")], FAST: [writes("bad")]})
-        group = await start_alternatives(session, Wanted(2, "write it"))
+        group = await start_alternatives(session, AttemptRequest(2, "write it"))
         lines = await all_lines(group)
         assert any("not confirmed" in line and "grep -q good a.txt" in line for line in lines)
         assert [each.check for each in group.results] == ["", ""]
         await answer(session.workspace, may_run=True)
         script(gemini, 4)({READABLE: [writes("good")], FAST: [writes("bad")]})
-        group = await start_alternatives(session, Wanted(2, "write it"))
+        group = await start_alternatives(session, AttemptRequest(2, "write it"))
         lines = await all_lines(group)
         assert [each.check for each in group.results] == ["passed", "failed: exit code 1"]
         assert any("check passed: `grep -q good a.txt`, exit code 0, " in line for line in lines)

@@ -12,7 +12,7 @@ from ragforge.files.folder_lock import lock_path
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import alternatives_here, take
-from ragforge.versions.attempts.start import Wanted, start_alternatives
+from ragforge.versions.attempts.start import AttemptRequest, start_alternatives
 from tests.cli.running import Program
 from tests.flow.alternating import FAST, READABLE, all_lines, copies_in, furnish, runs, script, writes
 from tests.flow.moving import beside, root_of, tree, turn, write
@@ -46,7 +46,7 @@ async def test_the_copy_holds_what_the_project_holds_and_what_is_carried(
             {READABLE: [runs("find . | sort; .venv/bin/tool; echo x > .venv/made")], FAST: []}
         )
         before = tree(root)
-        group = await start_alternatives(session, Wanted(2, "look"))
+        group = await start_alternatives(session, AttemptRequest(2, "look"))
         lines = await all_lines(group)
         heard = str(models.asked[READABLE][-1].body)
         assert "tool ran" in heard
@@ -72,7 +72,7 @@ async def test_what_lies_outside_of_the_copy_is_out_of_reach_for_file_tools(
         }
     )
     before = tree(tmp_path / "project")
-    group = await start_alternatives(session, Wanted(2, "write it"))
+    group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await all_lines(group)
     heard = str(models.asked[READABLE][-1].body)
     assert heard.count("outside of this copy") == 3
@@ -127,7 +127,7 @@ async def test_copies_of_others_that_still_run_are_left_alone(
     session: Session, gemini: GeminiStandIn, project: Path
 ) -> None:
     models = script(gemini)({READABLE: [Hang()], FAST: [Hang()]})
-    group = await start_alternatives(session, Wanted(2, "write it"))
+    group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await until(lambda: len(models.asked) == 2)
     before = copies_in(session)
     async with beside(session) as other:
@@ -150,7 +150,7 @@ async def test_what_is_carried_and_covered_in_part_is_not_taken_for_removed(
         (root / "dist" / "built").write_text("built")
         session.live.mode = Mode.ALL
         models = script(gemini)({READABLE: [runs("ls dist; echo new > dist/more")], FAST: []})
-        group = await start_alternatives(session, Wanted(2, "look"))
+        group = await start_alternatives(session, AttemptRequest(2, "look"))
         await all_lines(group)
         assert "built" in str(models.asked[READABLE][-1].body)
         assert [each.version.changes for each in group.results] == [(), ()]
@@ -161,7 +161,7 @@ async def test_what_cannot_be_started_leaves_nothing(tmp_path: Path, gemini: Gem
     async with opened(tmp_path, env) as session:
         (root_of(session) / "a.txt").write_text("a")
         with pytest.raises(UsageError, match="RAGFORGE_DATA_DIR"):
-            await start_alternatives(session, Wanted(2, "look"))
+            await start_alternatives(session, AttemptRequest(2, "look"))
         assert copies_in(session) == []
         assert await session.workspace.history.roots() == [root_of(session)]
         assert not session.busy
@@ -190,7 +190,7 @@ async def test_what_could_not_be_kept_stays_until_the_next_start(
             return last(request) if "functionResponse" in str(request.body) else writes("precious\n")
 
         gemini.script(*[way] * 3)
-        group = await start_alternatives(session, Wanted(2, "write it"))
+        group = await start_alternatives(session, AttemptRequest(2, "write it"))
         lines = await all_lines(group)
         assert any("until the next start" in line for line in lines)
         assert [each.name for each in group.results] == ["fast"]
@@ -208,6 +208,6 @@ async def test_a_home_folder_is_never_copied(tmp_path: Path, gemini: GeminiStand
     env = environ(tmp_path, gemini, HOME=str(tmp_path / "project"))
     async with opened(tmp_path, env) as session:
         with pytest.raises(UsageError, match="never covered"):
-            await start_alternatives(session, Wanted(2, "look"))
+            await start_alternatives(session, AttemptRequest(2, "look"))
         assert copies_in(session) == []
         assert not session.live.stored

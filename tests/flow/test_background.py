@@ -14,7 +14,7 @@ from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.usage import Purpose
 from ragforge.memory.recall import search
-from ragforge.memory.results import Answer, Source
+from ragforge.memory.results import HitSource, SearchResults
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from tests.contract.builders import NOON, said
@@ -241,11 +241,11 @@ async def test_near_simultaneous_duplicates(tmp_path: Path, gemini: GeminiStandI
     assert len(gemini.structured()) - asked == 3
 
 
-async def answered(session: Session) -> tuple[str, set[Source], str]:
+async def answered(session: Session) -> tuple[str, set[HitSource], str]:
     """What is found first of the table of symbols, by what, and what is said of it."""
     looked_for = Query("the table of symbols", kinds=(HitKind.TURN, HitKind.SUMMARY))
 
-    async def in_time() -> Answer | None:
+    async def in_time() -> SearchResults | None:
         # A question's vector that comes too late is there when the same is asked again.
         answer = await search(session.workspace.recall, looked_for)
         return None if "did not answer" in answer.limited else answer
@@ -266,14 +266,14 @@ async def test_a_model_change_breaking_the_collection(tmp_path: Path, gemini: Ge
         await until(partial(all_embedded, session))
         owners = await session.workspace.store.vectors.lacking("another model")
         _, sources, limited = await answered(session)
-        assert (Source.MEANING in sources, limited) == (True, "")
+        assert (HitSource.MEANING in sources, limited) == (True, "")
     env["RAGFORGE_MEMORY_EMBEDDER"] = "gemini:gemini-embedding-001"
     gemini.script_embeddings(Hang())
     async with beside(tmp_path, env) as meanwhile:
         await gemini.wait_for_requests(1, action="batchEmbedContents")
         words, sources, limited = await answered(meanwhile)
         assert "parser" in words
-        assert Source.MEANING not in sources
+        assert HitSource.MEANING not in sources
         assert "there are no vectors here yet" in limited
     async with beside(tmp_path, env) as later:
         store, embedder = later.workspace.store, later.workspace.recall.embedder
@@ -287,7 +287,7 @@ async def test_a_model_change_breaking_the_collection(tmp_path: Path, gemini: Ge
         assert told == f"{embedder.name}, 3072 dimensions"
         words, sources, limited = await answered(later)
         assert "parser" in words
-        assert (Source.MEANING in sources, limited) == (True, "")
+        assert (HitSource.MEANING in sources, limited) == (True, "")
 
         async def paid() -> list[Any]:
             rows = await store.usage.by_model()

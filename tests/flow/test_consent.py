@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain.approvals import (
-    Answer,
     ApprovalAnswer,
     ApprovalRequest,
+    ConsentAnswer,
     Mode,
     RunCommand,
     ToolApproval,
@@ -43,7 +43,7 @@ def meanwhile(work: Callable[[], object]) -> Person:
 
     def answer(_: ApprovalRequest) -> ApprovalAnswer:
         work()
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     return Person(answer)
 
@@ -200,7 +200,7 @@ async def test_the_user_sees_the_secret_that_would_run_and_nobody_else_does(tmp_
 async def test_a_rule_never_stores_a_secret(tmp_path: Path) -> None:
     async with GeminiStandIn(key=KEY) as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
         gemini.script(shell(f"frob {KEY}"), shell("frob it"), Text("ok"))
-        person = Person(lambda _: ApprovalAnswer(Answer.ALWAYS))
+        person = Person(lambda _: ApprovalAnswer(ConsentAnswer.ALWAYS))
         await say(session, "go", person)
         with_secret, without = person.asked
         assert isinstance(with_secret, ToolApproval)
@@ -235,7 +235,7 @@ async def test_a_call_that_was_redacted_when_it_was_stored_is_not_asked_about_bu
             async def leave(_: ApprovalRequest) -> ApprovalAnswer:
                 session.live.closing = True
                 await interrupt(session)
-                return ApprovalAnswer(Answer.NO)
+                return ApprovalAnswer(ConsentAnswer.NO)
 
             waits = [event async for event in submit(session, (TextPart("go"),), leave)]
             assert ended(waits).status is TurnStatus.WAITING

@@ -14,7 +14,7 @@ from ragforge.session.turn import interrupt
 from ragforge.versions.attempts.candidates import MergeUndecided
 from ragforge.versions.attempts.check_consent import answer, check_command
 from ragforge.versions.attempts.check_run import check
-from ragforge.versions.branch_merge import Side, Wanted, merge, take_candidate
+from ragforge.versions.branch_merge import MergeMode, Side, merge, take_candidate
 from tests.flow.moving import head_of, root_of, tree
 from tests.flow.parting import LINES, parted
 from tests.flow.running import MODEL, environ, opened
@@ -71,7 +71,7 @@ async def test_the_only_result_that_passes_the_check_is_taken(tmp_path: Path, ge
     said: list[str] = []
     command = "pwd; test -f left.txt -a -f right.txt && grep -q WHOLE a.txt"
     async with parted_session(tmp_path, gemini, check_command=command) as session:
-        moved = await merge(session, "right", strategy=Wanted.BEST, ask=True, tell=said.append)
+        moved = await merge(session, "right", strategy=MergeMode.BEST, ask=True, tell=said.append)
         assert content(session) == WHOLE, "although the other one is the smaller difference"
         assert (moved.merged, moved.marked, moved.doubted) == (("a.txt",), (), False)
         assert "combine_best was taken: it alone passed the check." in moved.notes
@@ -92,7 +92,7 @@ async def test_where_the_check_does_not_decide_the_person_does(
     async with parted_session(tmp_path, gemini, check_command=command) as session:
         before, head = tree(root_of(session)), await head_of(session)
         with pytest.raises(MergeUndecided) as undecided:
-            await merge(session, "right", strategy=Wanted.BEST, ask=True)
+            await merge(session, "right", strategy=MergeMode.BEST, ask=True)
         assert (tree(root_of(session)), await head_of(session)) == (before, head)
         await assert_nothing_is_left(session)
         candidates = undecided.value.candidates
@@ -116,7 +116,7 @@ async def test_where_nobody_can_be_asked_the_smaller_difference_is_taken(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     async with parted_session(tmp_path, gemini, check_command="exit 1") as session:
-        moved = await merge(session, "right", strategy=Wanted.BEST)
+        moved = await merge(session, "right", strategy=MergeMode.BEST)
         assert content(session) == PARTS
         assert moved.doubted
         assert any("neither passed the check; it stays nearer" in note for note in moved.notes)
@@ -127,9 +127,9 @@ async def test_one_strategy_by_name_is_checked_and_taken_unless_a_person_can_dou
 ) -> None:
     async with parted_session(tmp_path, gemini, check_command="grep -q PARTS a.txt") as session:
         with pytest.raises(MergeUndecided) as undecided:
-            await merge(session, "right", strategy=Wanted.COMBINE_BEST, ask=True)
+            await merge(session, "right", strategy=MergeMode.COMBINE_BEST, ask=True)
         assert undecided.value.candidates.names == "combine_best"
-        await merge(session, "right", strategy=Wanted.RESOLVE_CONFLICTS, ask=True)
+        await merge(session, "right", strategy=MergeMode.RESOLVE_CONFLICTS, ask=True)
         assert content(session) == PARTS
 
 
@@ -138,7 +138,7 @@ async def test_files_that_changed_since_are_not_overwritten_by_a_result(
 ) -> None:
     async with parted_session(tmp_path, gemini) as session:
         with pytest.raises(MergeUndecided) as undecided:
-            await merge(session, "right", strategy=Wanted.BEST, ask=True)
+            await merge(session, "right", strategy=MergeMode.BEST, ask=True)
         (root_of(session) / "a.txt").write_text("".join(["MINE\n", *LINES[1:]]))
         moved = await take_candidate(session, "right", undecided.value.candidates, "combine_best")
         assert moved.marked == ("a.txt",)
@@ -154,7 +154,7 @@ async def test_interrupted_nothing_was_merged_and_nothing_runs_on(
     command = f"echo $$ > {mark}; sleep 1000"
     async with parted_session(tmp_path, gemini, check_command=command) as session:
         before, head = tree(root_of(session)), await head_of(session)
-        task = asyncio.create_task(merge(session, "right", strategy=Wanted.BEST, tell=said.append))
+        task = asyncio.create_task(merge(session, "right", strategy=MergeMode.BEST, tell=said.append))
         await until(lambda: mark.exists() and mark.read_text().strip() != "", timeout_s=60)
         assert session.busy
         await interrupt(session)
@@ -189,7 +189,7 @@ async def test_what_a_second_model_objects_to_is_for_the_person_to_weigh(
     async with parted_session(tmp_path, gemini, verdict=verdict, **settings) as session:
         spent = session.live.cost_usd or 0
         with pytest.raises(MergeUndecided) as undecided:
-            await merge(session, "right", strategy=Wanted.BEST, ask=True, tell=said.append)
+            await merge(session, "right", strategy=MergeMode.BEST, ask=True, tell=said.append)
         whole, parts = undecided.value.candidates.each
         assert (whole.has_passed, list(whole.objections)) == (True, ["a.txt: Line 6 is new."])
         assert parts.validation is None, "what failed the check need not be judged"
@@ -201,7 +201,7 @@ async def test_what_a_second_model_objects_to_is_for_the_person_to_weigh(
         assert {row.model: row.cost_usd for row in rows if row.cost_usd}.keys() == {MODEL, SECOND}
         assert (session.live.cost_usd or 0) > spent
 
-        moved = await merge(session, "right", strategy=Wanted.BEST)
+        moved = await merge(session, "right", strategy=MergeMode.BEST)
         assert content(session) == WHOLE, "where nobody can be asked the check decides"
         assert moved.doubted
         assert any("Line 6 is new." in note for note in moved.notes)
@@ -220,7 +220,7 @@ async def test_a_second_model_that_fails_stops_no_merge(
     async with opened(tmp_path, environ(tmp_path, gemini), flags=flags) as session:
         await parted(session, gemini, LEFT, RIGHT)
         gemini.always_structured(answers(ServerError()))
-        moved = await merge(session, "right", strategy=Wanted.BEST, ask=True, tell=said.append)
+        moved = await merge(session, "right", strategy=MergeMode.BEST, ask=True, tell=said.append)
         assert content(session) == WHOLE
         assert not moved.doubted
         assert any(model in line and "could not" in line for line in said), said
@@ -231,7 +231,7 @@ async def test_a_second_model_without_an_objection_is_heard_too(
 ) -> None:
     said: list[str] = []
     async with parted_session(tmp_path, gemini, validation_model=SECOND) as session:
-        await merge(session, "right", strategy=Wanted.COMBINE_BEST, ask=True, tell=said.append)
+        await merge(session, "right", strategy=MergeMode.COMBINE_BEST, ask=True, tell=said.append)
         assert any(f"combine_best: {SECOND} has no objection ($" in line for line in said)
 
 
@@ -247,7 +247,7 @@ async def test_the_projects_own_command_runs_only_after_its_very_text_was_confir
 
     want(f"touch {mark}; exit 1")
     async with parted_session(tmp_path, gemini) as session:
-        moved = await merge(session, "right", strategy=Wanted.BEST)
+        moved = await merge(session, "right", strategy=MergeMode.BEST)
         assert not mark.exists()
         [note] = [note for note in moved.notes if "not confirmed" in note]
         assert f"touch {mark}; exit 1" in note

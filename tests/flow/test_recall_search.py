@@ -17,7 +17,7 @@ from ragforge.embedders.base import Embedder
 from ragforge.embedders.registry import open_embedder
 from ragforge.memory.embedding import embed_owners
 from ragforge.memory.explain import reason
-from ragforge.memory.recall import Answer, Recall, Source, search
+from ragforge.memory.recall import HitSource, Recall, SearchResults, search
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from tests.contract.builders import NOON, a_memory, a_project, a_summary, an_association, new_session, said
@@ -48,7 +48,7 @@ async def embedded(store: Store, embedder: Embedder | None = None) -> Recall:
     return Recall(store, embedder)
 
 
-def ids(answer: Answer) -> list[str]:
+def ids(answer: SearchResults) -> list[str]:
     return [hit.id for hit in answer.hits]
 
 
@@ -59,7 +59,7 @@ async def test_meaning_finds_what_shares_no_word(store: Store):
         await said(store, session, text)
     found = (await search(await embedded(store), Query("young animals and pets"))).found
     assert found[0].hit.id == wanted.id
-    assert found[0].why[0].source is Source.MEANING
+    assert found[0].why[0].source is HitSource.MEANING
     assert "meaning 0." in reason(found[0])
 
 
@@ -80,7 +80,7 @@ async def test_score_is_the_sum_of_what_each_source_gave(store: Store):
         scores = [hit.score for hit in answer.hits]
         assert scores == sorted(scores, reverse=True)
         sources = {why.source for each in answer.found for why in each.why}
-        assert sources == set(Source)
+        assert sources == set(HitSource)
 
 
 async def test_neighbours_and_cited_turns_share_in_the_score(store: Store):
@@ -91,7 +91,7 @@ async def test_neighbours_and_cited_turns_share_in_the_score(store: Store):
     found = (await search(Recall(store), Query("zanzibar"))).found
     assert [each.hit.kind for each in found] == [HitKind.MEMORY, HitKind.TURN]
     assert found[1].hit.id == cited.id
-    assert found[1].why[0].source is Source.GRAPH
+    assert found[1].why[0].source is HitSource.GRAPH
     assert found[1].hit.score == pytest.approx(0.25 * sum(w.share for w in found[0].why[:1]))
 
 
@@ -164,7 +164,7 @@ async def test_versions_are_ranked_by_their_words_beside_what_was_said(store: St
     first, *others = (await search(recall, Query("write the lexer"))).found
     (version,) = [each for each in others if each.hit.id == made.id]
     assert first.hit.id == asked.id
-    assert {why.source for why in version.why} == {Source.WORDS}
+    assert {why.source for why in version.why} == {HitSource.WORDS}
     assert reason(version) == "words: write, lexer"
     # What changed is said nowhere but there, and it leads to its turn.
     lines = (await search(recall, Query("lex_numbers", kinds=(HitKind.TURN, HitKind.VERSION)))).hits
@@ -320,7 +320,7 @@ async def test_vector_search_took_a_global_top_60_and_filtered_by_conversation_a
     for scope in ({"session_id": mine.id}, {"project_id": mine.project_id}):
         answer = await search(recall, Query("parser reads tokens", **scope))
         assert ids(answer) == [wanted.id]
-        assert {why.source for why in answer.found[0].why} >= {Source.WORDS, Source.MEANING}
+        assert {why.source for why in answer.found[0].why} >= {HitSource.WORDS, HitSource.MEANING}
 
 
 async def test_text_search_was_a_stub_returning_nothing(store: Store):
@@ -329,7 +329,7 @@ async def test_text_search_was_a_stub_returning_nothing(store: Store):
     await said(store, session, "Codes and errors are the same to an embedder.")
     answer = await search(await embedded(store), Query("E4711"))
     assert ids(answer)[0] == turn.id
-    assert answer.found[0].why[0].source is Source.WORDS
+    assert answer.found[0].why[0].source is HitSource.WORDS
 
 
 async def test_hits_were_printed_untruncated_with_no_total_budget(store: Store, tmp_path: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, ConversationSession, TurnStatus
@@ -31,7 +31,7 @@ async def left_waiting(tmp_path: Path, gemini: GeminiStandIn) -> ConversationSes
         async def leave(_: ApprovalRequest) -> ApprovalAnswer:
             session.live.closing = True
             await interrupt(session)
-            return ApprovalAnswer(Answer.NO)
+            return ApprovalAnswer(ConsentAnswer.NO)
 
         events = submit(session, (TextPart("change it"),), leave)
         assert ended([event async for event in events]).status is TurnStatus.WAITING

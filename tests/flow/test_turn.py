@@ -5,9 +5,9 @@ from contextlib import aclosing
 from pathlib import Path
 
 from ragforge.domain.approvals import (
-    Answer,
     ApprovalAnswer,
     ApprovalRequest,
+    ConsentAnswer,
     Mode,
     ToolApproval,
     proposal_text,
@@ -103,7 +103,7 @@ async def test_always_adds_the_rule_for_the_project_and_it_is_not_asked_again(
 ) -> None:
     call = Calls(Call("shell", {"command": "touch made.txt"}))
     gemini.script(call, call, Text("Done."))
-    person = Person(lambda _: ApprovalAnswer(Answer.ALWAYS))
+    person = Person(lambda _: ApprovalAnswer(ConsentAnswer.ALWAYS))
     await say(session, "go", person)
     assert len(person.asked) == 1
     kept = await session.workspace.local.rules(session.workspace.project.id)

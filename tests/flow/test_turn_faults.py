@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.events import StepStarted, TextDelta, ToolEnded, ToolStarted, TurnEnded
 from ragforge.domain.ids import now
@@ -366,7 +366,7 @@ async def test_the_time_of_a_call_begins_with_its_consent(session: Session, gemi
         while now() <= asked_at:  # milliseconds are counted
             pass
         answered.append(now())
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     [made] = of_type(await say(session, "go", Person(answers)), ToolEnded)
     assert made.call.started_at >= answered[0]

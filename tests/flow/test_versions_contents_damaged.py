@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, Mode
 from ragforge.session.state import Session
 from ragforge.store.files import StoreFile, contents_file
 from ragforge.versions.moves import redo, undo
@@ -97,7 +97,7 @@ async def test_what_can_be_read_nowhere_stops_a_command_until_the_user_wants_it(
 
     def want_it(request: ApprovalRequest) -> ApprovalAnswer:
         asked.append(request)
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         precious = await begun(session, gemini)

@@ -5,7 +5,7 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MERGE
 from ragforge.session.state import Session
-from ragforge.versions.attempts.models import Wanted
+from ragforge.versions.attempts.models import MergeMode
 from ragforge.versions.branch_merge import Side, merge
 from ragforge.versions.branches import list_branches, start_branch
 from ragforge.versions.moves import checkout, undo
@@ -74,8 +74,10 @@ async def test_edits_that_no_version_holds_yet_are_ours(session: Session, gemini
     assert (root_of(session) / "a.txt").read_text() == "".join(["MINE\n", *LINES[1:9], "RIGHT\n"])
 
 
-@pytest.mark.parametrize("strategy", Wanted)
-async def test_a_model_is_asked_about_what_clashes(session: Session, gemini: GeminiStandIn, strategy: Wanted):
+@pytest.mark.parametrize("strategy", MergeMode)
+async def test_a_model_is_asked_about_what_clashes(
+    session: Session, gemini: GeminiStandIn, strategy: MergeMode
+):
     await parted(session, gemini, ["LEFT\n", *LINES[1:]], ["RIGHT\n", *LINES[1:]])
     both = "".join(["BOTH\n", *LINES[1:]])
 
@@ -92,13 +94,13 @@ async def test_a_model_is_asked_about_what_clashes(session: Session, gemini: Gem
     assert (moved.merged, moved.marked) == (("a.txt",), ())
     assert any("Both hold." in note for note in moved.notes)
     asking = [each for each in gemini.structured()[asked:] if "LEFT" in str(each.body)]
-    assert len(asking) == (2 if strategy is Wanted.BEST else 1)
+    assert len(asking) == (2 if strategy is MergeMode.BEST else 1)
     assert (session.live.cost_usd or 0) > (spent or 0)
 
 
 async def test_what_a_model_cannot_merge_holds_markers(session: Session, gemini: GeminiStandIn):
     await parted(session, gemini, ["LEFT\n", *LINES[1:]], ["RIGHT\n", *LINES[1:]])
     gemini.always_structured(JsonText({"resolutions": []}))
-    moved = await merge(session, "right", strategy=Wanted.RESOLVE_CONFLICTS)
+    moved = await merge(session, "right", strategy=MergeMode.RESOLVE_CONFLICTS)
     assert moved.marked == ("a.txt",)
     assert "could not merge a.txt" in moved.notes[0]

@@ -13,12 +13,12 @@ from ragforge.versions.branches import delete_branch, list_branches, start_branc
 from ragforge.versions.head_move import Choices, FilesInConflict
 from ragforge.versions.move_result import Part
 from ragforge.versions.moves import checkout, redo, rewind, undo
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 from tests.flow.moving import beside, head_of, line_of, root_of, shell, tree, turn, versions_of, write
 from tests.standins.gemini import GeminiStandIn
 
-RESTORED = Choices(Choice.RESTORE)
-MERGED = Choices(Choice.MERGE)
+RESTORED = Choices(ConflictChoice.RESTORE)
+MERGED = Choices(ConflictChoice.MERGE)
 
 
 def put(session: Session, path: str, content: str) -> Path:
@@ -112,10 +112,11 @@ async def test_what_the_person_edited_since_is_kept(session: Session, gemini: Ge
 
 
 @pytest.mark.parametrize(
-    ("choice", "content"), [(Choice.KEEP, "edited\n"), (Choice.RESTORE, "old\n"), (Choice.MERGE, None)]
+    ("choice", "content"),
+    [(ConflictChoice.KEEP, "edited\n"), (ConflictChoice.RESTORE, "old\n"), (ConflictChoice.MERGE, None)],
 )
 async def test_a_file_that_both_changed_is_a_conflict(
-    session: Session, gemini: GeminiStandIn, choice: Choice, content: str | None
+    session: Session, gemini: GeminiStandIn, choice: ConflictChoice, content: str | None
 ):
     await turn(session, gemini, "one", write("a.txt", "old\n"))
     await turn(session, gemini, "two", write("a.txt", "new\n"), write("b.txt", "b\n"))
@@ -123,7 +124,11 @@ async def test_a_file_that_both_changed_is_a_conflict(
     moved = await undo(session, choices=Choices(choice))
     assert not (root_of(session) / "b.txt").exists()
     assert moved.removed == ("b.txt",)
-    by_choice = {Choice.KEEP: moved.kept, Choice.RESTORE: moved.restored, Choice.MERGE: moved.marked}
+    by_choice = {
+        ConflictChoice.KEEP: moved.kept,
+        ConflictChoice.RESTORE: moved.restored,
+        ConflictChoice.MERGE: moved.marked,
+    }
     assert "a.txt" in by_choice[choice]
     found = file.read_text()
     if content is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode, ToolApproval
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, Mode, ToolApproval
 from ragforge.domain.errors import StoreMoved
 from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.turns import CallStatus, TurnStatus
@@ -83,7 +83,7 @@ async def test_who_makes_room_goes_on_and_can_undo_it(
             assert isinstance(request, ToolApproval)
             assert "disk is full" in request.reason
             make_room(disk, size="50m")
-            return ApprovalAnswer(Answer.NO, "There is room now: do it again.")
+            return ApprovalAnswer(ConsentAnswer.NO, "There is room now: do it again.")
 
         person = Person(make_room_and_decline)
         gemini.script(shell("rm *.bin"), shell("rm *.bin"), Text("ok"))

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain import timeouts
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.events import Notice, StepStarted, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
@@ -67,7 +67,7 @@ async def test_what_the_person_edits_right_before_a_tool_is_not_the_tools(
     def meanwhile(request: ApprovalRequest) -> ApprovalAnswer:
         if "edit" in str(request):
             (session.cwd / "person.txt").write_text("mine")
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     await say(session, "go", Person(meanwhile))
     newest = (await line_now(session))[0]
@@ -83,7 +83,7 @@ async def test_what_the_person_makes_of_a_tools_file_during_the_turn_stays_their
     def meanwhile(request: ApprovalRequest) -> ApprovalAnswer:
         if "command" in str(request):
             file.write_text("person")
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     await say(session, "go", Person(meanwhile))
     rest, outside, first = await line(session)
@@ -247,7 +247,7 @@ async def test_two_sessions_at_one_file_come_in_their_order(
         if "touch" in str(request):
             at_touch.set()
             await go_on.wait()
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     async def first() -> list:
         async with aclosing(submit(session, (TextPart("go"),), approve)) as events:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.events import ToolOutput, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import TurnStatus
@@ -98,7 +98,7 @@ async def test_a_turn_that_waits_for_consent_keeps_what_it_did_so_far(
         if "touch" in str(request):
             waiting.set()
             await asyncio.Event().wait()
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     async def run() -> None:
         async with aclosing(submit(session, (TextPart("go"),), approve)) as events:

@@ -17,7 +17,7 @@ from ragforge.session.turn import interrupt
 from ragforge.versions.head_move import Choices
 from ragforge.versions.move_result import Part
 from ragforge.versions.moves import checkout, redo, rewind, undo
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 from tests.flow.moving import beside, read, root_of, shell, tree, turn, write
 from tests.flow.running import say
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text
@@ -184,11 +184,11 @@ async def test_edits_made_after_are_lost_by_a_rewind__claude_code_16023(
     assert (file.read_text(), moved.kept) == ("theirs, and mine\n", ("a.txt",))
     # Even who says that it shall be overwritten can have it back.
     await redo(session)
-    await rewind(session, 1, choices=Choices(Choice.RESTORE))
+    await rewind(session, 1, choices=Choices(ConflictChoice.RESTORE))
     versions = session.workspace.store.versions
     every = await versions.get(await versions.all_ids(session.workspace.project.id))
     mine = next(version for version in every if version.by == PERSON)
-    await checkout(session, mine.id, choices=Choices(Choice.RESTORE))
+    await checkout(session, mine.id, choices=Choices(ConflictChoice.RESTORE))
     assert file.read_text() == "theirs, and mine\n"
 
 

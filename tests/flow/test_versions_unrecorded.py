@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, Mode
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.messages import TextPart
@@ -118,7 +118,9 @@ async def test_a_broken_blob_store_ends_no_turn_and_is_told(
 ) -> None:
     (tmp_path / "data" / "blobs.db").write_bytes(b"this is no database" * 100)
     gemini.script(write("a.txt", "x"), shell("printf y > b.txt"), Text("done"))
-    person = Person(lambda request: ApprovalAnswer(Answer.NO if "blobs.db" in str(request) else Answer.ONCE))
+    person = Person(
+        lambda request: ApprovalAnswer(ConsentAnswer.NO if "blobs.db" in str(request) else ConsentAnswer.ONCE)
+    )
     events = await say(session, "go", person)
     assert ended(events).status is TurnStatus.FINISHED
     assert not (session.cwd / "b.txt").exists(), "what a command may destroy could not be kept"
@@ -140,7 +142,7 @@ async def test_the_version_of_a_turn_that_could_not_be_kept_is_made_with_the_nex
 
     async def fill(request: ApprovalRequest) -> ApprovalAnswer:
         await full(True)
-        return ApprovalAnswer(Answer.ONCE)
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     gemini.script(write("a.txt", "x"), Text("long " * 20_000), Text("fine"))
     with pytest.raises(Exception, match="full"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragforge.store.neo4j.orphans import discard, find_stranded, note_address, take_over
 from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
-from ragforge.store.neo4j.outbox_row import Row
+from ragforge.store.neo4j.outbox_row import OutboxRow
 from ragforge.store.neo4j.rows import Label
 
 ADDRESS = "bolt://graph.example:7687"
@@ -29,7 +29,7 @@ async def outbox(folder: Path, name: str, *addresses: str) -> AsyncGenerator[Out
         await found.close()
 
 
-def say(rows: Rows, turn: str, parent: str | None, session: str = "s") -> Row:
+def say(rows: Rows, turn: str, parent: str | None, session: str = "s") -> OutboxRow:
     rows.put(Label.PROJECT, "p", {"id": "p"})
     rows.put(Label.SESSION, session, {"sessionId": session, "projectId": "p", "title": "of yore"})
     depth = int(turn.removeprefix("t"))

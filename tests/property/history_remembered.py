@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MoveAction, Node, Version
 from ragforge.session.state import Session
-from ragforge.versions.move_result import Moved
+from ragforge.versions.move_result import MoveResult
 from ragforge.versions.record.recorder import catch_up
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 from tests.flow.moving import line_of
 from tests.flow.running import MODEL, environ
 from tests.property.history_disk import (
@@ -116,7 +116,11 @@ class Remembering(RuleBasedStateMachine):
     # Moves
 
     def moved(
-        self, number: int, move: Callable[[Session], Awaitable[T]], *, asked: Choice = Choice.KEEP
+        self,
+        number: int,
+        move: Callable[[Session], Awaitable[T]],
+        *,
+        asked: ConflictChoice = ConflictChoice.KEEP,
     ) -> T | None:
         """What came of the move; None where it was refused, and then nothing has changed.
 
@@ -137,23 +141,23 @@ class Remembering(RuleBasedStateMachine):
             self.contents |= contents_of(before)
             self.edited = False
             self.after_move(number, before, asked)
-            if isinstance(done, Moved) and done.action is MoveAction.UNDO:
+            if isinstance(done, MoveResult) and done.action is MoveAction.UNDO:
                 self.run(self.remember_undone(number, done))
         self.check()
         return done
 
-    def after_move(self, number: int, before: Disk, asked: Choice) -> None:
+    def after_move(self, number: int, before: Disk, asked: ConflictChoice) -> None:
         after = disk_of(self.root)
         for path in {*before, *after}:
             found = before.get(path)
             if found == after.get(path):
                 continue
-            if asked is Choice.KEEP and not is_made_way(path, before, after):
+            if asked is ConflictChoice.KEEP and not is_made_way(path, before, after):
                 assert number in self.made[path, found] | self.left[path, found], (path, found)
             self.left[path, after.get(path)].add(number)
         self.edge()
 
-    async def remember_undone(self, number: int, undone: Moved) -> None:
+    async def remember_undone(self, number: int, undone: MoveResult) -> None:
         """What an undo wanted is its session's, also where the person had put just that there before."""
         versions = self.world.sessions[0].workspace.store.versions
         for version in await versions.of_turns([turn.id for turn in undone.turns]):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ragforge.files.diffs import unified
 from ragforge.files.text import decode, encode
-from ragforge.tools.text_match import Edited, NotEdited, replace
+from ragforge.tools.text_match import EditedText, NotEdited, replace
 
 lines = st.text(st.sampled_from("ab \t{}é\u2028"), max_size=6)
 endings = st.sampled_from(["\n", "\r\n"])
@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 @given(before=texts, after=texts, old=st.text("xyz", min_size=1, max_size=5), new=snippets)
 def test_all_around_the_replaced_text_stays(before: str, after: str, old: str, new: str) -> None:
     edited = replace(before + old + after, old, new, replace_all=False)
-    assert isinstance(edited, Edited)
+    assert isinstance(edited, EditedText)
     assert not edited.by_whitespace
     assert edited.text.startswith(before)
     assert edited.text.endswith(after)
@@ -33,9 +33,9 @@ def test_all_around_the_replaced_text_stays(before: str, after: str, old: str, n
 def test_replacing_all_is_what_replace_does(text: str, old: str, new: str) -> None:
     edited = replace(text, old, new, replace_all=True)
     if old in plain(text):
-        assert isinstance(edited, Edited)
+        assert isinstance(edited, EditedText)
         assert plain(edited.text) == plain(text).replace(old, new)
-    elif isinstance(edited, Edited):
+    elif isinstance(edited, EditedText):
         assert edited.by_whitespace
 
 
@@ -43,7 +43,7 @@ def test_replacing_all_is_what_replace_does(text: str, old: str, new: str) -> No
 def test_a_text_with_one_kind_of_line_ending_keeps_it(text: str, old: str, new: str) -> None:
     windows = plain(text).replace("\n", "\r\n")
     edited = replace(windows, old, new, replace_all=True)
-    if isinstance(edited, Edited) and "\r\n" in windows:
+    if isinstance(edited, EditedText) and "\r\n" in windows:
         assert edited.text.count("\n") == edited.text.count("\r\n")
 
 
@@ -58,7 +58,7 @@ def test_a_match_by_white_space_takes_whole_lines_and_nothing_else(
     edited = replace(before + there + after, old, "  new\n    newer\n", replace_all=False)
     assert isinstance(edited, NotEdited)  # 4 spaces have no counterpart in tabs: nothing is guessed
     edited = replace(before + there + after, old, "  new\n\n  newer\n", replace_all=False)
-    assert isinstance(edited, Edited)
+    assert isinstance(edited, EditedText)
     assert edited.by_whitespace
     assert edited.text == before + "\t\tnew\n\n\t\tnewer\n" + after
 
@@ -66,7 +66,7 @@ def test_a_match_by_white_space_takes_whole_lines_and_nothing_else(
 @given(text=texts, old=snippets.filter(bool), new=snippets, every=st.booleans())
 def test_an_edit_is_made_or_explained(text: str, old: str, new: str, every: bool) -> None:
     match replace(text, old, new, replace_all=every):
-        case Edited(lines=where):
+        case EditedText(lines=where):
             assert where
         case NotEdited(reason):
             assert reason.endswith(".")
@@ -86,7 +86,7 @@ def test_the_bytes_around_an_edit_stay_in_every_encoding(
     file = decode(content)
     assert file is not None
     edited = replace(file.text, old, new, replace_all=False)
-    assert isinstance(edited, Edited)
+    assert isinstance(edited, EditedText)
     assert encode(edited.text, file) == (before + new + after).encode(encoding)
 
 

@@ -11,7 +11,7 @@ from ragforge.domain.search import Candidate, HitKind, Related, Relation
 from ragforge.memory.fusion import RRF_K, convex, ranks, reciprocal, totals
 from ragforge.memory.graph import GRAPH_SHARE, spread
 from ragforge.memory.metadata import METADATA_SHARE, weigh
-from ragforge.memory.results import Key, Source, key_of
+from ragforge.memory.results import HitSource, Key, key_of
 
 KEYS = [(letter, kind) for letter in "abcdef" for kind in (HitKind.TURN, HitKind.MEMORY)]
 AT = datetime(2026, 3, 4, tzinfo=UTC)
@@ -40,7 +40,7 @@ def test_everything_that_came_in_comes_out_with_what_each_source_said(fuse, word
     assert fused.keys() == words.keys() | near.keys()
     for key, whys in fused.items():
         said = {why.source: why.score for why in whys}
-        known = {Source.WORDS: words, Source.MEANING: near}
+        known = {HitSource.WORDS: words, HitSource.MEANING: near}
         assert said == {source: of[key] for source, of in known.items() if key in of}
 
 
@@ -64,7 +64,7 @@ def test_scores_have_bounds(words, near):
 
 @given(words=scores, near=meanings)
 def test_weakest_match_by_words_is_more_than_none(words, near):
-    whys = [why for each in convex(words, near).values() for why in each if why.source is Source.WORDS]
+    whys = [why for each in convex(words, near).values() for why in each if why.source is HitSource.WORDS]
     assert all(why.share > 0 for why in whys if why.score > 0)
 
 

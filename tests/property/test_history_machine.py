@@ -25,7 +25,7 @@ from ragforge.versions.branches import list_branches, start_branch
 from ragforge.versions.head_move import Choices
 from ragforge.versions.moves import checkout, redo, undo
 from ragforge.versions.record.recorder import catch_up
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.storage import clean_up
 from tests.flow.moving import line_of
 from tests.flow.recorded import a_day_passes
@@ -128,13 +128,13 @@ class HistoryMachine(Remembering):
     # Moves
 
     @precondition(lambda self: self.begun)
-    @rule(number=NUMBERS, count=st.integers(1, 2), choice=st.sampled_from(Choice))
-    def undo(self, number: int, count: int, choice: Choice) -> None:
+    @rule(number=NUMBERS, count=st.integers(1, 2), choice=st.sampled_from(ConflictChoice))
+    def undo(self, number: int, count: int, choice: ConflictChoice) -> None:
         self.moved(number, lambda session: undo(session, count, choices=Choices(choice)), asked=choice)
 
     @precondition(lambda self: self.begun)
-    @rule(number=NUMBERS, choice=st.sampled_from(Choice))
-    def redo(self, number: int, choice: Choice) -> None:
+    @rule(number=NUMBERS, choice=st.sampled_from(ConflictChoice))
+    def redo(self, number: int, choice: ConflictChoice) -> None:
         self.moved(number, lambda session: redo(session, choices=Choices(choice)), asked=choice)
 
     @precondition(lambda self: self.begun)
@@ -146,14 +146,16 @@ class HistoryMachine(Remembering):
             assert disk_of(self.root) == before
 
     @precondition(lambda self: self.begun)
-    @rule(data=st.data(), number=NUMBERS, choice=st.sampled_from(Choice))
-    def checkout(self, data: st.DataObject, number: int, choice: Choice) -> None:
+    @rule(data=st.data(), number=NUMBERS, choice=st.sampled_from(ConflictChoice))
+    def checkout(self, data: st.DataObject, number: int, choice: ConflictChoice) -> None:
         if target := self.run(self.a_version(data)):
-            asked = None if choice is Choice.KEEP else choice
+            asked = None if choice is ConflictChoice.KEEP else choice
             between = self.run(self.paths_between(number, target)) if asked is None else set[str]()
             before = disk_of(self.root)
             self.moved(
-                number, lambda session: checkout(session, target, choices=Choices(choice)), asked=Choice.MERGE
+                number,
+                lambda session: checkout(session, target, choices=Choices(choice)),
+                asked=ConflictChoice.MERGE,
             )
             after = disk_of(self.root)
             assert {path for path in between if before.get(path) != after.get(path)} == set()
@@ -192,7 +194,7 @@ class HistoryMachine(Remembering):
     @rule(data=st.data(), number=NUMBERS, side=st.sampled_from(Side))
     def merge(self, data: st.DataObject, number: int, side: Side) -> None:
         if target := self.run(self.a_version(data)):
-            self.moved(number, lambda session: merge(session, target, side=side), asked=Choice.MERGE)
+            self.moved(number, lambda session: merge(session, target, side=side), asked=ConflictChoice.MERGE)
 
     # What happens beside
 

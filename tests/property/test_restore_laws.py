@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragforge.versions.restore.operation import Choice, find_conflicts
+from ragforge.versions.restore.operation import ConflictChoice, find_conflicts
 from tests.faults.killing import Restorer, restoring_children
 from tests.faults.restorer import THEN
 from tests.restoring import (
@@ -156,7 +156,7 @@ def test_whatever_is_overwritten_by_choice_can_be_had_again(trees: tuple[Tree, T
         write_tree(place.root, disk)
         await place.keep(after)
         wanted = wanted_between(before, after)
-        await place.restore(wanted, {each.path: Choice.RESTORE for each in wanted})
+        await place.restore(wanted, {each.path: ConflictChoice.RESTORE for each in wanted})
         then = read_tree(place.root)
         await nothing_is_lost(place, disk)
         asked = {each.path for each in wanted}

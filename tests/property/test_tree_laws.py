@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import PERSON, Change, Node, NodeKind, Provenance, Version
-from ragforge.versions.tree import Wanted, backward, between, foreign, forward, state_of
+from ragforge.versions.tree import WantedFile, backward, between, foreign, forward, state_of
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 PATHS = ("a", "b/gr\udce9n")  # few, so that they are changed again and again
@@ -97,7 +97,7 @@ def pairs(draw: st.DrawFn) -> tuple[Tree, int, int]:
     return tree, last - draw(st.integers(0, last)), draw(st.integers(0, last))
 
 
-def applied(wanted: list[Wanted], disk: State) -> State:
+def applied(wanted: list[WantedFile], disk: State) -> State:
     """The disk after a restore that keeps what is in conflict and knows nothing of steps."""
     result = dict(disk)
     for each in wanted:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragforge.agent.instructions import Instructions
-from ragforge.session.trust import FileTrust, Place, Trust
+from ragforge.session.trust import FileTrust, Trust, TrustPlace
 from ragforge.store.local import open_local_state
 
 PATHS = ("AGENTS.md", "sub/AGENTS.md")
@@ -35,7 +35,7 @@ async def _follow(acts: list[Act]) -> None:
         local = await open_local_state(Path(folder))
         trust = Trust(local)
         for act, project, path, text in acts:
-            place = Place(project, Path("/project"))
+            place = TrustPlace(project, Path("/project"))
             item = Instructions(place.root / path, text)
             match act:
                 case "restart":

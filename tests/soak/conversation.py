@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest, Mode
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, Mode
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent, AnswerEnded, FinishReason, ModelEvent, TextDelta, UsageSeen
 from ragforge.domain.messages import CallRequest, ModelMessage, TextPart, ToolMessage
@@ -121,7 +121,7 @@ async def conversation(folder: Path, provider: ScriptedProvider) -> AsyncIterato
 
 async def approve(request: ApprovalRequest) -> ApprovalAnswer:
     """No: everything may run in these sessions, but for what could not be undone."""
-    return ApprovalAnswer(Answer.NO)
+    return ApprovalAnswer(ConsentAnswer.NO)
 
 
 async def say(session: Session, text: str) -> AgentEvent:

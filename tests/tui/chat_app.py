@@ -15,7 +15,7 @@ from ragforge.cli.options import Options
 from ragforge.cli.start import open_for_interface
 from ragforge.domain import timeouts
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.launch import Leaving, NotOpened, Opened
+from ragforge.tui.launch import Leaving, NotOpened, OpenedChat
 from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.approval import ApprovalDock, ApprovalPanel
@@ -136,7 +136,7 @@ class Lab:
         self.project.mkdir(parents=True, exist_ok=True)
 
     def app(self, *, terminal_is_dark: bool = True, typed_before: str = "", **options: Any) -> RagforgeApp:
-        async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+        async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
             if self.store_answers:
                 await self.store_answers.wait()
             return await open_for_interface(Options(cwd=self.project, **options), embedded=embedded)

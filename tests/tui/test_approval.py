@@ -10,10 +10,10 @@ from textual.widgets import Input
 
 from ragforge.domain import timeouts
 from ragforge.domain.approvals import (
-    Answer,
     ApprovalAnswer,
     ApprovalRequest,
     ChangeFile,
+    ConsentAnswer,
     GoOnApproval,
     Rule,
     RunCommand,
@@ -86,10 +86,10 @@ async def test_without_a_rule_there_is_no_always() -> None:
 @pytest.mark.parametrize(
     ("pressed", "answer"),
     [
-        ("1", ApprovalAnswer(Answer.ONCE)),
-        ("y", ApprovalAnswer(Answer.ONCE)),
-        ("2", ApprovalAnswer(Answer.ALWAYS)),
-        ("3", ApprovalAnswer(Answer.NO)),
+        ("1", ApprovalAnswer(ConsentAnswer.ONCE)),
+        ("y", ApprovalAnswer(ConsentAnswer.ONCE)),
+        ("2", ApprovalAnswer(ConsentAnswer.ALWAYS)),
+        ("3", ApprovalAnswer(ConsentAnswer.NO)),
     ],
 )
 async def test_an_armed_panel_takes_its_answer_and_leaves_the_draft(
@@ -118,7 +118,7 @@ async def test_no_is_told_with_a_reason() -> None:
         for name in ("u", "s", "e", "space", "1", "enter"):
             key(app, name)
         await until(pilot, task.done)
-        assert task.result() == ApprovalAnswer(Answer.NO, "use 1")
+        assert task.result() == ApprovalAnswer(ConsentAnswer.NO, "use 1")
         await until(pilot, lambda: app.focused is app.prompt)
         assert app.prompt.text == ""
 
@@ -238,7 +238,7 @@ async def test_two_questions_come_one_after_the_other() -> None:
         await armed(app, pilot)
         key(app, "3")
         await until(pilot, second.done)
-        assert second.result() == ApprovalAnswer(Answer.NO)
+        assert second.result() == ApprovalAnswer(ConsentAnswer.NO)
 
 
 async def test_a_click_answers_once_it_is_armed() -> None:
@@ -249,7 +249,7 @@ async def test_a_click_answers_once_it_is_armed() -> None:
         await until(pilot, lambda: "press 1" in words(app))
         await pilot.click("ChoiceLine")
         await until(pilot, task.done)
-        assert task.result() == ApprovalAnswer(Answer.ONCE)
+        assert task.result() == ApprovalAnswer(ConsentAnswer.ONCE)
 
 
 @pytest.mark.parametrize("size", [(100, 30), (80, 24), (40, 20)])

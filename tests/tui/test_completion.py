@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.tui.project_files import Found, ProjectFiles
-from ragforge.tui.widgets.completion import CommandRow, Kind, Wanted, command_choices, path_choices, wanted_by
+from ragforge.tui.project_files import PathMatches, ProjectFiles
+from ragforge.tui.widgets.completion import (
+    CommandRow,
+    CompletionKind,
+    CompletionRequest,
+    command_choices,
+    path_choices,
+    wanted_by,
+)
 from ragforge.tui.widgets.history import ListHistory
 from tests.tui.prompt_app import PromptApp
 from tests.tui.waiting import press_enter, send_line, until
@@ -143,10 +150,10 @@ async def test_a_slow_search_for_files_never_holds_up_typing():
     asked: list[str] = []
     free = threading.Event()
 
-    def slow(query: str, stop: threading.Event) -> Found:
+    def slow(query: str, stop: threading.Event) -> PathMatches:
         asked.append(query)
         free.wait(20)
-        return Found([] if stop.is_set() else [f"found-{query}"], complete=True)
+        return PathMatches([] if stop.is_set() else [f"found-{query}"], complete=True)
 
     app = PromptApp(files=slow)
     async with app.run_test() as pilot:
@@ -217,13 +224,13 @@ async def test_a_click_takes_a_line():
 @pytest.mark.parametrize(
     ("before", "kind", "query"),
     [
-        ("/he", Kind.COMMAND, "he"),
-        ("@", Kind.PATH, ""),
-        ("see @src/ma", Kind.PATH, "src/ma"),
-        ('(@"my no', Kind.PATH, "my no"),
+        ("/he", CompletionKind.COMMAND, "he"),
+        ("@", CompletionKind.PATH, ""),
+        ("see @src/ma", CompletionKind.PATH, "src/ma"),
+        ('(@"my no', CompletionKind.PATH, "my no"),
     ],
 )
-def test_what_the_text_asks_for(before: str, kind: Kind, query: str):
+def test_what_the_text_asks_for(before: str, kind: CompletionKind, query: str):
     wanted = wanted_by(before, first_line=True)
     assert wanted
     assert (wanted.kind, wanted.query) == (kind, query)
@@ -239,7 +246,7 @@ def test_a_command_on_a_later_line_is_text():
 
 
 def test_commands_are_found_by_name_before_alias():
-    wanted = Wanted(Kind.COMMAND, "/s", "s", 0)
+    wanted = CompletionRequest(CompletionKind.COMMAND, "/s", "s", 0)
     assert [choice.label for choice in command_choices(wanted, COMMANDS)][:2] == [
         "/search WORDS",
         "/sessions",
@@ -247,7 +254,7 @@ def test_commands_are_found_by_name_before_alias():
 
 
 def test_a_mention_begun_with_a_quote_ends_with_one():
-    wanted = Wanted(Kind.PATH, '@"a', "a", 0)
+    wanted = CompletionRequest(CompletionKind.PATH, '@"a', "a", 0)
     assert path_choices(wanted, ["a.py"])[0].insert == '@"a.py" '
 
 

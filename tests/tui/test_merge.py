@@ -8,7 +8,7 @@ from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextRows
-from ragforge.versions.branch_merge import Wanted
+from ragforge.versions.branch_merge import MergeMode
 from tests.flow.moving import tree
 from tests.flow.parting import LINES, parted
 from tests.standins.gemini import JsonText, Recorded
@@ -56,14 +56,14 @@ def copies(lab: Lab) -> list[Path]:
 async def test_the_command_is_asked_about_once_and_the_person_chooses_what_it_leaves_open(lab: Lab) -> None:
     async with parted_chat(lab, "echo it is broken; exit 3") as chat:
         before = tree(lab.project)
-        await chat.say(f"/merge right --strategy={Wanted.BEST}")
+        await chat.say(f"/merge right --strategy={MergeMode.BEST}")
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen), "the question")
         assert "echo it is broken; exit 3" in shown(chat)
         await answered(chat, "escape")
         await chat.until(lambda: chat.top is chat.screen, "the chat")
         assert "Merging" not in chat.words()
 
-        await chat.say(f"/merge right --strategy={Wanted.BEST}")
+        await chat.say(f"/merge right --strategy={MergeMode.BEST}")
         await answered(chat, "y")
         await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the results")
         assert tree(lab.project) == before
@@ -85,7 +85,7 @@ async def test_the_command_is_asked_about_once_and_the_person_chooses_what_it_le
         assert tree(lab.project) == before
 
         # The answer holds; it is not asked again.
-        await chat.say(f"/merge right --strategy={Wanted.BEST}")
+        await chat.say(f"/merge right --strategy={MergeMode.BEST}")
         await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the results again")
         await chat.pilot.press("1")
         await chat.sees("Merged version")
@@ -127,7 +127,7 @@ async def test_what_both_sides_changed_is_asked_about(lab: Lab) -> None:
 async def test_after_a_no_the_merge_goes_on_without_the_check(lab: Lab) -> None:
     mark = lab.tmp_path / "ran"
     async with parted_chat(lab, f"touch {mark}") as chat:
-        await chat.say(f"/merge right --strategy={Wanted.BEST}")
+        await chat.say(f"/merge right --strategy={MergeMode.BEST}")
         await answered(chat, "n")
         await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the results")
         assert "1  combine_best: not checked; " in shown(chat)
@@ -144,7 +144,7 @@ async def test_escape_ends_a_check_that_hangs_and_takes_the_merge_back_whole(lab
     mark = lab.tmp_path / "began"
     async with parted_chat(lab, f"touch {mark}; sleep 1000") as chat:
         before = tree(lab.project)
-        await chat.say(f"/merge right --strategy={Wanted.BEST}")
+        await chat.say(f"/merge right --strategy={MergeMode.BEST}")
         await answered(chat, "y")
         await chat.until(mark.exists, "the check runs")
         await chat.say("/merge right")

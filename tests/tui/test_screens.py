@@ -13,7 +13,7 @@ from textual.widgets import Input
 from ragforge.cli.options import Options
 from ragforge.cli.start import open_for_interface
 from ragforge.domain import words
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.messages import TextPart
 from ragforge.memory.embedding import embed_owners
 from ragforge.session.background import Background, Timing
@@ -21,7 +21,7 @@ from ragforge.session.open import close_session, close_workspace, new_session, o
 from ragforge.session.state import Workspace
 from ragforge.session.turn import submit
 from ragforge.tui.app import RagforgeApp
-from ragforge.tui.launch import NotOpened, Opened
+from ragforge.tui.launch import NotOpened, OpenedChat
 from ragforge.tui.screens.chat import ChatScreen
 from tests.flow.running import environ
 from tests.tui.chat_app import chat_of
@@ -73,7 +73,7 @@ def shop_of_single_turns(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 async def _talk(folder: Path, home: Path, said: Said) -> None:
     async def no(request: ApprovalRequest) -> ApprovalAnswer:
-        return ApprovalAnswer(Answer.NO)
+        return ApprovalAnswer(ConsentAnswer.NO)
 
     env = environ(home, RAGFORGE_MODEL="local", RAGFORGE_MEMORY_ENABLED="false")
     opened = await open_workspace(cwd=folder, flags={}, environ=env)
@@ -99,7 +99,7 @@ async def embed_all(workspace: Workspace) -> None:
 
 
 def app_in(folder: Path, *, terminal_is_dark: bool = True, **options: Any) -> RagforgeApp:
-    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
         return await open_for_interface(Options(cwd=folder, **options), embedded=embedded)
 
     return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark)
@@ -170,7 +170,7 @@ async def test_that_the_store_is_awaited_is_said_only_until_it_is_open(
     monkeypatch.setenv("RAGFORGE_MODEL", "local")
     answers = asyncio.Event()
 
-    async def open_session(*, embedded: bool = False) -> Opened | NotOpened:
+    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
         await answers.wait()
         return await open_for_interface(Options(cwd=shop, new=True), embedded=embedded)
 

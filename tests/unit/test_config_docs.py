@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.config.keys import KEYS, Key
+from ragforge.config.keys import KEYS, SettingKey
 from ragforge.config.kinds import ProjectMay
 from ragforge.config.schema import BUILT_IN_ENDPOINTS
 
@@ -10,7 +10,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=str)
-def test_every_setting_is_documented_as_it_is(key: Key) -> None:
+def test_every_setting_is_documented_as_it_is(key: SettingKey) -> None:
     (row,) = [
         line
         for line in DOCUMENT.splitlines()

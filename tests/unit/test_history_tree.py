@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.versions import PERSON, Change, Node, NodeKind, Provenance, Version
 from ragforge.versions.tree import (
-    Wanted,
+    WantedFile,
     backward,
     between,
     foreign,
@@ -76,16 +76,16 @@ def test_own_are_what_tools_wrote_and_commands_that_ran_alone() -> None:
 def test_undo_goes_from_the_newest_content_to_the_oldest_and_redo_back() -> None:
     first = version("1", change("a", A, B), change("b", None, A), change("same", A, B))
     second = version("2", change("a", B, C), change("a", C, D), change("same", B, A))
-    assert backward([second, first]) == [Wanted("a", D, A), Wanted("b", A, None)]
-    assert forward([first, second]) == [Wanted("a", A, D), Wanted("b", None, A)]
-    assert backward([second]) == [Wanted("a", D, B), Wanted("same", A, B)]
+    assert backward([second, first]) == [WantedFile("a", D, A), WantedFile("b", A, None)]
+    assert forward([first, second]) == [WantedFile("a", A, D), WantedFile("b", None, A)]
+    assert backward([second]) == [WantedFile("a", D, B), WantedFile("same", A, B)]
 
 
 def test_undo_leaves_out_what_may_be_anothers() -> None:
     ours = version("1", change("a", A, B, SHELL, shared=True), change("b", A, B, OUTSIDE), change("c", A, B))
     theirs = version("2", change("c", B, C), change("d", None, A), session="other")
-    assert backward([theirs, ours], "mine") == [Wanted("c", B, A)]
-    assert forward([ours, theirs], "mine") == [Wanted("c", A, B)]
+    assert backward([theirs, ours], "mine") == [WantedFile("c", B, A)]
+    assert forward([ours, theirs], "mine") == [WantedFile("c", A, B)]
 
 
 def test_an_edit_by_hand_between_two_turns_is_not_taken_back_with_them() -> None:
@@ -93,7 +93,7 @@ def test_an_edit_by_hand_between_two_turns_is_not_taken_back_with_them() -> None
     first, second = version("1", change("a", A, B)), version("3", change("a", C, D))
     line = [second, by_person("2", ("a", B, C)), first]
     [wanted] = backward(line)
-    assert wanted == Wanted("a", B, A, earlier=((D, C),))  # D lies there: a conflict
+    assert wanted == WantedFile("a", B, A, earlier=((D, C),))  # D lies there: a conflict
     assert wanted.steps == ((D, C), (B, A))
     [again] = forward(line[::-1])
     assert again.steps == ((A, B), (C, D))
@@ -107,7 +107,7 @@ def test_an_edit_by_hand_that_was_taken_back_by_hand_is_none() -> None:
         by_person("2", ("a", B, E)),
         version("1", change("a", A, B)),
     ]
-    assert backward(line) == [Wanted("a", C, A)]
+    assert backward(line) == [WantedFile("a", C, A)]
 
 
 def test_what_comes_to_nothing_between_others_edits_joins_what_is_around_it() -> None:
@@ -116,20 +116,24 @@ def test_what_comes_to_nothing_between_others_edits_joins_what_is_around_it() ->
         version("3", change("a", D, E), change("a", E, D)),
         version("1", change("a", A, B)),
     ]
-    assert backward(line) == [Wanted("a", C, A)]
+    assert backward(line) == [WantedFile("a", C, A)]
 
 
 def test_checkout_goes_up_to_the_common_version_and_down_again() -> None:
     root = version("root", change("a", None, A), change("kept", None, A))
     left = [version("l2", change("l", D, None)), version("l1", change("a", A, B), change("both", C, D)), root]
     right = [version("r1", change("a", A, C), change("r", None, A), change("both", C, D)), root]
-    to_right = [Wanted("a", B, C), Wanted("l", None, D), Wanted("r", None, A)]
+    to_right = [WantedFile("a", B, C), WantedFile("l", None, D), WantedFile("r", None, A)]
     assert between(left, right) == to_right
-    assert between(right, left) == [Wanted(each.path, each.wanted, each.expected) for each in to_right]
+    assert between(right, left) == [WantedFile(each.path, each.wanted, each.expected) for each in to_right]
     assert between(left, left) == []
-    assert between(left, left[1:]) == [Wanted("l", None, D)]
-    assert between(left[1:], left) == [Wanted("l", D, None)]
-    assert between([], left[1:]) == [Wanted("a", None, B), Wanted("both", C, D), Wanted("kept", None, A)]
+    assert between(left, left[1:]) == [WantedFile("l", None, D)]
+    assert between(left[1:], left) == [WantedFile("l", D, None)]
+    assert between([], left[1:]) == [
+        WantedFile("a", None, B),
+        WantedFile("both", C, D),
+        WantedFile("kept", None, A),
+    ]
 
 
 def test_the_way_is_named_in_the_order_in_which_it_is_gone() -> None:
@@ -160,16 +164,16 @@ def test_a_folder_let_go_has_the_usual_mode_where_something_stays_in_it() -> Non
 
     closed, usual = folder(0o700), folder(0o755)
     wanted = [
-        Wanted("a", closed, None),
-        Wanted("a/b", closed, None),
-        Wanted("a/b/gone", A, None),
-        Wanted("ab", closed, None),
-        Wanted("c", closed, folder(0o711)),
-        Wanted("d", A, None),
-        Wanted("e", None, closed),
+        WantedFile("a", closed, None),
+        WantedFile("a/b", closed, None),
+        WantedFile("a/b/gone", A, None),
+        WantedFile("ab", closed, None),
+        WantedFile("c", closed, folder(0o711)),
+        WantedFile("d", A, None),
+        WantedFile("e", None, closed),
     ]
     given_back = with_usual_modes(wanted, ["a/b/stays", "c/stays", "d/stays", "e/stays"])
-    assert given_back == [Wanted("a", closed, usual), Wanted("a/b", closed, usual), *wanted[2:]]
+    assert given_back == [WantedFile("a", closed, usual), WantedFile("a/b", closed, usual), *wanted[2:]]
     assert with_usual_modes(wanted, ["a", "abc", "stays"]) == wanted
 
 

@@ -11,7 +11,7 @@ from ragforge.domain.versions import Node, NodeKind
 from ragforge.versions.merge import three_way as merging
 from ragforge.versions.merge.ancestors import common_bases
 from ragforge.versions.merge.three_way import ConflictKind
-from ragforge.versions.tree import Wanted
+from ragforge.versions.tree import WantedFile
 from tests.merging import Tree, open_tree
 
 FOLDER = Node(NodeKind.FOLDER, "", 0o755)
@@ -69,7 +69,7 @@ async def test_edits_of_the_same_line_are_a_conflict_with_its_text(tree: Tree) -
     assert (marked.path, marked.expected) == ("a", conflict.ours)
     assert marked.wanted
     assert await tree.blobs.get(marked.wanted.digest) == conflict.text
-    assert merging.take_theirs(conflict) == [Wanted("a", conflict.ours, conflict.theirs)]
+    assert merging.take_theirs(conflict) == [WantedFile("a", conflict.ours, conflict.theirs)]
 
 
 async def test_both_added_a_file(tree: Tree) -> None:
@@ -84,7 +84,7 @@ async def test_removed_against_edited(tree: Tree, ours_removed: bool) -> None:
     conflict = await tree.conflict({"a": b"1\n"}, *(sides if ours_removed else sides[::-1]))
     assert (conflict.kind, conflict.text) == (ConflictKind.REMOVED, None)
     assert (conflict.ours is None, conflict.theirs is None) == (ours_removed, not ours_removed)
-    assert merging.take_theirs(conflict) == [Wanted("a", conflict.ours, conflict.theirs)]
+    assert merging.take_theirs(conflict) == [WantedFile("a", conflict.ours, conflict.theirs)]
 
 
 async def test_a_renamed_file_gets_the_edits_of_the_other_side(tree: Tree) -> None:
@@ -115,8 +115,8 @@ async def test_a_conflict_in_a_file_that_theirs_renamed_lies_at_the_new_name_whe
     assert [(each.path, each.expected) for each in wanted] == [("old", conflict.ours), ("new", None)]
     assert wanted[0].wanted is None
     assert merging.take_theirs(conflict) == [
-        Wanted("old", conflict.ours, None),
-        Wanted("new", None, conflict.theirs),
+        WantedFile("old", conflict.ours, None),
+        WantedFile("new", None, conflict.theirs),
     ]
 
 

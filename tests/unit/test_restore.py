@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.versions.restore.operation import Choice, Skipped, apply, find_conflicts
-from ragforge.versions.tree import Wanted
+from ragforge.versions.restore.operation import ConflictChoice, Skipped, apply, find_conflicts
+from ragforge.versions.tree import WantedFile
 from tests.restoring import (
     A,
     Place,
@@ -103,9 +103,9 @@ async def test_what_is_there_already_is_no_step(place: Place) -> None:
     tree = {"a": a_file("1"), "d/x": a_file("2")}
     write_tree(place.root, tree)
     wanted = [
-        Wanted("a", a_file("other").node, tree["a"].node),
-        Wanted("gone", a_file("3").node, None),
-        Wanted("d", None, None),
+        WantedFile("a", a_file("other").node, tree["a"].node),
+        WantedFile("gone", a_file("3").node, None),
+        WantedFile("d", None, None),
     ]
     assert await find_conflicts(place.root, wanted, place.blobs) == []
     assert (await place.plan(wanted)).steps == ()
@@ -113,7 +113,7 @@ async def test_what_is_there_already_is_no_step(place: Place) -> None:
 
 async def test_other_files_of_a_folder_are_never_removed(place: Place) -> None:
     write_tree(place.root, {"new/ours": a_file("1"), "new/theirs": a_file("2"), "new/empty": a_folder()})
-    applied = await place.restore([Wanted("new/ours", a_file("1").node, None)])
+    applied = await place.restore([WantedFile("new/ours", a_file("1").node, None)])
     assert applied.done == ("new/ours",)
     assert read_tree(place.root) == {"new/theirs": a_file("2"), "new/empty": a_folder()}
 
@@ -203,7 +203,7 @@ async def test_a_folder_that_became_a_link_out_of_the_project_is_not_gone_throug
     if moment == "before":
         replace()
     wanted = wanted_between(before, after)
-    plan = await place.plan(wanted, dict.fromkeys((each.path for each in wanted), Choice.RESTORE))
+    plan = await place.plan(wanted, dict.fromkeys((each.path for each in wanted), ConflictChoice.RESTORE))
     if moment == "between":
         replace()
     applied = await apply(plan, place.state, place.blobs, told=told)
@@ -281,9 +281,9 @@ async def test_what_is_no_file_is_left_and_nobody_waits_for_it(
         monkeypatch.chdir(place.root)  # a socket's path must be short
         with socket.socket(socket.AF_UNIX) as bound:
             bound.bind("a")
-    wanted = [Wanted("a", a_file("1").node, None)]
+    wanted = [WantedFile("a", a_file("1").node, None)]
     assert await find_conflicts(place.root, wanted, place.blobs) == []
-    applied = await place.restore(wanted, {"a": Choice.RESTORE})
+    applied = await place.restore(wanted, {"a": ConflictChoice.RESTORE})
     assert applied.skipped == (Skipped("a", "a pipe, socket or device lies there"),)
     assert os.path.lexists(place.root / "a")
 
@@ -311,7 +311,7 @@ UNTOUCHABLE = (
 async def test_a_path_that_leads_elsewhere_is_refused(place: Place, path: str, tmp_path: Path) -> None:
     # Versions come from a store that others may write to as well.
     await place.keep({"x": a_file("evil")})
-    wanted = [Wanted(path, None, a_file("evil").node), Wanted("fine", None, a_file("evil").node)]
+    wanted = [WantedFile(path, None, a_file("evil").node), WantedFile("fine", None, a_file("evil").node)]
     applied = await place.restore(wanted)
     assert read_tree(place.root) == {"fine": a_file("evil")}
     assert applied.done == ("fine",)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.versions.restore.operation import Choice, FileConflict, Skipped, find_conflicts
-from ragforge.versions.tree import Wanted
+from ragforge.versions.restore.operation import ConflictChoice, FileConflict, Skipped, find_conflicts
+from ragforge.versions.tree import WantedFile
 from tests.restoring import A, Place, Tree, a_file, a_folder, a_link, open_place, read_tree, write_tree
 
 LINES = [f"line {number}\n" for number in range(20)]
@@ -33,7 +33,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     await opened.close()
 
 
-WANTED = [Wanted("a", LEFT.node, OLD.node), Wanted("b", a_file("left").node, a_file("old").node)]
+WANTED = [WantedFile("a", LEFT.node, OLD.node), WantedFile("b", a_file("left").node, a_file("old").node)]
 CONFLICT = FileConflict("a", LEFT.node, OLD.node, NOW.node, can_merge=True)
 
 
@@ -45,13 +45,13 @@ async def test_only_what_is_neither_expected_nor_wanted_is_a_conflict(place: Pla
     ("choices", "then", "skipped"),
     [
         ({}, NOW, (Skipped("a", "it was changed since, and is kept"),)),
-        ({"a": Choice.KEEP}, NOW, ()),
-        ({"a": Choice.RESTORE}, OLD, ()),
-        ({"a": Choice.MERGE}, lines(at15="by the person"), ()),
+        ({"a": ConflictChoice.KEEP}, NOW, ()),
+        ({"a": ConflictChoice.RESTORE}, OLD, ()),
+        ({"a": ConflictChoice.MERGE}, lines(at15="by the person"), ()),
     ],
 )
 async def test_each_choice_holds_for_its_file_and_the_rest_is_restored(
-    place: Place, choices: dict[str, Choice], then: A, skipped: tuple[Skipped, ...]
+    place: Place, choices: dict[str, ConflictChoice], then: A, skipped: tuple[Skipped, ...]
 ) -> None:
     applied = await place.restore(WANTED, choices)
     assert read_tree(place.root) == {"a": then, "b": a_file("old")}
@@ -59,13 +59,13 @@ async def test_each_choice_holds_for_its_file_and_the_rest_is_restored(
     assert applied.marked == ()
     # Also what was overwritten by choice can be had again.
     assert NOW.content is not None
-    if choices.get("a") in (Choice.RESTORE, Choice.MERGE):
+    if choices.get("a") in (ConflictChoice.RESTORE, ConflictChoice.MERGE):
         assert await place.blobs.get(NOW.node.digest) == NOW.content
 
 
 async def test_a_merge_that_is_not_clear_leaves_markers_and_says_so(place: Place) -> None:
     (place.root / "a").write_bytes(lines(at3="by the person").content or b"")
-    applied = await place.restore(WANTED, {"a": Choice.MERGE})
+    applied = await place.restore(WANTED, {"a": ConflictChoice.MERGE})
     assert applied.marked == ("a",)
     text = (place.root / "a").read_text()
     assert "<<<<<<< now on the disk\nby the person\n=======\nline 3\n>>>>>>> restored\n" in text
@@ -77,9 +77,9 @@ async def test_a_merge_goes_through_every_step(place: Place) -> None:
     second = lines(at3="one", at10="theirs", at17="two")
     write_tree(place.root, {"c": second})
     await place.keep({"1": OLD, "2": first, "3": theirs, "4": second})
-    wanted = Wanted("c", first.node, OLD.node, earlier=((second.node, theirs.node),))
+    wanted = WantedFile("c", first.node, OLD.node, earlier=((second.node, theirs.node),))
     assert [each.path for each in await find_conflicts(place.root, [wanted], place.blobs)] == ["c"]
-    await place.restore([wanted], {"c": Choice.MERGE})
+    await place.restore([wanted], {"c": ConflictChoice.MERGE})
     assert read_tree(place.root)["c"] == lines(at10="theirs")
 
 
@@ -98,8 +98,8 @@ async def test_a_merge_takes_the_mode_that_one_side_changed(
     (place.root / "a").chmod(found)
     assert OLD.content
     assert LEFT.content
-    asked = Wanted("a", a_file(LEFT.content, expected).node, a_file(OLD.content, wanted).node)
-    await place.restore([asked], {"a": Choice.MERGE})
+    asked = WantedFile("a", a_file(LEFT.content, expected).node, a_file(OLD.content, wanted).node)
+    await place.restore([asked], {"a": ConflictChoice.MERGE})
     assert read_tree(place.root)["a"].mode == merged
 
 
@@ -121,10 +121,10 @@ async def test_what_cannot_be_merged_is_kept_and_told(
     tree: Tree = {} if found is None else {"c": found}
     write_tree(place.root, tree)
     await place.keep({str(n): each for n, each in enumerate((wanted, a_file("a\0b"))) if each})
-    asked = Wanted("c", expected and expected.node, wanted and wanted.node)
+    asked = WantedFile("c", expected and expected.node, wanted and wanted.node)
     (conflict,) = await find_conflicts(place.root, [asked], place.blobs)
     assert conflict.can_merge is (why == "it is no text")  # that is seen by merging alone
-    applied = await place.restore([asked], {"c": Choice.MERGE})
+    applied = await place.restore([asked], {"c": ConflictChoice.MERGE})
     assert applied.skipped == (Skipped("c", f"it cannot be merged and is kept: {why}"),)
     assert read_tree(place.root).get("c") == found
 
@@ -132,14 +132,14 @@ async def test_what_cannot_be_merged_is_kept_and_told(
 async def test_what_is_too_large_to_be_kept_first_is_not_overwritten(place: Place) -> None:
     with (place.root / "a").open("r+b") as file:
         file.truncate(257 * 1024 * 1024)  # a hole: it takes no room
-    applied = await place.restore(WANTED, {"a": Choice.RESTORE})
+    applied = await place.restore(WANTED, {"a": ConflictChoice.RESTORE})
     assert applied.skipped == (Skipped("a", "it is too large (257.0 MB) to be kept elsewhere first"),)
     assert (place.root / "a").stat().st_size == 257 * 1024 * 1024
 
 
 async def test_two_that_came_to_be_at_one_path_are_merged_without_a_base(place: Place) -> None:
-    asked = Wanted("a", None, OLD.node)
-    applied = await place.restore([asked], {"a": Choice.MERGE})
+    asked = WantedFile("a", None, OLD.node)
+    applied = await place.restore([asked], {"a": ConflictChoice.MERGE})
     assert applied.marked == ("a",)
     assert "by the person" in (place.root / "a").read_text()
     assert "line 15" in (place.root / "a").read_text()
@@ -147,7 +147,7 @@ async def test_two_that_came_to_be_at_one_path_are_merged_without_a_base(place: 
 
 async def test_missing_contents_are_named_before_anything_is_touched(place: Place) -> None:
     before = read_tree(place.root)
-    wanted = [Wanted(f"n{number}", None, a_file(f"lost {number}").node) for number in range(12)]
+    wanted = [WantedFile(f"n{number}", None, a_file(f"lost {number}").node) for number in range(12)]
     with pytest.raises(UsageError) as raised:
         await place.plan([*WANTED[1:], *wanted])
     assert "nothing was changed" in str(raised.value)
@@ -156,5 +156,5 @@ async def test_missing_contents_are_named_before_anything_is_touched(place: Plac
     assert read_tree(place.root) == before
     # A mode that alone differs needs no content.
     (place.root / "b").chmod(0o600)
-    only_mode = Wanted("b", a_file("left", 0o600).node, a_file("left", 0o644).node)
+    only_mode = WantedFile("b", a_file("left", 0o600).node, a_file("left", 0o644).node)
     assert (await place.plan([only_mode])).steps[0].target == a_file("left").node

@@ -9,7 +9,7 @@ import pytest
 
 from ragforge.domain.errors import StoreDamaged, StoreNewer
 from ragforge.versions.restore.operation import Recovered, Skipped, apply, recover
-from ragforge.versions.tree import Wanted
+from ragforge.versions.tree import WantedFile
 from tests.restoring import Place, a_file, open_place, read_tree, wanted_between, write_tree
 
 BEFORE = {"a": a_file("1"), "b": a_file("2"), "c": a_file("3")}
@@ -98,7 +98,7 @@ async def test_a_journal_that_cannot_be_read_is_said_and_nothing_is_touched(plac
 
 
 async def test_a_plan_without_steps_is_done_at_once(place: Place) -> None:
-    plan = await place.plan([Wanted("a", None, BEFORE["a"].node)])
+    plan = await place.plan([WantedFile("a", None, BEFORE["a"].node)])
     applied = await apply(plan, place.state, place.blobs)
     assert (plan.steps, applied.done, applied.skipped) == ((), (), ())
     assert read_tree(place.root) == BEFORE

@@ -14,7 +14,7 @@ from ragforge.tools.grep import GrepArgs
 from ragforge.tools.list_files import ListArgs
 from ragforge.tools.scan import report, scan
 from ragforge.tools.scan_child import answers
-from ragforge.tools.scan_values import End, Found, GrepRequest
+from ragforge.tools.scan_values import End, GrepRequest, MatchedLine
 from tests.tool_context import folder_of_nobody, make_context
 
 
@@ -363,7 +363,7 @@ def test_what_may_not_be_read_is_counted() -> None:
         # In this process: the interpreter itself may lie where nobody else may start it.
         *lines, end = answers(grep_request(folder.resolve(), "x"))
         (folder / "closed").chmod(0o755)
-    assert lines == [Found("c:1: x")]
+    assert lines == [MatchedLine("c:1: x")]
     assert end == End(total=1, unreadable=2)
 
 

@@ -5,7 +5,7 @@ import pytest
 from ragforge.commands.move_arguments import Arguments, count_of, parse_arguments
 from ragforge.domain.errors import UsageError
 from ragforge.versions.move_result import Part
-from ragforge.versions.restore.conflicts import Choice
+from ragforge.versions.restore.conflicts import ConflictChoice
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ from ragforge.versions.restore.conflicts import Choice
         ("3", Arguments(("3",))),
         ("  3   --files", Arguments(("3",), Part.FILES)),
         ("--chat x", Arguments(("x",), Part.CHAT)),
-        ("--on-conflict merge", Arguments((), Part.BOTH, Choice.MERGE)),
-        ("--on-conflict=restore x", Arguments(("x",), Part.BOTH, Choice.RESTORE)),
+        ("--on-conflict merge", Arguments((), Part.BOTH, ConflictChoice.MERGE)),
+        ("--on-conflict=restore x", Arguments(("x",), Part.BOTH, ConflictChoice.RESTORE)),
     ],
 )
 def test_words_and_options_in_any_order(typed: str, parsed: Arguments):
@@ -39,8 +39,11 @@ def test_what_it_does_not_know_is_said(typed: str, said: str):
 
 
 def test_files_in_conflict_are_kept_unless_told():
-    assert parse_arguments("undo", "", words_max=1).choices.for_path("a") is Choice.KEEP
-    assert parse_arguments("undo", "--on-conflict merge", words_max=1).choices.for_path("a") is Choice.MERGE
+    assert parse_arguments("undo", "", words_max=1).choices.for_path("a") is ConflictChoice.KEEP
+    assert (
+        parse_arguments("undo", "--on-conflict merge", words_max=1).choices.for_path("a")
+        is ConflictChoice.MERGE
+    )
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "1.5", "x", "", "²", "10001", "99999999999999999999"])

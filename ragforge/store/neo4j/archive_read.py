@@ -133,7 +133,7 @@ async def dump(graph: Graph) -> AsyncGenerator[Record, None]:
     sessions and branches are read whole before that: no head or tip points to what was left out. Of the
     rest, what was there comes out as it stands by then: a turn may be older than its steps.
     """
-    seen = _Seen()
+    seen = _SeenIds()
     try:
         first = {kind: [record async for record in _of_kind(graph, kind)] for kind in _WHOLE_FIRST}
         for kind, records in first.items():
@@ -226,7 +226,7 @@ async def _fetch_embeddings(graph: Graph, ids: Sequence[str]) -> list[Record]:
     return found
 
 
-class _Seen:
+class _SeenIds:
     """What has come out already, in a file without a name: a history may be larger than the memory."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from ragforge.store.neo4j.carry_lock import alone
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused, ReadsOnly, StatementRefused
 from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.outbox_row import Cargo, Row
+from ragforge.store.neo4j.outbox_row import Cargo, OutboxRow
 
 log = logging.getLogger(__name__)
 
@@ -209,7 +209,7 @@ class Carrier:
     def _hold(self, words: str) -> None:
         self._held = words
 
-    async def _send(self, rows: list[Row]) -> None:
+    async def _send(self, rows: list[OutboxRow]) -> None:
         batch = await self._outbox.write(Rows.next_batch)
         try:
             deadline_s = (
@@ -236,7 +236,7 @@ class Carrier:
             # A clock that was set back: not at once again, and again.
             await asyncio.sleep(timeouts.NEO4J_CARRY_RETRY_S_FIRST)
 
-    async def _send_apart(self, rows: list[Row], error: StatementRefused) -> None:
+    async def _send_apart(self, rows: list[OutboxRow], error: StatementRefused) -> None:
         """Halve the batch until the one row is found that the server will not take; it must stop no other."""
         if len(rows) == 1:
             log.error("The server refused %s %s: %s", rows[0].label, rows[0].id, error)
@@ -247,7 +247,7 @@ class Carrier:
             await self._send(half)
 
 
-def _next_batch(rows: Rows) -> list[Row]:
+def _next_batch(rows: Rows) -> list[OutboxRow]:
     for cargo in Cargo:
         bytes_max = VECTOR_BYTES_MAX if cargo is Cargo.VECTORS else BYTES_MAX
         if found := rows.waiting(cargo, rows_max=ROWS_MAX, bytes_max=bytes_max):

@@ -18,7 +18,7 @@ from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
 from ragforge.store.neo4j.carry_parts import CALLS, GUARDS, PROJECTS, SESSIONS, STEPS, SUMMARIES, TURNS
 from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
 from ragforge.store.neo4j.left import SETTLE_MOVED
-from ragforge.store.neo4j.outbox_row import EMBEDDING, Cargo, Row
+from ragforge.store.neo4j.outbox_row import EMBEDDING, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 
 OWNERS = {"turn": Label.TURN, "summary": Label.SUMMARY, "memory": Label.MEMORY}
@@ -100,7 +100,7 @@ class Arrived(Struct, frozen=True):
 
 async def carry(
     graph: Writer,
-    rows: Sequence[Row],
+    rows: Sequence[OutboxRow],
     *,
     batch: int,
     deadline_s: float,
@@ -143,7 +143,7 @@ async def warm_up(graph: Writer, *, database: str, deadline_s: float) -> None:
     await graph.write(SETTLE_MOVED, deadline_s=deadline_s, ids={"of": []}, mark=new_id())
 
 
-def statement(rows: Sequence[Row], cargo: Cargo) -> tuple[str, dict[str, Any]]:
+def statement(rows: Sequence[OutboxRow], cargo: Cargo) -> tuple[str, dict[str, Any]]:
     """The query and its parameters; the text is one for each cargo."""
     match cargo:
         case Cargo.CONVERSATION | Cargo.SUMMARIES:
@@ -159,10 +159,10 @@ def statement(rows: Sequence[Row], cargo: Cargo) -> tuple[str, dict[str, Any]]:
     return f"{PLAN_ONCE}{HERE}{PARTS[cargo]}{ANSWER}", {"rows": lists}
 
 
-def whole_rows(pairs: Iterable[tuple[str, Props]]) -> list[Row]:
+def whole_rows(pairs: Iterable[tuple[str, Props]]) -> list[OutboxRow]:
     """Nodes to be written whole, over what is there too, such as those of a backup."""
     return [
-        Row(
+        OutboxRow(
             label,
             props["sessionId"] if label == Label.SESSION else props["id"],
             props,
@@ -173,12 +173,12 @@ def whole_rows(pairs: Iterable[tuple[str, Props]]) -> list[Row]:
     ]
 
 
-def new_row(label: str, props: Props) -> Row:
+def new_row(label: str, props: Props) -> OutboxRow:
     """A node to be written where there is none, and nowhere else: so its properties are sent once."""
-    return Row(label, props["id"], props, fresh=True)
+    return OutboxRow(label, props["id"], props, fresh=True)
 
 
-def _owned_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+def _owned_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
     begun = {row.id: row for row in rows if row.label == Label.TURN and row.fresh}
     sessions = {row.id: _session_as_written(row, begun) for row in rows if row.label == Label.SESSION}
     # Writing to what belongs to a session is guarded by a write to the session itself.
@@ -198,7 +198,7 @@ def _owned_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def as_written(row: Row) -> dict[str, Any]:
+def as_written(row: OutboxRow) -> dict[str, Any]:
     """What the parts of the query are given of the row."""
     changed = {name: row.props.get(name) for name in row.dirty}
     return {
@@ -213,7 +213,7 @@ def as_written(row: Row) -> dict[str, Any]:
     }
 
 
-def _session_as_written(row: Row, begun: Mapping[str, Row]) -> dict[str, Any]:
+def _session_as_written(row: OutboxRow, begun: Mapping[str, OutboxRow]) -> dict[str, Any]:
     made = _made_in(row.id, begun)
     written = as_written(row)
     # A session that was deleted elsewhere while its words waited comes back with them.
@@ -223,7 +223,7 @@ def _session_as_written(row: Row, begun: Mapping[str, Row]) -> dict[str, Any]:
     return written | {"fresh": row.fresh, "epoch": row.epoch, "made": made, "onto": onto}
 
 
-def _guard(row: Row, begun: Mapping[str, Row]) -> dict[str, Any]:
+def _guard(row: OutboxRow, begun: Mapping[str, OutboxRow]) -> dict[str, Any]:
     """The row's session, of which nothing but the guard is written."""
     assert row.session_id is not None
     made = _made_in(row.session_id, begun)
@@ -233,12 +233,12 @@ def _guard(row: Row, begun: Mapping[str, Row]) -> dict[str, Any]:
     }
 
 
-def _made_in(session_id: str, begun: Mapping[str, Row]) -> list[str]:
+def _made_in(session_id: str, begun: Mapping[str, OutboxRow]) -> list[str]:
     """The turns that began in the session."""
     return [turn for turn, row in begun.items() if row.session_id == session_id]
 
 
-def _onto(head: str | None, made: Sequence[str], begun: Mapping[str, Row]) -> str | None:
+def _onto(head: str | None, made: Sequence[str], begun: Mapping[str, OutboxRow]) -> str | None:
     """The turn that the head was at if all that was made goes on from there to where it is now.
 
     Empty for the start of a session, None where the head moved in another way.
@@ -250,7 +250,7 @@ def _onto(head: str | None, made: Sequence[str], begun: Mapping[str, Row]) -> st
     return (head or "") if made and passed == set(made) else None
 
 
-def _vectors(rows: Sequence[Row], owner: str) -> list[dict[str, Any]]:
+def _vectors(rows: Sequence[OutboxRow], owner: str) -> list[dict[str, Any]]:
     return [
         {
             "id": row.id.partition("/")[2],

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragforge.store.neo4j.memory_rows import TYPES
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, Row
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, OutboxRow
 from ragforge.store.neo4j.rows import Label
 
 SAVED = "saved"
@@ -89,7 +89,7 @@ CALL () {{
 MEMORY_PARTS = MEMORIES + ASSOCIATIONS + USAGE
 
 
-def memory_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+def memory_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
     """The rows as the parts take them."""
     links = [{"turn": "", **row.props} for row in rows if row.label == ASSOCIATION]
     return {
@@ -99,7 +99,7 @@ def memory_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _as_written(row: Row) -> dict[str, Any]:
+def _as_written(row: OutboxRow) -> dict[str, Any]:
     is_whole = "id" in row.dirty
     changed = {name: row.props.get(name) for name in row.dirty - {SAVED, RESTORED}}
     forget = None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragforge.domain.search import HitKind
-from ragforge.store.neo4j.outbox_row import Row
+from ragforge.store.neo4j.outbox_row import OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.search_words import scope_tokens
 
@@ -94,7 +94,7 @@ CALL () {{
 VERSION_PARTS = VERSIONS + BRANCHES + MOVES
 
 
-def version_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+def version_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
     """The rows as the parts take them."""
     return {
         "versions": [_version(row) for row in rows if row.label == Label.VERSION],
@@ -103,7 +103,7 @@ def version_lists(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _version(row: Row) -> dict[str, Any]:
+def _version(row: OutboxRow) -> dict[str, Any]:
     draw = row.fresh or "turnId" in row.dirty
     return {
         "id": row.id,
@@ -123,7 +123,7 @@ def _alone(version: Props) -> Props:
     return without | ({"title": "", "searchNear": ""} if version["turnId"] else {})
 
 
-def _branch(row: Row) -> dict[str, Any]:
+def _branch(row: OutboxRow) -> dict[str, Any]:
     props = dict(row.props)
     gone, machine = props.pop(GONE, False), props.pop(MACHINE, "")
     return {"id": row.id, "gone": bool(gone), "machine": machine, "set": props}

@@ -89,7 +89,7 @@ class GraphClaim:
             await self._release(self)
 
 
-class _Found(Struct, frozen=True):
+class _SessionBefore(Struct, frozen=True):
     """How the session stood before it was claimed."""
 
     epoch: int
@@ -160,7 +160,7 @@ class Claims:
             reach_s=timeouts.NEO4J_CLAIM_REACH_S_MAX if row else timeouts.NEO4J_REACH_S_MAX
         )
 
-        async def work(transaction: Transaction) -> _Found | None:
+        async def work(transaction: Transaction) -> _SessionBefore | None:
             answer = await transaction.run(LOCK, id=claim.session_id)
             if not answer:
                 return None
@@ -181,7 +181,7 @@ class Claims:
             # One that was made without the server runs its own turns already.
             if not self.holds(claim.session_id):
                 await interrupt_left_turns(transaction, claim.session_id, taken_over=taken_over)
-            return _Found(epoch, taken_over)
+            return _SessionBefore(epoch, taken_over)
 
         try:
             found = await self._nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_CLAIM_S_MAX)

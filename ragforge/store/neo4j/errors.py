@@ -82,7 +82,7 @@ class Reported(Struct, frozen=True):
         return f"{self.code}...".split(".")[place]
 
 
-class Refusal(Struct, frozen=True):
+class ServerRefusal(Struct, frozen=True):
     """A way in which servers refuse: how it is known, what is raised, and what the person reads.
 
     sentence: with the names that `_refused` fills in.
@@ -103,20 +103,20 @@ def _holds(*parts: str) -> Callable[[Reported], bool]:
     return lambda error: any(part in error.title for part in parts)
 
 
-REFUSALS: tuple[Refusal, ...] = (
-    Refusal(
+REFUSALS: tuple[ServerRefusal, ...] = (
+    ServerRefusal(
         _titled("CredentialsExpired"),
         partial(LoginRefused, expired=True),
         "{at} wants the password of {user!r} changed first. In its browser or cypher-shell, in the database "
         "`system`, run: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'. Then connect with the new one.",
     ),
-    Refusal(
+    ServerRefusal(
         _titled("AuthenticationRateLimit"),
         LoginRefused,
         "{at} was given a wrong password too often and refuses to listen for some seconds. Wait, then try "
         "again with the right one.",
     ),
-    Refusal(
+    ServerRefusal(
         _titled(
             *("Unauthorized", "AuthorizationFailed", "TokenExpired", "AuthorizationExpired"),
             category="Security",
@@ -124,65 +124,65 @@ REFUSALS: tuple[Refusal, ...] = (
         LoginRefused,
         "{login}",
     ),
-    Refusal(
+    ServerRefusal(
         lambda error: error.category == "Security",
         StoreUnavailable,
         "Cannot {doing} {at}: {who} may not ({said}). Ask its administrator for the right, or connect as "
         "another user.",
     ),
-    Refusal(
+    ServerRefusal(
         _titled("DatabaseNotFound"),
         StoreUnavailable,
         "{at} has no database {database!r}. SHOW DATABASES tells which there are; put its name behind the "
         "host, or leave it out for your own.",
     ),
-    Refusal(
+    ServerRefusal(
         _titled("DatabaseUnavailable"),
         StoreUnavailable,
         "The database {its_database!r} of {at} is not running. Start it: START DATABASE `NAME`. Or wait "
         "until it is up.",
     ),
-    Refusal(
+    ServerRefusal(
         _titled("ForbiddenOnReadOnlyDatabase", "ReadOnly", "AccessMode", "WriteOnReadOnlyAccessDatabase"),
         ReadsOnly,
         "Cannot {doing} {at}: the database only reads ({said}). Make it writable, or connect with neo4j:// "
         "so that the right member of the cluster is found.",
     ),
-    Refusal(
+    ServerRefusal(
         lambda error: error.category == "Cluster",
         StoreUnavailable,
         "Cannot {doing} {at}: this member of the cluster does not lead ({said}). Connect with neo4j:// "
         "instead of bolt://, or wait until a leader is elected.",
     ),
-    Refusal(
+    ServerRefusal(
         _holds("OutOfMemory", "MemoryPool", "StackOverFlow"),
         StoreUnavailable,
         "Cannot {doing} {at}: it is out of memory ({said}). Give it more: server.memory.heap.max_size, "
         "dbms.memory.transaction.total.max.",
     ),
-    Refusal(_holds("TimedOut"), OutcomeUnknown, NO_ANSWER),
-    Refusal(_titled("LockClientStopped", "Terminated"), OutcomeUnknown, NO_ANSWER),
-    Refusal(
+    ServerRefusal(_holds("TimedOut"), OutcomeUnknown, NO_ANSWER),
+    ServerRefusal(_titled("LockClientStopped", "Terminated"), OutcomeUnknown, NO_ANSWER),
+    ServerRefusal(
         lambda error: _is_full(error.message),
         StoreUnavailable,
         "Cannot {doing} {at}: its disk is full or out of order ({said}). Free some space there.",
     ),
-    Refusal(
+    ServerRefusal(
         lambda error: _is_too_large(error.message),
         StatementRefused,
         "{at} cannot hold one of the values: {said}.",
     ),
-    Refusal(
+    ServerRefusal(
         lambda error: error.kind == "TransientError",
         StoreUnavailable,
         "Cannot {doing} {at} at the moment ({said}). It was tried several times; try again.",
     ),
-    Refusal(
+    ServerRefusal(
         lambda error: error.kind == "DatabaseError" and error.category != "Schema",
         StoreUnavailable,
         "Cannot {doing} {at}: it failed inside ({code}: {said}). Look into its debug.log.",
     ),
-    Refusal(
+    ServerRefusal(
         lambda _: True,
         StatementRefused,
         "{at} refused a statement ({code}: {said}). It is a value that Neo4j cannot hold, or a mistake of "

@@ -34,7 +34,7 @@ from ragforge.store.neo4j.load_new import New, write_nodes, write_vectors
 from ragforge.store.neo4j.load_there import THERE, There, named
 from ragforge.store.neo4j.load_versions import branch_rows, version_rows
 from ragforge.store.neo4j.memory_rows import association_key, association_row, memory_row, spent_row
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, Cargo, Row
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import (
     Label,
     Props,
@@ -60,11 +60,11 @@ class _Batch(Struct):
     rests_on: There | None
     """What is being written before it, where something is."""
     new: New = field(default_factory=New)
-    rows: dict[tuple[str, str], Row] = field(default_factory=dict[tuple[str, str], Row])
+    rows: dict[tuple[str, str], OutboxRow] = field(default_factory=dict[tuple[str, str], OutboxRow])
     changed: int = 0
     """Records that are new or newer."""
 
-    def add(self, rows: Sequence[Row]) -> bool:
+    def add(self, rows: Sequence[OutboxRow]) -> bool:
         """Whether there are any."""
         self.rows |= {(row.label, row.id): row for row in rows}
         return bool(rows)
@@ -189,7 +189,7 @@ def _add(record: Record, there: There, batch: _Batch) -> bool:
             return batch.add(_if_new(Label.MOVE, move_row(record), there.tree.moves))
 
 
-def _if_new(label: Label, props: Props, known: set[str]) -> list[Row]:
+def _if_new(label: Label, props: Props, known: set[str]) -> list[OutboxRow]:
     """Its row, where there is none of the id."""
     if props["id"] in known:
         return []
@@ -197,7 +197,7 @@ def _if_new(label: Label, props: Props, known: set[str]) -> list[Row]:
     return [new_row(label, props)]
 
 
-def _session_rows(session: ConversationSession, there: There) -> list[Row]:
+def _session_rows(session: ConversationSession, there: There) -> list[OutboxRow]:
     there.need_project(session.project_id, "a session")
     props = session_row(session)
     known = there.sessions.get(session.id)
@@ -245,7 +245,7 @@ def _add_step(step: Step, there: There, new: New) -> bool:
     return True
 
 
-def _summary_rows(summary: Summary, there: There) -> list[Row]:
+def _summary_rows(summary: Summary, there: There) -> list[OutboxRow]:
     there.project_of(summary.session_id)
     known = there.summaries.get(summary.id)
     if known and (known[3] != SummaryMethod.EXTRACTIVE or summary.method is SummaryMethod.EXTRACTIVE):
@@ -274,7 +274,7 @@ def _add_call(call: ToolCall, there: There, new: New) -> bool:
     return True
 
 
-def _memory_rows(memory: Memory, there: There) -> list[Row]:
+def _memory_rows(memory: Memory, there: There) -> list[OutboxRow]:
     there.need_project(memory.project_id, "a memory")
     props = memory_row(memory)
     known = there.memories.get(memory.id)
@@ -295,7 +295,7 @@ def _check_version(version: Version, there: There) -> None:
         there.turn(version.turn_id)
 
 
-def _association_rows(association: Association, there: There) -> list[Row]:
+def _association_rows(association: Association, there: There) -> list[OutboxRow]:
     for end in (association.from_id, association.to_id):
         if end not in there.memories:
             raise Conflict(f"The memory {end} is not in the store, but a link of it is to be loaded.")
@@ -304,7 +304,7 @@ def _association_rows(association: Association, there: There) -> list[Row]:
         return []
     there.links.add(key)
     props = association_row(association)
-    return [Row(ASSOCIATION, key, props, dirty=frozenset(props))]
+    return [OutboxRow(ASSOCIATION, key, props, dirty=frozenset(props))]
 
 
 def _add_vector(embedding: Embedding, there: There, new: New) -> bool:
@@ -315,15 +315,15 @@ def _add_vector(embedding: Embedding, there: There, new: New) -> bool:
     return True
 
 
-def _joined_versions(batch: _Batch, rows: Sequence[Row]) -> list[Row]:
+def _joined_versions(batch: _Batch, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
     """The rows, each with what is to be written of the same version already."""
     return [_joined(batch.rows.get((row.label, row.id)), row) for row in rows]
 
 
-def _joined(before: Row | None, after: Row) -> Row:
+def _joined(before: OutboxRow | None, after: OutboxRow) -> OutboxRow:
     if before is None:
         return after
-    return Row(
+    return OutboxRow(
         before.label,
         before.id,
         before.props | after.props,

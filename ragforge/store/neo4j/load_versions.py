@@ -8,7 +8,7 @@ from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.neo4j.carry import new_row, whole_rows
 from ragforge.store.neo4j.carry_versions import GONE, MACHINE
 from ragforge.store.neo4j.index_rows import version_props
-from ragforge.store.neo4j.outbox_row import Row
+from ragforge.store.neo4j.outbox_row import OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.version_rows import branch_key, branch_row, version_row
 from ragforge.store.neo4j.versions import after_parents
@@ -57,7 +57,7 @@ def name_tree(record: Version | Branch | CheckoutLog, ids: Mapping[str, set[str]
             ids["moves"].add(record.id)
 
 
-def version_rows(version: Version, there: TreeThere) -> list[Row]:
+def version_rows(version: Version, there: TreeThere) -> list[OutboxRow]:
     """What is to be written of it. Raises Conflict where a parent is not stored or another project's."""
     if version.id in there.versions:
         return _origin_rows(version, there.versions[version.id])
@@ -74,7 +74,7 @@ def version_rows(version: Version, there: TreeThere) -> list[Row]:
     return [new_row(Label.VERSION, props | version_props(props))]
 
 
-def branch_rows(branch: Branch, there: TreeThere) -> list[Row]:
+def branch_rows(branch: Branch, there: TreeThere) -> list[OutboxRow]:
     """What is to be written of it. Raises Conflict where its version is not one of the project's."""
     version = there.versions.get(branch.version_id)
     if version is None or version["projectId"] != branch.project_id:
@@ -90,7 +90,7 @@ def branch_rows(branch: Branch, there: TreeThere) -> list[Row]:
     return whole_rows([(Label.BRANCH, props | {GONE: False, MACHINE: ""})])
 
 
-def _origin_rows(version: Version, known: Props) -> list[Row]:
+def _origin_rows(version: Version, known: Props) -> list[OutboxRow]:
     """What a version takes whose session was deleted here and has come back: session, turn and title."""
     if known.get("sessionId") or known.get("turnId") or not version.session_id:
         return []
@@ -98,7 +98,7 @@ def _origin_rows(version: Version, known: Props) -> list[Row]:
     names = ("sessionId", "turnId", "title")
     known |= {name: row[name] for name in names}
     changes = {name: row[name] for name in names} | _found_by(row)
-    return [Row(Label.VERSION, version.id, row | changes, dirty=frozenset(changes))]
+    return [OutboxRow(Label.VERSION, version.id, row | changes, dirty=frozenset(changes))]
 
 
 def _found_by(row: Props) -> Props:

@@ -14,7 +14,7 @@ from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.left import mark_all
 from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.outbox_row import Row
+from ragforge.store.neo4j.outbox_row import OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 
 USAGE = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")
@@ -175,7 +175,7 @@ class Nodes:
             raise
         return found[0]["n"] if found else None
 
-    def is_ours(self, row: Row) -> bool:
+    def is_ours(self, row: OutboxRow) -> bool:
         """Whether what is here is newer than, or the same as, what the graph has."""
         return row.waits or row.session_id in self.outbox.claims
 

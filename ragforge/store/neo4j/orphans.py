@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, EMBEDDING, Row
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, EMBEDDING, OutboxRow
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.sqlite.connection import Connection, raw_connection
 
@@ -114,9 +114,9 @@ async def discard(stranded: Stranded, *, lock_dir: Path) -> None:
         await outbox.close()
 
 
-def _with_what_they_rest_on(rows: Rows) -> list[Row]:
+def _with_what_they_rest_on(rows: Rows) -> list[OutboxRow]:
     """All that waits, and what is here of its sessions, of the turns before, of versions and memories."""
-    found: dict[tuple[str, str], Row] = {}
+    found: dict[tuple[str, str], OutboxRow] = {}
     left = rows.all_waiting()
     while left:
         row = left.pop()
@@ -127,7 +127,7 @@ def _with_what_they_rest_on(rows: Rows) -> list[Row]:
     return sorted(found.values(), key=_place)
 
 
-def _rested_on(rows: Rows, row: Row) -> list[Row]:
+def _rested_on(rows: Rows, row: OutboxRow) -> list[OutboxRow]:
     """What the row needs beside it to make sense to a reader, as far as it is here."""
     props = row.props
     wanted = [
@@ -148,7 +148,7 @@ def _rested_on(rows: Rows, row: Row) -> list[Row]:
     return found
 
 
-def _place(row: Row) -> tuple[int, int, str]:
+def _place(row: OutboxRow) -> tuple[int, int, str]:
     # Versions and their like are as old as their ids are low.
     return (
         _ORDER.get(row.label, len(_ORDER)),
@@ -157,7 +157,7 @@ def _place(row: Row) -> tuple[int, int, str]:
     )
 
 
-def _take(here: Rows, rows: list[Row]) -> None:
+def _take(here: Rows, rows: list[OutboxRow]) -> None:
     for row in rows:
         before = here.get(row.label, row.id)
         if before is None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ragforge.store.neo4j.outbox_row import CARGO, EMBEDDING, SELECT, Cargo, Row, row_of
+from ragforge.store.neo4j.outbox_row import CARGO, EMBEDDING, SELECT, Cargo, OutboxRow, row_of
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import Schema, prepare
@@ -109,22 +109,22 @@ class Rows:
         self._connection = connection
         self._claims = claims
 
-    def get(self, label: str, identifier: str | None) -> Row | None:
+    def get(self, label: str, identifier: str | None) -> OutboxRow | None:
         """The row, or None where it is not here."""
         if identifier is None:
             return None
         found = one(self._connection, f"{SELECT} WHERE label = ? AND id = ?", (label, identifier))
         return None if found is None else row_of(found)
 
-    def of_turn(self, label: Label, turn_id: str) -> list[Row]:
+    def of_turn(self, label: Label, turn_id: str) -> list[OutboxRow]:
         """The turn's steps, or its calls, that are here."""
         return self._all("turn = ? AND label = ?", (turn_id, label))
 
-    def of_session(self, label: Label, session_id: str) -> list[Row]:
+    def of_session(self, label: Label, session_id: str) -> list[OutboxRow]:
         """A session's rows of a kind that are here."""
         return self._all("session = ? AND label = ?", (session_id, label))
 
-    def of_label(self, label: str) -> list[Row]:
+    def of_label(self, label: str) -> list[OutboxRow]:
         """All rows of a kind that are here."""
         return self._all("label = ?", (label,))
 
@@ -147,7 +147,7 @@ class Rows:
         along: Collection[str] = (),
         notes: Collection[str] = (),
         surely: bool = False,
-    ) -> Row:
+    ) -> OutboxRow:
         """Keep a new row, or the changes of one that is here; what really changed waits to be carried.
 
         along: properties that are carried with any other change, because others may have written them there.
@@ -167,7 +167,7 @@ class Rows:
             changed = set[str]()
         if notes:
             changed = set(notes)
-        row = Row(
+        row = OutboxRow(
             label,
             identifier,
             props,
@@ -181,7 +181,7 @@ class Rows:
         self._write(row, waits_since=row.change)
         return row
 
-    def add(self, row: Row) -> None:
+    def add(self, row: OutboxRow) -> None:
         """Let a row that is not here wait to be carried, as it is."""
         change = self.next_change()
         self._write(replace(row, change=change, waits=True), waits_since=change)
@@ -192,7 +192,7 @@ class Rows:
             identifier = props["sessionId"] if label is Label.SESSION else props["id"]
             before = self.get(label, identifier)
             if before is None or not before.waits:
-                row = Row(
+                row = OutboxRow(
                     label,
                     identifier,
                     props,
@@ -238,9 +238,9 @@ class Rows:
         )
         return found[0] if found else None
 
-    def waiting(self, cargo: Cargo, *, rows_max: int, bytes_max: int) -> list[Row]:
+    def waiting(self, cargo: Cargo, *, rows_max: int, bytes_max: int) -> list[OutboxRow]:
         """What is to be carried next of the cargo, the longest waiting first."""
-        found: list[Row] = []
+        found: list[OutboxRow] = []
         size = 0
         labels = [label for label, its in CARGO.items() if cargo in (its, Cargo.CONVERSATION)]
         within = "NOT IN" if cargo is Cargo.CONVERSATION else "IN"
@@ -255,17 +255,17 @@ class Rows:
             found.append(row_of(each))
         return [*found, *self._sessions_of(found)]
 
-    def all_waiting(self) -> list[Row]:
+    def all_waiting(self) -> list[OutboxRow]:
         """Everything that waits, the longest waiting first; what the server refused too."""
         return self._all("waits_since > 0 ORDER BY waits_since, change", ())
 
-    def _sessions_of(self, rows: Sequence[Row]) -> list[Row]:
+    def _sessions_of(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
         """Of turns that begin, the sessions that are not among the rows: those come back with their words."""
         known = {row.id for row in rows if row.label == Label.SESSION}
         begun = {row.session_id: None for row in rows if row.label == Label.TURN and row.fresh}
         return [row for each in begun if each not in known and (row := self.get(Label.SESSION, each))]
 
-    def mark_carried(self, rows: Sequence[Row]) -> None:
+    def mark_carried(self, rows: Sequence[OutboxRow]) -> None:
         """These versions of the rows have arrived. What changed meanwhile goes on waiting."""
         for row in rows:
             sql = (
@@ -276,7 +276,7 @@ class Rows:
             )
             self._connection.execute(sql, (row.label, row.id, row.change))
 
-    def mark_refused(self, row: Row, reason: str) -> None:
+    def mark_refused(self, row: OutboxRow, reason: str) -> None:
         """The server will never take this row as it is; it stays here and `check` tells of it."""
         self._connection.execute(
             "UPDATE row SET refused = ? WHERE label = ? AND id = ?", (reason or "refused", row.label, row.id)
@@ -335,10 +335,10 @@ class Rows:
         """Remember it."""
         self._connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 
-    def _all(self, condition: str, values: Sequence[object]) -> list[Row]:
+    def _all(self, condition: str, values: Sequence[object]) -> list[OutboxRow]:
         return [row_of(found) for found in self._connection.execute(f"{SELECT} WHERE {condition}", values)]
 
-    def _write(self, row: Row, *, waits_since: int) -> None:
+    def _write(self, row: OutboxRow, *, waits_since: int) -> None:
         # A row that waits keeps its place in the line when it changes again.
         self._connection.execute(
             "INSERT INTO row "

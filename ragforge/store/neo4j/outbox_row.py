@@ -57,7 +57,7 @@ OWNED = (Cargo.CONVERSATION, Cargo.SUMMARIES)
 SELECT = "SELECT label, id, change, waits_since, epoch, fresh, complete, dirty, props FROM row"
 
 
-class Row(Struct, frozen=True):
+class OutboxRow(Struct, frozen=True):
     """A node as it is known here."""
 
     label: str
@@ -82,14 +82,14 @@ class Row(Struct, frozen=True):
         return self.props.get("sessionId") if self.cargo in OWNED else None
 
 
-def row_of(found: tuple[Any, ...]) -> Row:
+def row_of(found: tuple[Any, ...]) -> OutboxRow:
     """The row of what SELECT finds."""
     label, identifier, change, waits_since, epoch, fresh, complete, dirty, props = found
     values: Props = msgspec.json.decode(props)
     for name in TIMES & values.keys():
         if values[name] is not None:
             values[name] = datetime.fromisoformat(values[name])
-    return Row(
+    return OutboxRow(
         label,
         identifier,
         values,

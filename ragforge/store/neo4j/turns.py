@@ -15,7 +15,7 @@ from ragforge.store.neo4j.left import LEFT
 from ragforge.store.neo4j.left_here import left_here
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import Row
+from ragforge.store.neo4j.outbox_row import OutboxRow
 from ragforge.store.neo4j.rows import Label, Props, step_key, step_of, step_row, turn_of, turn_row, utc
 
 YOUNG = timedelta(minutes=1)
@@ -141,7 +141,7 @@ class Neo4jTurns:
         except StoreUnavailable:
             return False
 
-    def _is_new(self, turn: Turn, session: Row | None) -> bool:
+    def _is_new(self, turn: Turn, session: OutboxRow | None) -> bool:
         """Whether a turn that is not here can be nowhere else, so that its start waits for no server.
 
         What begins now would be here. Of a session that is written here it is known when it was active last:

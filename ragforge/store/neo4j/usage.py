@@ -9,7 +9,7 @@ from ragforge.store.base_conversations import UsageRow
 from ragforge.store.neo4j.memory_rows import spent_row
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import Row
+from ragforge.store.neo4j.outbox_row import OutboxRow
 from ragforge.store.neo4j.rows import Label, usage_of, utc
 
 
@@ -63,7 +63,7 @@ class Neo4jUsageLog:
     ) -> list[UsageRow]:
         """The sums of what is here, while the server is away."""
 
-        def is_wanted(row: Row) -> bool:
+        def is_wanted(row: OutboxRow) -> bool:
             return (
                 session_id in (None, row.props["sessionId"])
                 and project_id in (None, row.props["projectId"])

@@ -16,7 +16,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.printable import one_line
 from ragforge.tui import terminal
 from ragforge.tui.key_watch import key_watch_of
-from ragforge.tui.launch import NotOpened, Opened
+from ragforge.tui.launch import NotOpened, OpenedChat
 from ragforge.tui.screens.chat_keys import ChatKeys
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import Completion
@@ -37,7 +37,7 @@ DRAFT_KEPT_AFTER_S = 0.2
 class OpenSession(Protocol):
     """Opens what was asked for on the command line."""
 
-    def __call__(self, *, embedded: bool = False) -> Coroutine[Any, Any, Opened | NotOpened]:
+    def __call__(self, *, embedded: bool = False) -> Coroutine[Any, Any, OpenedChat | NotOpened]:
         """The conversation. embedded: kept in the store on this machine, whatever the settings say."""
         ...
 
@@ -288,7 +288,7 @@ class ChatScreen(ChatKeys):
 
         async def show() -> None:
             place = await self.ready().memory_book.place_of(event.item.turn_id)
-            await front(self, Opened(self.ready(), resume=place.session_id, at=place.turn))
+            await front(self, OpenedChat(self.ready(), resume=place.session_id, at=place.turn))
 
         await self.attempt(show())
 
@@ -302,7 +302,7 @@ class ChatScreen(ChatKeys):
         """Bring that session to the front."""
         from ragforge.tui.outcomes import front
 
-        await self.attempt(front(self, Opened(self.ready(), resume=session_id)))
+        await self.attempt(front(self, OpenedChat(self.ready(), resume=session_id)))
 
     def action_sessions(self) -> None:
         """The list of sessions."""

@@ -13,7 +13,7 @@ from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import terminal
-from ragforge.tui.project_files import Found, ProjectFiles
+from ragforge.tui.project_files import PathMatches, ProjectFiles
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from ragforge.tui.widgets.focus import FocusReturned
@@ -223,8 +223,8 @@ class ChatFrame(Screen[None]):
             return ()
         return [CommandRow(c.name, c.help, c.aliases, c.usage) for c in self.conversation.commands]
 
-    def _find_files(self, query: str, stop: threading.Event) -> Found:
-        return self._files.find(query, stop) if self._files else Found([], complete=True)
+    def _find_files(self, query: str, stop: threading.Event) -> PathMatches:
+        return self._files.find(query, stop) if self._files else PathMatches([], complete=True)
 
     async def load_before(self, turn_id: str, count: int) -> StoredTurns:
         """The turns before one."""

@@ -18,7 +18,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.search import Hit, what
 from ragforge.domain.words import age_words
 from ragforge.memory.explain import reason
-from ragforge.memory.recall import Found
+from ragforge.memory.recall import RankedHit
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.widgets.plain import PlainText
@@ -49,7 +49,7 @@ class SearchScreen(ListDialog[Chosen | None]):
         super().__init__()
         self._conversation = conversation
         self._words = words
-        self._found: tuple[Found, ...] = ()
+        self._found: tuple[RankedHit, ...] = ()
         self._index = 0
         self._searched: str | None = None
         self._is_searching = False
@@ -113,7 +113,7 @@ class SearchScreen(ListDialog[Chosen | None]):
         self.query_one("#hits", Static).update(Content("\n").join(lines[:-1]) if lines else Content(nothing))
         self.query_one(VerticalScroll).scroll_to(y=max(0, (self._index - 1) * LINES_A_HIT), animate=False)
 
-    def _lines(self, found: Found, chosen: bool) -> list[Content]:
+    def _lines(self, found: RankedHit, chosen: bool) -> list[Content]:
         hit = found.hit
         width = max(20, self.query_one("#hits").content_size.width)
         mark = "› " if chosen else "  "

@@ -28,7 +28,7 @@ KEYS = "Up, Down and Enter choose, Esc closes."
 NAME_CELLS = 12
 
 
-class Choice(StrEnum):
+class StoreChoice(StrEnum):
     """What the list offers, at one time or another."""
 
     CONNECT = "connect"
@@ -103,13 +103,13 @@ class StoreScreen(Dialog[str | None]):
     def _menu(self, hint: str = "") -> None:
         """What can be done with the store in use, which is shown."""
         self._show_facts()
-        choices = {Choice.CONNECT: "Connect to a Neo4j server"}
+        choices = {StoreChoice.CONNECT: "Connect to a Neo4j server"}
         if not server_connection.is_embedded(self._conversation.workspace):
-            choices[Choice.EMBEDDED] = "Keep them on this machine again, in the embedded store"
-        self._offer({**choices, Choice.CLOSE: "Close"}, f"{hint} {KEYS}".strip())
+            choices[StoreChoice.EMBEDDED] = "Keep them on this machine again, in the embedded store"
+        self._offer({**choices, StoreChoice.CLOSE: "Close"}, f"{hint} {KEYS}".strip())
         self._at_menu = True
 
-    def _offer(self, choices: dict[Choice, str], hint: str) -> None:
+    def _offer(self, choices: dict[StoreChoice, str], hint: str) -> None:
         self._ask_for(Asked.NOTHING, hint)
         options = self.query_one(OptionList)
         options.clear_options()
@@ -120,20 +120,20 @@ class StoreScreen(Dialog[str | None]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        match Choice(event.option_id or Choice.CLOSE):
-            case Choice.CONNECT:
+        match StoreChoice(event.option_id or StoreChoice.CLOSE):
+            case StoreChoice.CONNECT:
                 self._ask_url(self._server.url if self._server else "")
-            case Choice.EMBEDDED:
+            case StoreChoice.EMBEDDED:
                 self._working = self._go_back_to_embedded()
-            case Choice.ADOPT:
+            case StoreChoice.ADOPT:
                 self._working = self._connect(adopt=True)
-            case Choice.COPY:
+            case StoreChoice.COPY:
                 self._working = self._copy()
-            case Choice.START_EMPTY:
+            case StoreChoice.START_EMPTY:
                 self.dismiss(self._told)
-            case Choice.BACK:
+            case StoreChoice.BACK:
                 self._menu()
-            case Choice.CLOSE:
+            case StoreChoice.CLOSE:
                 self.dismiss(None)
 
     # Naming a server
@@ -201,7 +201,7 @@ class StoreScreen(Dialog[str | None]):
         except StoreForeign as error:
             self._show(str(error))
             self._offer(
-                {Choice.BACK: "No, go back", Choice.ADOPT: "Yes, keep them beside what is there"},
+                {StoreChoice.BACK: "No, go back", StoreChoice.ADOPT: "Yes, keep them beside what is there"},
                 "Shall conversations be kept there all the same?",
             )
             return
@@ -214,7 +214,10 @@ class StoreScreen(Dialog[str | None]):
         holds = servers.counts_words(there.counts)
         self._show(f"Connected to {there.kind}, which holds {holds}. {self._told}")
         self._offer(
-            {Choice.COPY: f"Copy there what is kept here: {here}", Choice.START_EMPTY: "Do not copy it"},
+            {
+                StoreChoice.COPY: f"Copy there what is kept here: {here}",
+                StoreChoice.START_EMPTY: "Do not copy it",
+            },
             "A copy leaves what is here as it is.",
         )
 
@@ -228,7 +231,7 @@ class StoreScreen(Dialog[str | None]):
             told = await server_connection.copy_history(self._conversation.workspace, self._named, tell=tell)
         except RagforgeError as error:
             self._offer(
-                {Choice.COPY: "Go on copying", Choice.START_EMPTY: "Leave it"},
+                {StoreChoice.COPY: "Go on copying", StoreChoice.START_EMPTY: "Leave it"},
                 f"{error} Copying again goes on; nothing is doubled.",
             )
             return

@@ -22,7 +22,7 @@ PASSWORD_HINT = (
 )
 
 
-class Wanted(StrEnum):
+class FailureAnswer(StrEnum):
     """The ways on."""
 
     PASSWORD = "password"
@@ -31,7 +31,7 @@ class Wanted(StrEnum):
     LEAVE = "leave"
 
 
-class NotOpenedScreen(Dialog[Wanted]):
+class NotOpenedScreen(Dialog[FailureAnswer]):
     """What the person wants. `typed_meanwhile` is what was typed on into the prompt as it came up.
 
     password: with PASSWORD, what was typed for the server.
@@ -54,10 +54,10 @@ class NotOpenedScreen(Dialog[Wanted]):
             yield PlainText("Your conversations cannot be opened", classes="dialog-title")
             yield PlainText(str(self._opened.failure), classes="dialog-detail")
             yield OptionList(
-                *([Option("Give the password", Wanted.PASSWORD)] if self._opened.ask_for else []),
-                Option("Try again", Wanted.AGAIN),
-                Option("Go on with the embedded store, for this run", Wanted.EMBEDDED),
-                Option("Quit", Wanted.LEAVE),
+                *([Option("Give the password", FailureAnswer.PASSWORD)] if self._opened.ask_for else []),
+                Option("Try again", FailureAnswer.AGAIN),
+                Option("Go on with the embedded store, for this run", FailureAnswer.EMBEDDED),
+                Option("Quit", FailureAnswer.LEAVE),
                 markup=False,
             )
             yield Input(password=True, placeholder="password", classes="hidden")
@@ -85,8 +85,8 @@ class NotOpenedScreen(Dialog[Wanted]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        wanted = Wanted(event.option_id or Wanted.LEAVE)
-        if wanted is Wanted.PASSWORD:
+        wanted = FailureAnswer(event.option_id or FailureAnswer.LEAVE)
+        if wanted is FailureAnswer.PASSWORD:
             self._ask(True)
         else:
             self.dismiss(wanted)
@@ -96,7 +96,7 @@ class NotOpenedScreen(Dialog[Wanted]):
         event.stop()
         self.password = event.value
         if self.password:
-            self.dismiss(Wanted.PASSWORD)
+            self.dismiss(FailureAnswer.PASSWORD)
         else:
             self._ask(False)
 
@@ -122,4 +122,4 @@ class NotOpenedScreen(Dialog[Wanted]):
 
     def action_leave(self) -> None:
         """Quit."""
-        self.dismiss(Wanted.LEAVE)
+        self.dismiss(FailureAnswer.LEAVE)

@@ -29,7 +29,7 @@ WHY = (
 )
 
 
-class Answer(StrEnum):
+class TrustAnswer(StrEnum):
     """What the user may answer."""
 
     TRUST = "trust"
@@ -37,9 +37,9 @@ class Answer(StrEnum):
     LEAVE = "leave"
 
 
-TRUST = Option("Trust", "the model reads them, now and until they change", Answer.TRUST)
-WITHOUT = Option("Go on without", "the model does not read them", Answer.WITHOUT)
-LEAVE = Option("Leave", "quit ragforge", Answer.LEAVE)
+TRUST = Option("Trust", "the model reads them, now and until they change", TrustAnswer.TRUST)
+WITHOUT = Option("Go on without", "the model does not read them", TrustAnswer.WITHOUT)
+LEAVE = Option("Leave", "quit ragforge", TrustAnswer.LEAVE)
 
 
 class TrustScreen(ChooseScreen):

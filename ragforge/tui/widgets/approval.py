@@ -26,9 +26,9 @@ from textual.widgets import Input
 
 from ragforge.domain import timeouts
 from ragforge.domain.approvals import (
-    Answer,
     ApprovalAnswer,
     ApprovalRequest,
+    ConsentAnswer,
     GoOnApproval,
     Rule,
     ToolApproval,
@@ -57,7 +57,7 @@ class Choice(Struct, frozen=True):
 
     number: int
     words: str
-    answer: Answer
+    answer: ConsentAnswer
     wants_reason: bool = False
 
 
@@ -267,7 +267,7 @@ class ApprovalPanel(Widget):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """No, and why."""
         event.stop()
-        self._finish(ApprovalAnswer(Answer.NO, event.value.strip()))
+        self._finish(ApprovalAnswer(ConsentAnswer.NO, event.value.strip()))
 
     def _finish(self, answer: ApprovalAnswer) -> None:
         self.give_focus_back()
@@ -330,15 +330,15 @@ def choices(request: ApprovalRequest) -> list[Choice]:
     """The answers to this question. A number means the same in all of them, so that hands can learn it."""
     match request:
         case ToolApproval(rules=rules):
-            found = [Choice(1, "yes, once", Answer.ONCE)]
+            found = [Choice(1, "yes, once", ConsentAnswer.ONCE)]
             if rules:
                 added = "the rules above" if _are_long(rules) else _words(rules)
-                found.append(Choice(2, f"yes, always in this project: adds {added}", Answer.ALWAYS))
-            found.append(Choice(3, "no", Answer.NO))
-            found.append(Choice(4, "no, and tell the model why", Answer.NO, wants_reason=True))
+                found.append(Choice(2, f"yes, always in this project: adds {added}", ConsentAnswer.ALWAYS))
+            found.append(Choice(3, "no", ConsentAnswer.NO))
+            found.append(Choice(4, "no, and tell the model why", ConsentAnswer.NO, wants_reason=True))
             return found
         case GoOnApproval():
-            return [Choice(1, "yes, go on", Answer.ONCE), Choice(3, "no, stop here", Answer.NO)]
+            return [Choice(1, "yes, go on", ConsentAnswer.ONCE), Choice(3, "no, stop here", ConsentAnswer.NO)]
         case _:
             assert_never(request)
 

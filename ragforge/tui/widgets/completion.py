@@ -14,16 +14,16 @@ from textual.message import Message
 from textual.widgets import Static
 
 from ragforge.tui.fuzzy import ranked
-from ragforge.tui.project_files import Found
+from ragforge.tui.project_files import PathMatches
 
 ROWS_MAX = 7
 CHOICES_MAX = 200
 
-Files = Callable[[str, threading.Event], Found]
+Files = Callable[[str, threading.Event], PathMatches]
 """The project's paths that fit a query; runs in a thread and returns early when the event is set."""
 
 
-class Kind(StrEnum):
+class CompletionKind(StrEnum):
     """What the list offers."""
 
     COMMAND = "command"
@@ -40,7 +40,7 @@ class CommandRow(Struct, frozen=True):
     args: str = ""
 
 
-class Choice(Struct, frozen=True):
+class CompletionItem(Struct, frozen=True):
     """A line of the list.
 
     insert: what stands in the text afterwards, in place of the `replaces` characters before the cursor.
@@ -55,10 +55,10 @@ class Choice(Struct, frozen=True):
     goes_on: bool = False
 
 
-class Wanted(Struct, frozen=True):
+class CompletionRequest(Struct, frozen=True):
     """What the text before the cursor asks for. `typed`: the word so far; `query`: what to look for."""
 
-    kind: Kind
+    kind: CompletionKind
     typed: str
     query: str
     start: int
@@ -83,7 +83,7 @@ class Completion(Static):
     class Clicked(Message):
         """A line was clicked."""
 
-        choice: Choice
+        choice: CompletionItem
 
     def __init__(
         self,
@@ -96,9 +96,9 @@ class Completion(Static):
         super().__init__(id=id)
         self._commands = commands or tuple[CommandRow]
         self._files = files
-        self._choices: list[Choice] = []
+        self._choices: list[CompletionItem] = []
         self._index = 0
-        self._wanted: Wanted | None = None
+        self._wanted: CompletionRequest | None = None
         self._dismissed_at: int | None = None
         self._looking: threading.Event | None = None
 
@@ -108,7 +108,7 @@ class Completion(Static):
         return bool(self._choices)
 
     @property
-    def chosen(self) -> Choice | None:
+    def chosen(self) -> CompletionItem | None:
         """The line that Tab would take."""
         return self._choices[self._index] if self._choices else None
 
@@ -139,7 +139,7 @@ class Completion(Static):
             self.close()
             return
         self._wanted = wanted
-        if wanted.kind is Kind.COMMAND:
+        if wanted.kind is CompletionKind.COMMAND:
             self._show(command_choices(wanted, self._commands()))
         else:
             # What is shown meanwhile must fit what is typed: Enter may come before the files do.
@@ -151,9 +151,9 @@ class Completion(Static):
         """Offer the messages of before that hold every word of the query."""
         words = query.lower().split()
         fitting = [text for text in entries if all(word in text.lower() for word in words)]
-        self._show([Choice(text, " ".join(text[:400].split())) for text in fitting[:CHOICES_MAX]])
+        self._show([CompletionItem(text, " ".join(text[:400].split())) for text in fitting[:CHOICES_MAX]])
 
-    async def _find(self, wanted: Wanted) -> None:
+    async def _find(self, wanted: CompletionRequest) -> None:
         if self._files is None:
             return
         stop = self._looking = threading.Event()
@@ -169,7 +169,7 @@ class Completion(Static):
             # Newer input cancels this worker; its thread must not go on.
             stop.set()
 
-    def _show(self, choices: list[Choice], *, chosen: str = "") -> None:
+    def _show(self, choices: list[CompletionItem], *, chosen: str = "") -> None:
         self._choices = choices
         labels = [choice.label for choice in choices]
         self._index = labels.index(chosen) if chosen in labels else 0
@@ -209,24 +209,24 @@ class Completion(Static):
             self.post_message(self.Clicked(self._choices[row]))
 
 
-def _fitted(row: Choice, width: int) -> str:
+def _fitted(row: CompletionItem, width: int) -> str:
     """The label, of one width with the others where something stands behind it."""
     if not row.detail:
         return row.label
     return row.label.ljust(width) if len(row.label) <= width else row.label[: width - 1] + "…"
 
 
-def wanted_by(before: str, *, first_line: bool) -> Wanted | None:
+def wanted_by(before: str, *, first_line: bool) -> CompletionRequest | None:
     """What the text before the cursor, in its line, asks for: a command, a path or nothing."""
     if first_line and re.fullmatch(r"/[a-zA-Z-]*", before):
-        return Wanted(Kind.COMMAND, before, before[1:], 0)
+        return CompletionRequest(CompletionKind.COMMAND, before, before[1:], 0)
     if match := re.search(r"""(?:^|[\s(\["'])(@(?:"([^"]*)|([^\s"@]*)))$""", before):
         query = match[2] if match[2] is not None else match[3]
-        return Wanted(Kind.PATH, match[1], query, match.start(1))
+        return CompletionRequest(CompletionKind.PATH, match[1], query, match.start(1))
     return None
 
 
-def command_choices(wanted: Wanted, rows: Sequence[CommandRow]) -> list[Choice]:
+def command_choices(wanted: CompletionRequest, rows: Sequence[CommandRow]) -> list[CompletionItem]:
     """The commands that fit: by name first, then by alias, then by any letters in order."""
     by_word = {word: row for row in reversed(rows) for word in (*row.aliases, row.name)}
     if not wanted.query:
@@ -235,7 +235,7 @@ def command_choices(wanted: Wanted, rows: Sequence[CommandRow]) -> list[Choice]:
         words = ranked(wanted.query, [word for row in rows for word in (row.name, *row.aliases)])
         fitting = list(dict.fromkeys(by_word[word] for word in words))
     return [
-        Choice(
+        CompletionItem(
             f"/{row.name} " if row.args else f"/{row.name}",
             f"/{row.name}{' ' + row.args if row.args else ''}",
             row.help,
@@ -246,14 +246,16 @@ def command_choices(wanted: Wanted, rows: Sequence[CommandRow]) -> list[Choice]:
     ]
 
 
-def path_choices(wanted: Wanted, paths: Sequence[str]) -> list[Choice]:
+def path_choices(wanted: CompletionRequest, paths: Sequence[str]) -> list[CompletionItem]:
     """The paths as they are mentioned; those with spaces in quotes."""
-    choices: list[Choice] = []
+    choices: list[CompletionItem] = []
     for path in paths[:CHOICES_MAX]:
         folder = path.endswith("/")
         quoted = bool(re.search(r"""[\s"'()\[\]]""", path)) or wanted.typed.startswith('@"')
         mention = f'@"{path}' + ("" if folder else '"') if quoted else f"@{path}"
         choices.append(
-            Choice(mention if folder else mention + " ", path, replaces=len(wanted.typed), goes_on=folder)
+            CompletionItem(
+                mention if folder else mention + " ", path, replaces=len(wanted.typed), goes_on=folder
+            )
         )
     return choices

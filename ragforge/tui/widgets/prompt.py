@@ -13,7 +13,7 @@ from textual.document._document import Location
 from textual.message import Message
 
 from ragforge.tui import clipboard, editor, keys
-from ragforge.tui.widgets.completion import Choice, Completion, Kind
+from ragforge.tui.widgets.completion import Completion, CompletionItem, CompletionKind
 from ragforge.tui.widgets.history import History
 from ragforge.tui.widgets.paste import Folds, cleaned
 from ragforge.tui.widgets.recall_area import RecallArea
@@ -32,7 +32,7 @@ class Aside(Struct, frozen=True):
 
     text: str
     cursor: Location
-    kind: Kind
+    kind: CompletionKind
 
 
 class Prompt(RecallArea, inherit_bindings=False):
@@ -291,19 +291,19 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             self._completion.step(+1)
         elif self.sent.entries():
-            self._put_aside(Kind.HISTORY, "", "search: Enter takes, Esc returns")
+            self._put_aside(CompletionKind.HISTORY, "", "search: Enter takes, Esc returns")
         else:
             self.post_message(self.Noticed("Nothing was sent yet."))
 
     @property
     def _searching(self) -> bool:
-        return self._aside is not None and self._aside.kind is Kind.HISTORY
+        return self._aside is not None and self._aside.kind is CompletionKind.HISTORY
 
     # The list above
 
     def action_palette(self) -> None:
         """All commands; the draft comes back afterwards."""
-        self._put_aside(Kind.COMMAND, "/", "commands: Esc returns" if self.text else "")
+        self._put_aside(CompletionKind.COMMAND, "/", "commands: Esc returns" if self.text else "")
 
     def action_complete(self) -> None:
         """Take the line of the list, or open it again."""
@@ -323,7 +323,7 @@ class Prompt(RecallArea, inherit_bindings=False):
                 self.post_message(self.TakeBack(last=False))
             raise SkipAction()
 
-    def take(self, choice: Choice) -> bool:
+    def take(self, choice: CompletionItem) -> bool:
         """Put the line into the text; whether nothing is missing, so that Enter sends it."""
         if self._searching:
             self._leave_aside()
@@ -349,17 +349,17 @@ class Prompt(RecallArea, inherit_bindings=False):
             row, column = self.cursor_location
             self._completion.follow(self.document[row][:column], first_line=row == 0, again=again)
 
-    def _put_aside(self, kind: Kind, text: str, title: str) -> None:
+    def _put_aside(self, kind: CompletionKind, text: str, title: str) -> None:
         self._leave_aside()
         self._aside = Aside(self.text, self.cursor_location, kind)
         self.border_title = title
-        self.placeholder = SEARCH_PLACEHOLDER if kind is Kind.HISTORY else PLACEHOLDER
+        self.placeholder = SEARCH_PLACEHOLDER if kind is CompletionKind.HISTORY else PLACEHOLDER
         self._put(text)
         self._offer(typed=True, again=True)
 
     def _leave_palette(self) -> None:
         """Without its `/` the line is no command: the draft comes back, or this becomes the draft."""
-        if self._aside and self._aside.kind is Kind.COMMAND and not self.text.startswith("/"):
+        if self._aside and self._aside.kind is CompletionKind.COMMAND and not self.text.startswith("/"):
             if not self.text:
                 self._leave_aside()
             elif not self._aside.text:

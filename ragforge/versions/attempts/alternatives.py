@@ -14,7 +14,7 @@ from ragforge.session.state import Session
 from ragforge.store.base_versions import Versions
 from ragforge.versions.head_move import Choices
 from ragforge.versions.log import files_json, files_words
-from ragforge.versions.move_result import Moved
+from ragforge.versions.move_result import MoveResult
 from ragforge.versions.moves import checkout
 from ragforge.versions.names import shown
 from ragforge.versions.record.worktree import head_of
@@ -119,7 +119,7 @@ async def beginning_of(versions: Versions, project_id: str) -> Version | None:
     )
 
 
-async def take(session: Session, number: int, *, choices: Choices | None = None) -> Moved:
+async def take(session: Session, number: int, *, choices: Choices | None = None) -> MoveResult:
     """Bring files and chat to that alternative. Raises UsageError where there is none, as `checkout`."""
     here = await alternatives_here(session)
     found = [each for each in here.alternatives if each.number == number]

@@ -15,7 +15,7 @@ from ragforge.providers.base import ModelRequest
 from ragforge.store.base import Blobs
 from ragforge.versions.attempts.conflict_text import NotAsked, NotUsable, Texts, texts_of
 from ragforge.versions.attempts.prompts import load_prompt
-from ragforge.versions.attempts.question import Answer, Ask, closed, read_answer, request_for
+from ragforge.versions.attempts.question import Ask, ModelReply, closed, read_answer, request_for
 from ragforge.versions.merge.three_way import MergeConflict
 
 CALLS_MAX = 4
@@ -161,7 +161,7 @@ async def _resolved(strategy: Strategy, question: Question, ask: Ask, purposes: 
     try:
         answer = await ask(await asyncio.to_thread(_request, strategy, texts, purposes))
         usage = answer.usage
-        read: Callable[[Answer, Texts], tuple[bytes, str]]
+        read: Callable[[ModelReply, Texts], tuple[bytes, str]]
         read = _combined if strategy is Strategy.COMBINE_BEST else _with_resolutions
         content, why = await asyncio.to_thread(read, answer, texts)
     except (ModelError, NotUsable) as error:
@@ -184,12 +184,12 @@ def _request(strategy: Strategy, texts: Texts, purposes: str) -> ModelRequest:
     return request_for(load_prompt(strategy), blocks, _RESOLUTIONS)
 
 
-def _combined(answer: Answer, texts: Texts) -> tuple[bytes, str]:
+def _combined(answer: ModelReply, texts: Texts) -> tuple[bytes, str]:
     said = read_answer(answer, _Whole)
     return texts.with_content(said.content), said.why
 
 
-def _with_resolutions(answer: Answer, texts: Texts) -> tuple[bytes, str]:
+def _with_resolutions(answer: ModelReply, texts: Texts) -> tuple[bytes, str]:
     said = {each.conflict: each for each in read_answer(answer, _Resolutions).resolutions}
     count = len(texts.clashes)
     if lacking := [str(number) for number in range(1, count + 1) if number not in said]:

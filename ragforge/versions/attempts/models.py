@@ -23,7 +23,7 @@ from ragforge.versions.attempts.verdict import Validation, validate
 from ragforge.versions.merge.three_way import MergeConflict
 
 
-class Wanted(StrEnum):
+class MergeMode(StrEnum):
     """How a model is asked; BEST asks in both ways, and the better result is taken."""
 
     BEST = "best"
@@ -32,7 +32,7 @@ class Wanted(StrEnum):
 
 
 async def resolve(
-    session: Session, conflicts: Sequence[MergeConflict], wanted: Wanted, *, purposes: str, tell: Tell
+    session: Session, conflicts: Sequence[MergeConflict], wanted: MergeMode, *, purposes: str, tell: Tell
 ) -> tuple[list[Candidate], list[str]]:
     """What the session's model makes of the conflicts that it can be asked about, and what is to be said.
 
@@ -49,7 +49,7 @@ async def resolve(
     notes = [f"Not given to the model: {path} ({why})." for path, why in left.items()]
     if not questions:
         return [], notes
-    strategies = tuple(Strategy) if wanted is Wanted.BEST else (Strategy(wanted),)
+    strategies = tuple(Strategy) if wanted is MergeMode.BEST else (Strategy(wanted),)
     ask = asking(await provider_of(session))
     proposals = await propose(
         questions, ask, purposes=workspace.redactor.text(purposes), strategies=strategies

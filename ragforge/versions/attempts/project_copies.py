@@ -21,7 +21,7 @@ from ragforge.versions.scan.changes import scan
 from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.state import Head
-from ragforge.versions.tree import Wanted, with_usual_modes
+from ragforge.versions.tree import WantedFile, with_usual_modes
 
 ABOUT = "about.json"
 """Of a room for copies: whose they are, for whoever finds them after a crash."""
@@ -106,7 +106,7 @@ async def make_places(
 
 
 async def bring_to(
-    ground: Ground, places: Places, copy: Path, wanted: Sequence[Wanted], *, head: str, title: str
+    ground: Ground, places: Places, copy: Path, wanted: Sequence[WantedFile], *, head: str, title: str
 ) -> None:
     """Change the files of a copy, whose head is that version from now on; nobody else changes it.
 

@@ -17,7 +17,7 @@ from ragforge.providers.base import ModelRequest, Provider
 Read = TypeVar("Read")
 
 
-class Answer(Struct, frozen=True):
+class ModelReply(Struct, frozen=True):
     """What a model wrote, and what it cost. model: `name:model`. flaw: why the text is not whole."""
 
     text: str
@@ -26,14 +26,14 @@ class Answer(Struct, frozen=True):
     flaw: str = ""
 
 
-Ask: TypeAlias = Callable[[ModelRequest], Awaitable[Answer]]
+Ask: TypeAlias = Callable[[ModelRequest], Awaitable[ModelReply]]
 """Asks a model. Raises ModelError where there is no answer."""
 
 
 def asking(provider: Provider) -> Ask:
     """What asks this provider's model."""
 
-    async def ask(request: ModelRequest) -> Answer:
+    async def ask(request: ModelRequest) -> ModelReply:
         pieces: list[str] = []
         usage, flaw = Usage(), ""
         async with aclosing(provider.stream(request)) as events:
@@ -47,7 +47,7 @@ def asking(provider: Provider) -> Ask:
                         flaw = f"{finish}: {detail}" if detail else finish
                     case _:
                         pass
-        return Answer("".join(pieces), usage, f"{provider.name}:{provider.model}", flaw)
+        return ModelReply("".join(pieces), usage, f"{provider.name}:{provider.model}", flaw)
 
     return ask
 
@@ -66,7 +66,7 @@ def request_for(system: str, blocks: Mapping[str, str], schema: JsonObject) -> M
     return ModelRequest(system, (UserMessage((TextPart(shown),)),), json_schema=schema)
 
 
-def read_answer(answer: Answer, type: type[Read]) -> Read:
+def read_answer(answer: ModelReply, type: type[Read]) -> Read:
     """The answer as this type. Raises AnswerUnusable where it is none, or not whole."""
     if answer.flaw:
         raise AnswerUnusable(f"{answer.model} gave no whole answer ({answer.flaw}).")

@@ -14,7 +14,7 @@ from ragforge.versions.attempts.alternatives import BEFORE, beginning_of
 from ragforge.versions.attempts.approaches import Way, without_approach
 from ragforge.versions.head_move import Ground, lines_of
 from ragforge.versions.state import Head
-from ragforge.versions.tree import Wanted, between
+from ragforge.versions.tree import WantedFile, between
 from ragforge.versions.turn_choice import named
 
 
@@ -54,7 +54,7 @@ class Start(Struct, frozen=True):
     """Where all begin: a version, what leads there from the files as they are, and the chat's newest turn."""
 
     version: str
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedFile, ...]
     turn: str | None
 
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from msgspec.structs import replace
 
 from ragforge.agent.shield import undisturbed
-from ragforge.domain.approvals import Answer, ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.events import AgentEvent, Notice, RetryWaiting, ToolStarted, TurnEnded, TurnStarted
 from ragforge.domain.messages import Parts
 from ragforge.domain.printable import escaped
@@ -154,4 +154,4 @@ class Run:
 
 
 async def _nobody(request: ApprovalRequest) -> ApprovalAnswer:
-    return ApprovalAnswer(Answer.NO, UNATTENDED)
+    return ApprovalAnswer(ConsentAnswer.NO, UNATTENDED)

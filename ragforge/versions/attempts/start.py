@@ -30,7 +30,7 @@ from ragforge.versions.record.worktree import ground_of, not_covered, on_ground
 COPYING = "Copying the project, once for each. Its own files stay as they are."
 
 
-class Wanted(Struct, frozen=True):
+class AttemptRequest(Struct, frozen=True):
     """What shall be worked out, and in how many ways; models: other ones than the session's.
 
     prompt: empty for the request of the newest turn, from before it.
@@ -41,7 +41,7 @@ class Wanted(Struct, frozen=True):
     models: tuple[str, ...] = ()
 
 
-def ways_for(session: Session, wanted: Wanted) -> list[Way]:
+def ways_for(session: Session, wanted: AttemptRequest) -> list[Way]:
     """The ways. Raises UsageError where alternatives cannot be started now, or the wish makes no sense."""
     live = session.live
     if live.mode is Mode.PLAN:
@@ -59,7 +59,7 @@ def ways_for(session: Session, wanted: Wanted) -> list[Way]:
     return ways_of(wanted.count, model=own, models=models)
 
 
-async def question(session: Session, wanted: Wanted) -> str:
+async def question(session: Session, wanted: AttemptRequest) -> str:
     """What the person consents to, once for all of them. Raises as `ways_for` and `request_of`."""
     ways = ways_for(session, wanted)
     request = await request_of(session, wanted.prompt)
@@ -75,7 +75,7 @@ async def question(session: Session, wanted: Wanted) -> str:
     )
 
 
-async def start_alternatives(session: Session, wanted: Wanted) -> Group:
+async def start_alternatives(session: Session, wanted: AttemptRequest) -> Group:
     """All of them at work, each turn stored beside the others. The session's heads are where they were.
 
     Raises UsageError where that cannot be now, StoreError; nothing is left of it then.

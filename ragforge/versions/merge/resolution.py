@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ragforge.store.base import Blobs
 from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, take_content, take_theirs
-from ragforge.versions.tree import Wanted
+from ragforge.versions.tree import WantedFile
 
 
 class Side(StrEnum):
@@ -25,7 +25,7 @@ class Settled(Struct, frozen=True):
     merged: paths whose content is of both. marked: paths that hold markers. left: conflicts that stay ours.
     """
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedFile, ...]
     merged: tuple[str, ...]
     marked: tuple[str, ...]
     left: tuple[MergeConflict, ...]

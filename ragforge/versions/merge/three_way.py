@@ -15,7 +15,7 @@ from ragforge.versions.merge.ancestors import State, Three, common_bases, three_
 from ragforge.versions.merge.bases import states_from_several
 from ragforge.versions.merge.diff3 import LABELS, merge3
 from ragforge.versions.merge.similarity import renamed
-from ragforge.versions.tree import Wanted
+from ragforge.versions.tree import WantedFile
 
 Value = TypeVar("Value")
 
@@ -69,7 +69,7 @@ class VersionMerge(Struct, frozen=True):
     base: str
     ours: str
     theirs: str
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[WantedFile, ...] = ()
     conflicts: tuple[MergeConflict, ...] = ()
     merged: tuple[str, ...] = ()
 
@@ -116,12 +116,12 @@ async def _joined(merging: "_Merging") -> State:
     return state
 
 
-def take_theirs(conflict: MergeConflict) -> list[Wanted]:
+def take_theirs(conflict: MergeConflict) -> list[WantedFile]:
     """What makes the file theirs."""
     return _placed(conflict, conflict.theirs, conflict.theirs_path)
 
 
-async def take_content(conflict: MergeConflict, content: bytes, blobs: Blobs) -> list[Wanted]:
+async def take_content(conflict: MergeConflict, content: bytes, blobs: Blobs) -> list[WantedFile]:
     """What makes this the file's content, such as its text with the markers. It is in the blob store then."""
     like = conflict.ours or conflict.theirs
     mode = like.mode if like and like.kind is NodeKind.FILE else 0o644
@@ -129,12 +129,12 @@ async def take_content(conflict: MergeConflict, content: bytes, blobs: Blobs) ->
     return _placed(conflict, node, conflict.target)
 
 
-def _placed(conflict: MergeConflict, node: Node | None, path: str) -> list[Wanted]:
+def _placed(conflict: MergeConflict, node: Node | None, path: str) -> list[WantedFile]:
     """Ours gone from where it was, unless the result lies there, and the result at its path."""
     if path == conflict.path:
-        return [] if node == conflict.ours else [Wanted(path, conflict.ours, node)]
-    moved = [Wanted(conflict.path, conflict.ours, None)] if conflict.ours else []
-    return [*moved, Wanted(path, None, node)] if node else moved
+        return [] if node == conflict.ours else [WantedFile(path, conflict.ours, node)]
+    moved = [WantedFile(conflict.path, conflict.ours, None)] if conflict.ours else []
+    return [*moved, WantedFile(path, None, node)] if node else moved
 
 
 class _Item(Struct, frozen=True):
@@ -158,7 +158,7 @@ class _Merging(Struct):
     states: Three
     blobs: Blobs
     labels: tuple[str, str]
-    wanted: dict[str, Wanted] = field(default_factory=dict[str, Wanted])
+    wanted: dict[str, WantedFile] = field(default_factory=dict[str, WantedFile])
     sources: dict[str, str] = field(default_factory=dict[str, str])
     """Where ours has what theirs moved, by the path that it moves to."""
     conflicts: list[MergeConflict] = field(default_factory=list[MergeConflict])
@@ -276,7 +276,7 @@ class _Merging(Struct):
         return _conflict(item, ConflictKind.RENAMED, text=text)
 
     def _want(self, path: str, expected: Node | None, wanted: Node | None) -> None:
-        self.wanted[path] = Wanted(path, expected, wanted)
+        self.wanted[path] = WantedFile(path, expected, wanted)
 
     def _hold_back_what_has_no_place(self) -> None:
         """Theirs stays out where a file of the one side lies in the way of a folder of the other."""

@@ -21,7 +21,7 @@ NEW_MODE = 0o644
 """Of a new file, until it is known."""
 
 
-class _Plan(msgspec.Struct):
+class _WritePlan(msgspec.Struct):
     turn_id: str
     change: Change
 
@@ -34,7 +34,7 @@ async def plan_write(ledger: Ledger, turn_id: str, path: str, content: bytes) ->
     after = Node(NodeKind.FILE, digest, mode, len(content))
     with suppress(StoreError):  # it is on the disk soon, where it is kept from as well
         await ledger.workspace.blobs.put_many([content])
-    plan = _Plan(turn_id, Change(path, before, after, Provenance.TOOL))
+    plan = _WritePlan(turn_id, Change(path, before, after, Provenance.TOOL))
     await ledger.workspace.history.set_planned(ledger.root, to_json(msgspec.to_builtins(plan)).encode())
 
 
@@ -47,7 +47,7 @@ async def take_in_planned(ledger: Ledger, turn_ids: Collection[str]) -> None:
     content, manifest = await ledger.workspace.history.planned(ledger.root), ledger.manifest
     if content is None or manifest is None:
         return
-    plan = msgspec.convert(json.loads(content), _Plan)
+    plan = msgspec.convert(json.loads(content), _WritePlan)
     change = plan.change
     if plan.turn_id in turn_ids:
         await asyncio.to_thread(remove_temporaries, (ledger.root / change.path).parent)

@@ -10,11 +10,11 @@ from msgspec import Struct, field
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.files.open import why
 from ragforge.store.base import Blobs
-from ragforge.versions.restore.reach import Found, OutOfReach, reaching, same
-from ragforge.versions.tree import Wanted
+from ragforge.versions.restore.reach import OutOfReach, PathState, reaching, same
+from ragforge.versions.tree import WantedFile
 
 
-class Choice(StrEnum):
+class ConflictChoice(StrEnum):
     """What shall become of a file in conflict."""
 
     KEEP = "keep"
@@ -39,8 +39,8 @@ class FileConflict(Struct, frozen=True):
 class Looked(Struct, frozen=True):
     """A wanted path and what lies there now; or why that cannot be told."""
 
-    wanted: Wanted
-    found: Found = field(default_factory=Found)
+    wanted: WantedFile
+    found: PathState = field(default_factory=PathState)
     why: str = ""
 
     @property
@@ -57,7 +57,7 @@ class Looked(Struct, frozen=True):
         return not self.why and not self.is_reached and not same(self.found.node, self.wanted.expected)
 
 
-async def find_conflicts(root: Path, wanted: Sequence[Wanted], blobs: Blobs) -> list[FileConflict]:
+async def find_conflicts(root: Path, wanted: Sequence[WantedFile], blobs: Blobs) -> list[FileConflict]:
     """The paths at which a choice has to be made, in the order given.
 
     Raises OSError where the root cannot be opened, StoreUnavailable.
@@ -76,7 +76,7 @@ async def find_conflicts(root: Path, wanted: Sequence[Wanted], blobs: Blobs) -> 
     ]
 
 
-def look_at(root: Path, wanted: Sequence[Wanted]) -> list[Looked]:
+def look_at(root: Path, wanted: Sequence[WantedFile]) -> list[Looked]:
     """What lies at the wanted paths now, in their order; blocks."""
     looked: list[Looked] = []
     with reaching(root, [each.path for each in wanted]) as reach:
@@ -108,7 +108,7 @@ def cannot_merge(looked: Looked, missing: Collection[str]) -> str:
     return ""
 
 
-def _contents(wanted: Iterable[Wanted]) -> set[str]:
+def _contents(wanted: Iterable[WantedFile]) -> set[str]:
     return {
         node.digest
         for each in wanted

@@ -16,8 +16,8 @@ from ragforge.versions.restore.journal import Task
 from ragforge.versions.restore.plan import PlanStep, Skipped, only_mode
 from ragforge.versions.restore.reach import (
     Blocked,
-    Found,
     OutOfReach,
+    PathState,
     Reach,
     depth_order,
     parent,
@@ -98,7 +98,7 @@ class _Work:
         self._sync()
         return self._outcome
 
-    def _attempt(self, index: int, step: PlanStep, act: Callable[[int, PlanStep, Found], None]) -> None:
+    def _attempt(self, index: int, step: PlanStep, act: Callable[[int, PlanStep, PathState], None]) -> None:
         self._begun.add(index)
         try:
             act(index, step, self._reach.look(step.path))
@@ -109,7 +109,7 @@ class _Work:
                 raise StepFailed(step.path, error, frozenset(self._begun)) from error
             self._skip(index, CHANGED)
 
-    def _clear(self, index: int, step: PlanStep, now: Found) -> None:
+    def _clear(self, index: int, step: PlanStep, now: PathState) -> None:
         """Remove what was found, so that nothing or something of another kind can take its place."""
         if now.node is None or self._is_begun(step, now.node):
             # Gone already, or a folder that is needed and filled by now.
@@ -130,7 +130,7 @@ class _Work:
         if step.target is None:
             self._outcome.done.add(index)
 
-    def _place(self, index: int, step: PlanStep, now: Found) -> None:
+    def _place(self, index: int, step: PlanStep, now: PathState) -> None:
         """Put what is wanted where what was found, or nothing, lies."""
         target = step.target
         assert target is not None
@@ -163,7 +163,7 @@ class _Work:
             self._rename(index, step)
         self._outcome.done.add(index)
 
-    def _set_mode(self, index: int, step: PlanStep, now: Found) -> None:
+    def _set_mode(self, index: int, step: PlanStep, now: PathState) -> None:
         """Give the folder its mode, now that all lies in it; nothing where none is left."""
         if not now.filled and not _is_folder(now.node):
             return
@@ -250,7 +250,7 @@ def changes_kind(step: PlanStep) -> bool:
     return (found.kind is NodeKind.FOLDER) is not (target.kind is NodeKind.FOLDER)
 
 
-def _lies_there(now: Found, node: Node | None) -> bool:
+def _lies_there(now: PathState, node: Node | None) -> bool:
     """Whether it is this; of a folder with files in it the mode alone tells, the usual one too."""
     if node is not None and _is_folder(node) and now.filled:
         return now.mode == node.mode

@@ -14,7 +14,7 @@ from ragforge.domain.printable import escaped
 from ragforge.files.open import why
 from ragforge.store.base import Blobs
 from ragforge.versions.restore.completion import RestoreFailed, RestoreStopped, finish
-from ragforge.versions.restore.conflicts import Choice, FileConflict, find_conflicts
+from ragforge.versions.restore.conflicts import ConflictChoice, FileConflict, find_conflicts
 from ragforge.versions.restore.journal import Journal, Phase, Task
 from ragforge.versions.restore.plan import Plan, PlanStep, Skipped, check_contents, make_plan
 from ragforge.versions.restore.recovery import Recovered, recover
@@ -33,7 +33,7 @@ from ragforge.versions.state import HistoryState
 
 __all__ = [
     "Applied",
-    "Choice",
+    "ConflictChoice",
     "FileConflict",
     "Plan",
     "PlanStep",

@@ -15,9 +15,9 @@ from ragforge.domain.versions import Node, NodeKind
 from ragforge.files.open import size, why
 from ragforge.store.base import Blobs
 from ragforge.versions.merge.diff3 import merge3
-from ragforge.versions.restore.conflicts import Choice, Looked, cannot_merge, look_at
+from ragforge.versions.restore.conflicts import ConflictChoice, Looked, cannot_merge, look_at
 from ragforge.versions.restore.reach import OutOfReach, parents, reaching, same
-from ragforge.versions.tree import Wanted
+from ragforge.versions.tree import WantedFile
 
 KEPT_BYTES_MAX = 256 * 1024 * 1024
 """What somebody made of a file since, and is larger, is never overwritten: it would have to fit in memory."""
@@ -69,8 +69,8 @@ class _Decided(Struct, frozen=True):
 
 async def make_plan(
     root: Path,
-    wanted: Sequence[Wanted],
-    choices: Mapping[str, Choice],
+    wanted: Sequence[WantedFile],
+    choices: Mapping[str, ConflictChoice],
     blobs: Blobs,
     *,
     title: str,
@@ -137,22 +137,22 @@ def named(paths: Sequence[str]) -> str:
     return shown if len(paths) <= NAMED_MAX else f"{shown} and {len(paths) - NAMED_MAX} more"
 
 
-async def _decided(root: Path, looked: Looked, choice: Choice | None, blobs: Blobs) -> _Decided:
+async def _decided(root: Path, looked: Looked, choice: ConflictChoice | None, blobs: Blobs) -> _Decided:
     if looked.why:
         return _Decided(is_kept=True, why=looked.why)
     if not looked.is_conflict:
         return _Decided(looked.wanted.wanted)
     found = looked.found.node
-    if found is not None and found.size > KEPT_BYTES_MAX and choice is not Choice.KEEP:
+    if found is not None and found.size > KEPT_BYTES_MAX and choice is not ConflictChoice.KEEP:
         return _Decided(is_kept=True, why=f"it is too large ({size(found.size)}) to be kept elsewhere first")
     match choice:
         case None:
             return _Decided(is_kept=True, why="it was changed since, and is kept")
-        case Choice.KEEP:
+        case ConflictChoice.KEEP:
             return _Decided(is_kept=True)
-        case Choice.RESTORE:
+        case ConflictChoice.RESTORE:
             return _Decided(looked.wanted.wanted)
-        case Choice.MERGE:
+        case ConflictChoice.MERGE:
             try:
                 return await _merged(root, looked, blobs)
             except OutOfReach as error:
@@ -184,7 +184,7 @@ async def _merged(root: Path, looked: Looked, blobs: Blobs) -> _Decided:
     return _Decided(Node(NodeKind.FILE, digest, mode, len(ours)), conflicts)
 
 
-def _digests(wanted: Wanted) -> list[str]:
+def _digests(wanted: WantedFile) -> list[str]:
     return sorted({node.digest for step in wanted.steps for node in step if node is not None and node.digest})
 
 

@@ -39,7 +39,7 @@ class Blocked(OutOfReach):
     """A part of the way to the path is no folder."""
 
 
-class Found(Struct, frozen=True):
+class PathState(Struct, frozen=True):
     """What lies at a path.
 
     node: None where nothing lies there, and for a folder of which its files tell (`NodeKind`).
@@ -125,18 +125,18 @@ class Reach:
             if descriptor != self._root:
                 os.close(descriptor)
 
-    def look(self, path: str) -> Found:
+    def look(self, path: str) -> PathState:
         """What lies at the path now. Raises OutOfReach where it cannot be told, OSError."""
         self.check(path)
         try:
             with self.folder(parent(path)) as folder:
                 found = _look_at(path.rpartition("/")[2], folder)
         except FileNotFoundError:
-            return Found()
+            return PathState()
         except Blocked as error:
-            return Found(blocked=str(error))
-        if found != Found() and self._has_other_name(path):
-            return Found(otherwise_named=True, other=found.node)
+            return PathState(blocked=str(error))
+        if found != PathState() and self._has_other_name(path):
+            return PathState(otherwise_named=True, other=found.node)
         return found
 
     def read(self, path: str, node: Node) -> bytes:
@@ -204,20 +204,20 @@ def _opened(name: str, folder: int, path: str) -> int:
         raise Blocked(f"{escaped(path)} on the way to it is no folder") from error
 
 
-def _look_at(name: str, folder: int) -> Found:
+def _look_at(name: str, folder: int) -> PathState:
     try:
         seen = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        return Found()
+        return PathState()
     except NotADirectoryError:
-        return Found()
+        return PathState()
     mode = seen.st_mode & MODE_BITS
     if stat.S_ISREG(seen.st_mode):
         digest, size = _digest_of(name, folder, seen)
-        return Found(Node(NodeKind.FILE, digest, mode, size))
+        return PathState(Node(NodeKind.FILE, digest, mode, size))
     if stat.S_ISLNK(seen.st_mode):
         target = os.readlink(os.fsencode(name), dir_fd=folder)
-        return Found(Node(NodeKind.LINK, hashlib.sha256(target).hexdigest(), 0, len(target)))
+        return PathState(Node(NodeKind.LINK, hashlib.sha256(target).hexdigest(), 0, len(target)))
     if stat.S_ISDIR(seen.st_mode):
         inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
@@ -225,7 +225,7 @@ def _look_at(name: str, folder: int) -> Found:
                 filled = next(entries, None) is not None
         finally:
             os.close(inner)
-        return Found(folder_node(mode, is_empty=not filled), filled=filled, mode=mode)
+        return PathState(folder_node(mode, is_empty=not filled), filled=filled, mode=mode)
     raise OutOfReach("a pipe, socket or device lies there")
 
 
