@@ -54,7 +54,7 @@ OLDEST_FIRST = "ORDER BY n.timestamp, n.id"
 # The index holds them in this order: what is said of all its properties lets it be read from its end. A
 # server that has seen no version yet would plan otherwise without the hint.
 NEWEST_FIRST = "ORDER BY n.projectId DESC, n.timestamp DESC, n.id DESC"
-BY_TIME = f"MATCH (n:{Label.VERSION}) USING INDEX n:{Label.VERSION}(projectId, timestamp, id)"
+BY_TIME = f"MATCH (n:{Label.VERSION}) USING INDEX SEEK n:{Label.VERSION}(projectId, timestamp, id)"
 IN_ORDER = "n.projectId = $project AND n.timestamp IS NOT NULL AND n.id IS NOT NULL"
 
 GET = f"MATCH (n:{Label.VERSION}) WHERE n.id IN $ids {WHOLE}"
@@ -85,7 +85,7 @@ WITH n {NEWEST_FIRST} LIMIT $limit {SHORT}
 BRANCHES = f"MATCH (n:{Label.BRANCH} {{projectId: $project}}) RETURN {fields('n', Label.BRANCH)} AS n"
 BRANCH = f"MATCH (n:{Label.BRANCH} {{id: $id}}) RETURN {fields('n', Label.BRANCH)} AS n"
 MOVES = f"""
-MATCH (n:{Label.MOVE}) USING INDEX n:{Label.MOVE}(projectId, timestamp, id)
+MATCH (n:{Label.MOVE}) USING INDEX SEEK n:{Label.MOVE}(projectId, timestamp, id)
 WHERE {IN_ORDER} AND ($session IS NULL OR n.sessionId = $session)
 WITH n {NEWEST_FIRST} LIMIT $limit RETURN {fields("n", Label.MOVE)} AS n
 """
