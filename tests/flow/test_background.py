@@ -17,7 +17,7 @@ from ragforge.memory.recall import search
 from ragforge.memory.results import HitSource, SearchResults
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
-from tests.contract.builders import NOON, said
+from tests.contract.builders import NOON, a_turn, an_end, said
 from tests.flow.beside import (
     QUICK,
     WAIT_S,
@@ -150,8 +150,10 @@ async def test_a_turn_whose_end_is_stored_and_not_yet_told_is_paid_once(
 
         async def another_turn() -> str:
             workspace.background.turn_begins(running)
-            turn = await said(workspace.store, running.live.record, "two")
+            turn = a_turn(running.live.record, "two")
+            await workspace.store.turns.start(turn)
             running.change(head=turn.id)
+            await workspace.store.turns.end(an_end(turn))
             stored.set()
             await tell.wait()
             workspace.background.turn_ended(running, turn.id)
