@@ -52,7 +52,7 @@ class Work:
         self.own_done.set()
         self.backed_up = asyncio.Event()
         """Set while no backup is under way or about to begin."""
-        self._turn_begun = asyncio.Event()
+        self._turn_stored = asyncio.Event()
         self._timing = timing
         self._homes: dict[str, Session] = {}
         """The session that was last in front, by project; the newest at the end."""
@@ -102,12 +102,15 @@ class Work:
     def turn_begins(self, session: Session, task: "asyncio.Task[object] | None") -> None:
         """A turn runs in this task from now on."""
         self.opened(session)
-        self._turn_begun.set()
         if task is not None:
             self._running[task] = session
             task.add_done_callback(self._turn_left)
             self._thinker.idle.clear()
         self._thinker.take_back()
+
+    def turn_stored(self) -> None:
+        """The user's words are."""
+        self._turn_stored.set()
 
     def turn_ended(self, session: Session, turn_id: str) -> None:
         """Its end is stored."""
@@ -123,6 +126,7 @@ class Work:
 
     def _turn_left(self, task: "asyncio.Task[object]") -> None:
         self._running.pop(task, None)
+        self._turn_stored.set()
         if not self._running:
             self._thinker.idle.set()
             self._wake(self.backlog, self.levels)
@@ -376,10 +380,13 @@ class Work:
 
     async def _backup_step(self) -> float | None:
         try:
-            # Not while the first screen is drawn. Once a turn has begun, all wait for the model.
+            # Not while the first screen is drawn. Once a turn is stored, all wait for the model.
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._timing.start_s):
-                    await self._turn_begun.wait()
+                    await self._turn_stored.wait()
+            if self._running:
+                # A backup of a session whose first words are being stored would lack them for a day.
+                await self._turn_stored.wait()
             session = next(reversed(self._homes.values()), None)
             return await back_up_daily(session.workspace) if session else None
         finally:
