@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragforge.agent.parts import AgentParts, TurnProgress
+from ragforge.agent.parts import AgentParts, GuardedCall, TurnProgress
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
 from ragforge.agent.shield import undisturbed
 from ragforge.domain.approvals import ConsentAnswer, OtherCall, Proposal, Rule, ToolApproval, proposal_text
@@ -259,12 +259,14 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
             try:
                 await guarded.enter_async_context(
                     call.parts.guard(
-                        tool,
-                        ready.preview.paths,
-                        may_write=may_write,
-                        unkept=unkept,
-                        after=ready.preview.after,
-                        command=command,
+                        GuardedCall(
+                            tool,
+                            ready.preview.paths,
+                            may_write=may_write,
+                            unkept=unkept,
+                            after=ready.preview.after,
+                            command=command,
+                        )
                     )
                 )
             except NotKept as error:

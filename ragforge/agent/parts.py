@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -95,39 +95,31 @@ class TurnLimits(Struct, frozen=True):
     price_usd_max: float | None = None
 
 
-class Guard(Protocol):
-    """What is done around a tool that may change something."""
+class GuardedCall(Struct, frozen=True):
+    """A call of a tool that may change something, right before it runs.
 
-    def __call__(
-        self,
-        tool: AnyTool,
-        paths: Sequence[Path],
-        *,
-        may_write: bool,
-        unkept: bool = False,
-        after: bytes | None = None,
-        command: str = "",
-    ) -> AbstractAsyncContextManager[None]:
-        """Entered right before the tool runs, left right after, also where it was cancelled.
+    paths: those that the tool's preview named. may_write: False for a command that certainly only reads.
+    unkept: the user wants it even where what it changes cannot be kept before. after: what the one file that
+    it writes will hold. command: what a shell would run.
+    """
 
-        paths: those that the tool's preview named. may_write: False for a command that certainly only
-        reads. unkept: the person wants it even where what it changes cannot be kept before.
-        after: what the one file that it writes will hold. command: what a shell would run.
-        Entering raises UsageError where the tool must not run now, in words for the model: NotKept where
-        the person may want it nonetheless.
-        """
-        ...
+    tool: AnyTool
+    paths: Sequence[Path]
+    may_write: bool
+    unkept: bool = False
+    after: bytes | None = None
+    command: str = ""
 
 
-def unguarded(
-    tool: AnyTool,
-    paths: Sequence[Path],
-    *,
-    may_write: bool,
-    unkept: bool = False,
-    after: bytes | None = None,
-    command: str = "",
-) -> AbstractAsyncContextManager[None]:
+Guard: TypeAlias = Callable[[GuardedCall], AbstractAsyncContextManager[None]]
+"""What is done around such a call: entered right before it, left right after, also where it was cancelled.
+
+Entering raises UsageError where the tool must not run now, in words for the model: NotKept where the user may
+want it nonetheless.
+"""
+
+
+def unguarded(call: GuardedCall) -> AbstractAsyncContextManager[None]:
     """A guard that does nothing."""
     return nullcontext()
 

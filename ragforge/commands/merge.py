@@ -111,7 +111,7 @@ def _strategy(name: str) -> MergeMode:
     try:
         return MergeMode(name)
     except ValueError:
-        raise UsageError(f"{_STRATEGY}{name} is none. Choose from: {', '.join(MergeMode)}.") from None
+        raise UsageError(f"Unknown strategy {name!r}. Choose from: {', '.join(MergeMode)}.") from None
 
 
 COMMAND = Command(

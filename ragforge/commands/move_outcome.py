@@ -18,7 +18,7 @@ from ragforge.versions.words import moved_lines
 PATHS_SHOWN = 8
 _MEANING = {
     ConflictChoice.KEEP: "leave them as they are now",
-    ConflictChoice.RESTORE: "put there what the version has; what lies there now is a version of its own",
+    ConflictChoice.RESTORE: "use the version's content; the current file is kept as a version of its own",
     ConflictChoice.MERGE: "merge both, with markers where both changed the same lines",
 }
 

@@ -11,7 +11,7 @@ TOKENS_TOLD_MAX = 1_000_000_000
 
 
 def tokens_told(value: object) -> int:
-    """Return the number of tokens that a service tells, 0 where it is none and TOKENS_TOLD_MAX at most."""
+    """Return the number of tokens that a service reports, 0 where it is no number and the maximum at most."""
     if not isinstance(value, (int, float)) or not value > 0:
         return 0
     return int(min(value, TOKENS_TOLD_MAX))

@@ -5,12 +5,11 @@ With a model one structured call gives all of it; without one, sentences of the 
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
 
 from msgspec.structs import replace
 
 from ragforge.domain.errors import AnswerUnusable
-from ragforge.domain.events import AnswerEnded, FinishReason, TextDelta, UsageSeen
+from ragforge.domain.events import FinishReason
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.summaries import Summary, SummaryMethod
@@ -29,6 +28,7 @@ from ragforge.memory.material import (
 )
 from ragforge.memory.prompts import load_prompt
 from ragforge.providers.base import ModelRequest, Provider
+from ragforge.providers.whole_answer import read_whole
 
 __all__ = [
     "CONSTRAINT_CHARS_MAX",
@@ -102,19 +102,9 @@ def roll_up_offline(children: Sequence[Summary]) -> Summary:
 async def _ask(provider: Provider, system: str, shown: str, schema: JsonObject) -> tuple[str, Usage]:
     """The text of the answer, as far as it came, and what it cost."""
     request = ModelRequest(system, (UserMessage((TextPart(shown),)),), json_schema=schema)
-    pieces: list[str] = []
-    usage = Usage()
-    async with aclosing(provider.stream(request)) as events:
-        async for event in events:
-            match event:
-                case TextDelta(text):
-                    pieces.append(text)
-                case UsageSeen(seen):
-                    usage = seen
-                case AnswerEnded(_, FinishReason.BLOCKED, detail) if not pieces:
-                    # Nothing came, and asking the same again would bring nothing either.
-                    why = f": {detail}" if detail else ""
-                    raise NoSummary(f"{provider.model} refused to summarise{why}.", usage=usage)
-                case _:
-                    pass
-    return "".join(pieces), usage
+    answer = await read_whole(provider, request)
+    if answer.finish is FinishReason.BLOCKED and not answer.text:
+        # Nothing came, and asking the same again would bring nothing either.
+        why = f": {answer.detail}" if answer.detail else ""
+        raise NoSummary(f"{provider.model} refused to summarise{why}.", usage=answer.usage)
+    return answer.text, answer.usage

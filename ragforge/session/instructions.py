@@ -17,12 +17,11 @@ from ragforge.agent.instructions import (
     instructions_text,
     read_instructions,
 )
-from ragforge.agent.parts import Guard
+from ragforge.agent.parts import Guard, GuardedCall
 from ragforge.domain.errors import StoreError
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Session
 from ragforge.session.trust import FileTrust, TrustPlace
-from ragforge.tools.base import AnyTool
 
 log = logging.getLogger(__name__)
 
@@ -97,20 +96,12 @@ def trusts_writes(session: Session, guard: Guard) -> Guard:
     """Return the guard of tools which trusts the instructions that a tool writes, as `written_here` does."""
 
     @asynccontextmanager
-    async def guarded(
-        tool: AnyTool,
-        paths: Sequence[Path],
-        *,
-        may_write: bool,
-        unkept: bool = False,
-        after: bytes | None = None,
-        command: str = "",
-    ) -> AsyncGenerator[None]:
-        async with guard(tool, paths, may_write=may_write, unkept=unkept, after=after, command=command):
-            if not may_write or session.live.unattended:
+    async def guarded(call: GuardedCall) -> AsyncGenerator[None]:
+        async with guard(call):
+            if not call.may_write or session.live.unattended:
                 yield
                 return
-            async with written_here(session, paths, content=after, command=command):
+            async with written_here(session, call.paths, content=call.after, command=call.command):
                 yield
 
     return guarded

@@ -98,11 +98,9 @@ async def open_workspace(
         incognito=incognito,
     )
     stranded = stranded_words(library.store.link)
-    if said := [*await recover_folder(workspace), *([stranded] if stranded else [])]:
-        workspace = replace(
-            workspace, loaded=replace(workspace.loaded, notices=(*workspace.loaded.notices, *said))
-        )
-    return workspace
+    said = [*await recover_folder(workspace), *([stranded] if stranded else [])]
+    loaded = replace(workspace.loaded, notices=(*workspace.loaded.notices, *said))
+    return replace(workspace, loaded=loaded) if said else workspace
 
 
 async def _history(library: Library) -> HistoryState:

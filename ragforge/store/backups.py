@@ -92,7 +92,7 @@ def get_backup(folder: Path, name: str) -> BackupSet:
     for each in sets:
         if each.name == name:
             return each
-    there = f" Known backups: {', '.join(each.name for each in sets)}." if sets else " There is none yet."
+    there = f" Known backups: {', '.join(each.name for each in sets)}." if sets else " There are none yet."
     raise UsageError(f"No backup is called {name!r}.{there}")
 
 

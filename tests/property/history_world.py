@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from ragforge.agent.parts import GuardedCall
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnEnd, TurnStatus
@@ -190,14 +191,14 @@ class RunningTurn:
     async def tool(self, path: Path, do: Callable[[], None]) -> None:
         """Let a tool write the path."""
         write = self._session.workspace.tools["write"]
-        async with self._recording.guard(write, [path], may_write=True):
+        async with self._recording.guard(GuardedCall(write, [path], may_write=True)):
             do()
 
     @asynccontextmanager
     async def command(self) -> AsyncIterator[None]:
         """A command runs as long as it lasts."""
         shell = self._session.workspace.tools["shell"]
-        async with self._recording.guard(shell, [], may_write=True):
+        async with self._recording.guard(GuardedCall(shell, [], may_write=True)):
             yield
 
     async def end(self) -> None:

@@ -158,9 +158,9 @@ def a_folder_with_a_link_among_its_objects(project: Path, private: Path) -> Path
 
 def a_folder_that_shares_what_leads_out(project: Path, private: Path) -> Path:
     git(project, "init", "-q")
-    (project / "shared").mkdir()
-    (project / "shared/objects").symlink_to(private / ".git/objects")
-    (project / ".git/commondir").write_text("../shared\n")
+    (project / "elsewhere").mkdir()
+    (project / "elsewhere/objects").symlink_to(private / ".git/objects")
+    (project / ".git/commondir").write_text("../elsewhere\n")
     return private / ".git/objects"
 
 

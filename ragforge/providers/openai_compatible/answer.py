@@ -158,25 +158,20 @@ class Answer:
             yield CallSeen(request)
         yield self._usage_seen()
         finish, detail = self._finish_reason()
-        message = ModelMessage(
-            self._provider,
-            self._model,
-            well_formed(self._text.joined()),
-            tuple(requests),
-            self._native(wire),
-            well_formed(self._thoughts.joined()),
-        )
+        # The halves of a character may have come in two pieces.
+        text, thoughts = well_formed(self._text.joined()), well_formed(self._thoughts.joined())
+        native = self._native(text, thoughts, wire)
+        message = ModelMessage(self._provider, self._model, text, tuple(requests), native, thoughts)
         yield AnswerEnded(message, finish, detail)
 
-    def _native(self, calls: list[JsonValue]) -> JsonObject | None:
+    def _native(self, text: str, thoughts: str, calls: list[JsonValue]) -> JsonObject | None:
         """What the server wants back verbatim; without calls it is the text, which is kept once."""
         if not calls:
             return None
-        text = well_formed(self._text.joined())
         native: JsonObject = {"role": "assistant", "content": text or None, "tool_calls": calls}
         # Between calls a model goes on with its thought; afterwards servers want none of it back.
-        if self._thoughts.chars:
-            native[self._thought_field] = well_formed(self._thoughts.joined())
+        if thoughts:
+            native[self._thought_field] = thoughts
         if self._details:
             native["reasoning_details"] = cast(list[JsonValue], self._details)
         return native

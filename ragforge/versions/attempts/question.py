@@ -1,18 +1,18 @@
 """Asking a model for one structured answer, whole or not at all."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
 from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
 from ragforge.domain.errors import AnswerUnusable
-from ragforge.domain.events import AnswerEnded, FinishReason, TextDelta, UsageSeen
+from ragforge.domain.events import FinishReason
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.usage import Usage
 from ragforge.providers.base import ModelRequest, Provider
+from ragforge.providers.whole_answer import read_whole
 
 Read = TypeVar("Read")
 
@@ -34,20 +34,11 @@ def asking(provider: Provider) -> Ask:
     """What asks this provider's model."""
 
     async def ask(request: ModelRequest) -> ModelReply:
-        pieces: list[str] = []
-        usage, flaw = Usage(), ""
-        async with aclosing(provider.stream(request)) as events:
-            async for event in events:
-                match event:
-                    case TextDelta(text):
-                        pieces.append(text)
-                    case UsageSeen(seen):
-                        usage = seen
-                    case AnswerEnded(_, finish, detail) if finish is not FinishReason.STOP:
-                        flaw = f"{finish}: {detail}" if detail else finish
-                    case _:
-                        pass
-        return ModelReply("".join(pieces), usage, f"{provider.name}:{provider.model}", flaw)
+        answer = await read_whole(provider, request)
+        flaw = ""
+        if answer.finish is not FinishReason.STOP:
+            flaw = f"{answer.finish}: {answer.detail}" if answer.detail else answer.finish
+        return ModelReply(answer.text, answer.usage, f"{provider.name}:{provider.model}", flaw)
 
     return ask
 

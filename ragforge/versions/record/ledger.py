@@ -146,12 +146,7 @@ class Ledger:
         if self.coverage is None:
             return ()
         if not (self.manifest and self.manifest.is_known):
-            # What lies there at the beginning is no change. All of it, whatever paths are asked about. Its
-            # contents are kept before anything is known of it, so that nothing is known that cannot be had.
-            found, _ = await self._look_and_keep(None)
-            self._put(found.manifest)
-            self._known.ahead = None
-            await self.save()
+            await self._begin()
             return ()
         found, unkept = await self._look_and_keep(paths)
         idle = owner.idle if owner else Idle()
@@ -179,6 +174,16 @@ class Ledger:
         if owner.provenance is not Provenance.TOOL:
             await self.save()  # it may be much, and is read sooner than the notes
         return uncovered
+
+    async def _begin(self) -> None:
+        """Look at the folder for the first time: what is there is no change, whatever paths are asked about.
+
+        Its contents are kept before anything is known of it, so all that is known can be restored.
+        """
+        found, _ = await self._look_and_keep(None)
+        self._put(found.manifest)
+        self._known.ahead = None
+        await self.save()
 
     def _changed_while_idle(self, found: Scan, idle: Idle) -> list[str]:
         """The files that were last touched while nothing of their command ran.

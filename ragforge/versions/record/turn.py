@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ragforge.agent.parts import GuardedCall
 from ragforge.agent.shield import undisturbed
 from ragforge.domain import timeouts
 from ragforge.domain.errors import NotKept, StoreError
@@ -20,7 +21,7 @@ from ragforge.files.folder_lock import FolderBusy
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Session
 from ragforge.shell.process_idle import Idle, watch
-from ragforge.tools.base import AnyTool, Effect
+from ragforge.tools.base import Effect
 from ragforge.versions.assembly import TurnFacts
 from ragforge.versions.record.ledger import Ledger, Owner
 from ragforge.versions.record.omissions import not_kept
@@ -85,29 +86,16 @@ class Recording:
         self._recorder.leave(self._turn.id)
 
     @asynccontextmanager
-    async def guard(
-        self,
-        tool: AnyTool,
-        paths: Sequence[Path],
-        *,
-        may_write: bool,
-        unkept: bool = False,
-        after: bytes | None = None,
-        command: str = "",
-    ) -> AsyncGenerator[None]:
+    async def guard(self, call: GuardedCall) -> AsyncGenerator[None]:
         """Record what the tool changes. Raises what keeps it from running, as `Guard` says.
 
         That is FolderBusy where another session restores files for long, and NotKept.
         """
-        if not may_write:
+        if not call.may_write:
             yield
             return
         self._wrote = True
-        around = (
-            self._write(paths, unkept=unkept, after=after)
-            if tool.effect is Effect.WRITE
-            else self._command(unkept=unkept)
-        )
+        around = self._write(call) if call.tool.effect is Effect.WRITE else self._command(unkept=call.unkept)
         async with around:
             yield
 
@@ -138,10 +126,8 @@ class Recording:
         self._is_open = True
 
     @asynccontextmanager
-    async def _write(
-        self, paths: Sequence[Path], *, unkept: bool, after: bytes | None
-    ) -> AsyncGenerator[None]:
-        inside = self._inside(paths)
+    async def _write(self, call: GuardedCall) -> AsyncGenerator[None]:
+        inside, unkept = self._inside(call.paths), call.unkept
         if not inside:
             yield
             return
@@ -152,8 +138,8 @@ class Recording:
             try:
                 ledger = await stack.enter_async_context(self._recorder.ledger(self._workspace))
                 await self._before_write(ledger, inside, unkept=unkept)
-                if after is not None and len(inside) == 1:
-                    await plan_write(ledger, self._turn.id, inside[0], after)
+                if call.after is not None and len(inside) == 1:
+                    await plan_write(ledger, self._turn.id, inside[0], call.after)
             except Exception as error:
                 await self._refuse(error, unkept=unkept)
             try:
