@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from ragforge.domain import timeouts
 from ragforge.shell.process_output import OutputCleaner
 
@@ -131,6 +133,7 @@ async def _start(
 ) -> ShellProcess:
     marker = own_marker() + uuid.uuid4().hex
     read_end, write_end = os.pipe()
+    _starts.begun += 1
     try:
         process = await asyncio.create_subprocess_exec(
             find_shell(),
@@ -147,6 +150,7 @@ async def _start(
         os.close(read_end)
         raise
     finally:
+        _starts.over += 1
         os.close(write_end)
     try:
         guard = await _start_guard(process.pid)
@@ -221,7 +225,21 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
+class _Starts(Struct):
+    """How many starts of a shell have begun, and how many of them are over, well or badly."""
+
+    begun: int = 0
+    over: int = 0
+
+
 _running: set[int] = set()
+_starts = _Starts()
+
+
+def starts() -> int | None:
+    """How many shells this process has tried to start so far; None while it starts one."""
+    begun = _starts.begun
+    return begun if begun == _starts.over else None
 
 
 def shells() -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ragforge.domain import timeouts
-from ragforge.shell.process import MARKER, own_marker, shells
+from ragforge.shell.process import MARKER, own_marker, shells, starts
 
 PROC = Path("/proc")
 MARGIN_NS = 30_000_000
@@ -135,16 +135,20 @@ def has_own_clock(folder: Path) -> bool:
 
 
 def run_counts() -> dict[str, bytes] | None:
-    """Count per thread of all commands how often it ran; None while one runs, or if that is unknown."""
-    counts: dict[str, bytes] = {}
+    """Count per thread of all commands how often it ran; None while one runs, or if that is unknown.
+
+    Among them how many commands were started, as one may begin and end between two looks.
+    """
+    if (started := starts()) is None:
+        return None
+    counts = {"commands started": str(started).encode()}
     try:
         for process in _of_commands():
-            with suppress(*_ENDED):  # then the counts are others than before
-                for thread in (process / "task").iterdir():
-                    if _state(thread) in b"RD":  # a thread that waits for a disk may be writing
-                        return None
-                    counts[f"{process.name}/{thread.name}"] = (thread / "schedstat").read_bytes()
-    except OSError:
+            for thread in (process / "task").iterdir():
+                if _state(thread) in b"RD":  # a thread that waits for a disk may be writing
+                    return None
+                counts[f"{process.name}/{thread.name}"] = (thread / "schedstat").read_bytes()
+    except OSError:  # also where it has just ended: it ran meanwhile
         return None
     return counts
 

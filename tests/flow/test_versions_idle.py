@@ -102,6 +102,23 @@ async def test_nothing_counts_as_idle_while_a_command_computes(tmp_path: Path) -
         await process.end(grace_s=0)
 
 
+async def test_nothing_counts_as_idle_where_a_command_began_and_ended_between_two_looks(
+    tmp_path: Path,
+) -> None:
+    """As one does that is quick, while the program is too busy to look."""
+    before = until_told(run_counts)
+    process = await start_shell("true", cwd=tmp_path, env={}, on_output=print)
+    await process.wait()
+    assert until_told(run_counts) != before
+
+
+def test_nothing_counts_as_idle_where_a_process_ends_as_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragforge.shell.process_idle._of_commands", lambda: iter([tmp_path / "ended"]))
+    assert run_counts() is None
+
+
 def test_a_moment_counts_as_idle_only_with_a_margin_to_both_sides() -> None:
     second = 1_000_000_000
     idle = Idle()
