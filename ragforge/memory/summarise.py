@@ -27,8 +27,7 @@ from ragforge.memory.material import (
     Understood,
 )
 from ragforge.memory.prompts import load_prompt
-from ragforge.providers.base import ModelRequest, Provider
-from ragforge.providers.whole_answer import read_whole
+from ragforge.providers.base import ModelRequest, Provider, read_whole
 
 __all__ = [
     "CONSTRAINT_CHARS_MAX",

@@ -1,13 +1,15 @@
 """The contract of a provider."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Protocol
 
 from msgspec import Struct
 
-from ragforge.domain.events import ModelEvent
+from ragforge.domain.events import AnswerEnded, FinishReason, ModelEvent, TextDelta, UsageSeen
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import Message, ToolSpec
+from ragforge.domain.usage import Usage
 
 
 class ModelRequest(Struct, frozen=True):
@@ -64,3 +66,30 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Release connections."""
         ...
+
+
+class WholeAnswer(Struct, frozen=True):
+    """The text, as far as it came, what it cost, and why it ended; detail: in the service's own words."""
+
+    text: str
+    usage: Usage
+    finish: FinishReason = FinishReason.STOP
+    detail: str = ""
+
+
+async def read_whole(provider: Provider, request: ModelRequest) -> WholeAnswer:
+    """Ask, and return the answer once it has ended. Raises ModelError."""
+    pieces: list[str] = []
+    usage, finish, detail = Usage(), FinishReason.STOP, ""
+    async with aclosing(provider.stream(request)) as events:
+        async for event in events:
+            match event:
+                case TextDelta(text):
+                    pieces.append(text)
+                case UsageSeen(seen):
+                    usage = seen
+                case AnswerEnded(_, reason, words):
+                    finish, detail = reason, words
+                case _:
+                    pass
+    return WholeAnswer("".join(pieces), usage, finish, detail)

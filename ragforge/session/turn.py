@@ -152,7 +152,6 @@ async def _run_one(
 ) -> TurnStatus:
     session.workspace.background.turn_begins(session)
     run = await undisturbed(begin, cancel_after=True)
-    session.workspace.background.turn_stored()
     # Before anything that may be cancelled: every turn that ends has its version.
     run.recording = _recording(session, run.turn, events)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.agent.instructions import find_instructions
-from ragforge.agent.parts import unguarded
+from ragforge.agent.parts import GuardedCall, unguarded
 from ragforge.session.incognito import incognito
 from ragforge.session.instructions import (
     answer_instructions,
@@ -235,7 +235,9 @@ async def test_what_is_written_in_a_copy_with_nobody_to_ask_is_not_trusted(
 ) -> None:
     session.live.unattended = unattended
     file, write = session.cwd / "AGENTS.md", session.workspace.tools["write"]
-    async with trusts_writes(session, unguarded)(write, [file], may_write=True, after=b"Use tabs."):
+    async with trusts_writes(session, unguarded)(
+        GuardedCall(write, [file], may_write=True, after=b"Use tabs.")
+    ):
         file.write_text("Use tabs.")
     assert bool(await untrusted_instructions(session)) == bool(unattended)
 

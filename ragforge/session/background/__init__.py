@@ -74,11 +74,6 @@ class Background:
         if work := self._begin():
             work.turn_begins(session, asyncio.current_task())
 
-    def turn_stored(self) -> None:
-        """The words of the turn that begins are in the store."""
-        if self._work:
-            self._work.turn_stored()
-
     def turn_ended(self, session: "Session", turn_id: str) -> None:
         """There is a turn to summarise."""
         if work := self._begin():

@@ -52,7 +52,7 @@ class Work:
         self.own_done.set()
         self.backed_up = asyncio.Event()
         """Set while no backup is under way or about to begin."""
-        self._turn_stored = asyncio.Event()
+        self._turn_ended = asyncio.Event()
         self._timing = timing
         self._homes: dict[str, Session] = {}
         """The session that was last in front, by project; the newest at the end."""
@@ -108,16 +108,13 @@ class Work:
             self._thinker.idle.clear()
         self._thinker.take_back()
 
-    def turn_stored(self) -> None:
-        """The user's words are."""
-        self._turn_stored.set()
-
     def turn_ended(self, session: Session, turn_id: str) -> None:
         """Its end is stored."""
         if session.workspace.settings.memory.enabled:
             self._own[turn_id] = session
             self.own_done.clear()
         self.backed_up.clear()
+        self._turn_ended.set()
         self._wake(self.own, self.backlog, self.vectors, self.backup)
 
     async def close(self) -> None:
@@ -126,7 +123,6 @@ class Work:
 
     def _turn_left(self, task: "asyncio.Task[object]") -> None:
         self._running.pop(task, None)
-        self._turn_stored.set()
         if not self._running:
             self._thinker.idle.set()
             self._wake(self.backlog, self.levels)
@@ -380,13 +376,12 @@ class Work:
 
     async def _backup_step(self) -> float | None:
         try:
-            # Not while the first screen is drawn. Once a turn is stored, all wait for the model.
+            # Not while the first screen is drawn, and never of a turn halfway: once restored, it would seem
+            # to have been cut off by a crash.
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._timing.start_s):
-                    await self._turn_stored.wait()
-            if self._running:
-                # A backup of a session whose first words are being stored would lack them for a day.
-                await self._turn_stored.wait()
+                    await self._turn_ended.wait()
+            await self._thinker.idle.wait()
             session = next(reversed(self._homes.values()), None)
             return await back_up_daily(session.workspace) if session else None
         finally:

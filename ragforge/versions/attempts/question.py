@@ -11,8 +11,7 @@ from ragforge.domain.events import FinishReason
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.usage import Usage
-from ragforge.providers.base import ModelRequest, Provider
-from ragforge.providers.whole_answer import read_whole
+from ragforge.providers.base import ModelRequest, Provider, read_whole
 
 Read = TypeVar("Read")
 
