@@ -5,33 +5,39 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from ragforge.domain.events import AgentEvent, ToolStarted
+from ragforge.domain.events import ToolStarted
 from ragforge.domain.messages import TextPart
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.shell.process import MARKER, own_marker, start_shell
 from ragforge.shell.process_idle import Idle, clock_offset, counts_runs, has_own_clock, run_counts, watch
 from ragforge.versions.moves import redo, undo
+from tests.flow.beside import WAIT_S, until
 from tests.flow.recorded import kinds, line, line_now, shell
 from tests.flow.running import Person
 from tests.standins.gemini import GeminiStandIn, Text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="who runs is told by Linux's /proc alone")
 
+KNOWN_NS = 500_000_000
 
-@pytest.fixture
-async def idle() -> AsyncIterator[Idle]:
+
+@asynccontextmanager
+async def watched() -> AsyncGenerator[Idle]:
     """What the test sees of what the recorder sees."""
     found = Idle()
     watching = asyncio.create_task(watch(found))
-    yield found
-    watching.cancel()
-    await asyncio.wait({watching})
+    try:
+        yield found
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})
 
 
 async def until_known_idle(idle: Idle, file: Path) -> None:
@@ -45,32 +51,33 @@ async def until_known_idle(idle: Idle, file: Path) -> None:
             await asyncio.sleep(0.02)
 
 
-async def run_beside(session: Session, idle: Idle, *files: Path) -> None:
-    """A turn whose command waits while these are saved."""
-    pipe = session.cwd.parent / "pipe"
+async def run_beside(session: Session, command: str, gemini: GeminiStandIn, *files: Path) -> None:
+    """A turn whose command waits, before it does anything, while these are saved."""
+    started, pipe = (session.cwd.parent / name for name in ("started", "pipe"))
     os.mkfifo(pipe)
-    events = submit(session, (TextPart("go"),), Person().approve)
-    async for event in events:
-        if _runs(event):
-            for file in files:
-                file.write_text("saved meanwhile\n")
-            await asyncio.gather(*(until_known_idle(idle, file) for file in files))
+    gemini.script(shell(f": > {started}; read -r _ < {pipe}; {command}"), Text("ok"))
+    async for event in submit(session, (TextPart("go"),), Person().approve):
+        if isinstance(event, ToolStarted):
+            await until(lambda: asyncio.to_thread(started.exists))
+            async with watched() as idle:
+                async with asyncio.timeout(WAIT_S):
+                    # The recorder, which began to look earlier, knows it by then too.
+                    while not idle.begins or idle.ends[-1] - idle.begins[-1] < KNOWN_NS:
+                        await asyncio.sleep(0.02)
+                for file in files:
+                    file.write_text("saved meanwhile\n")
+                await asyncio.gather(*(until_known_idle(idle, file) for file in files))
             await asyncio.to_thread(pipe.write_text, "on\n")
 
 
-def _runs(event: AgentEvent) -> bool:
-    return isinstance(event, ToolStarted)
-
-
 async def test_undo_leaves_what_was_saved_while_a_command_waited(
-    session: Session, gemini: GeminiStandIn, idle: Idle
+    session: Session, gemini: GeminiStandIn
 ) -> None:
     assert has_own_clock(session.cwd)
     mine, new, other = (session.cwd / name for name in ("mine.txt", "new.txt", "other.txt"))
     mine.write_text("before\n")
     other.write_text("before\n")
-    gemini.script(shell("read -r _ < ../pipe; echo 2 > other.txt; echo 3 > made.txt"), Text("ok"))
-    await run_beside(session, idle, mine, new)
+    await run_beside(session, "echo 2 > other.txt; echo 3 > made.txt", gemini, mine, new)
     turn, outside = (await line_now(session))[0], (await line(session))[1]
     assert kinds(turn) == {"made.txt": ("added", "during-shell"), "other.txt": ("changed", "during-shell")}
     assert kinds(outside) == {"mine.txt": ("changed", "outside"), "new.txt": ("added", "outside")}
