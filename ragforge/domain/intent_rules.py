@@ -10,28 +10,52 @@ from functools import cache
 from msgspec import Struct
 
 
-class Rules(Struct, frozen=True):
-    """Compiled: what may stand before and behind, what the whole of a message is, and what it begins with."""
+class Around(Struct, frozen=True):
+    """Compiled: what may stand before what is asked, and behind it."""
 
     preface: re.Pattern[str]
     ending: re.Pattern[str]
+
+
+class Commands(Struct, frozen=True):
+    """Compiled: what the whole of a message is that asks for a command."""
+
     undo: re.Pattern[str]
     redo: re.Pattern[str]
     alternatives: re.Pattern[str]
+
+
+class Tasks(Struct, frozen=True):
+    """Compiled: what a message begins with that only a model can do."""
+
     explain: re.Pattern[str]
     create: re.Pattern[str]
     modify: re.Pattern[str]
 
 
+# Compiling takes tens of milliseconds, so an interface makes the first call in a thread.
+
+
 @cache
-def rules() -> Rules:
-    """All of them; compiled at the first call, which takes 50 ms, so an interface makes it in a thread."""
-    return Rules(
-        preface=_rule(_PREFACE_EN, _PREFACE_FR, behind=r" (?=\S)"),
-        ending=_rule(_ENDING, before=" ", behind="$"),
+def around() -> Around:
+    """The rules for what does not count."""
+    return Around(_rule(_PREFACE_EN, _PREFACE_FR, behind=r" (?=\S)"), _rule(_ENDING, before=" ", behind="$"))
+
+
+@cache
+def commands() -> Commands:
+    """The rules for what the program does."""
+    return Commands(
         undo=_rule(*_UNDO_EN, *_UNDO_FR),
         redo=_rule(*_REDO_EN, *_REDO_FR),
         alternatives=_rule(*_OTHERS_ASKED_EN, *_OTHERS_ASKED_FR),
+    )
+
+
+@cache
+def tasks() -> Tasks:
+    """The rules for what a model does."""
+    return Tasks(
         explain=_rule(_EXPLAIN_EN, _EXPLAIN_FR, behind=r"\b"),
         create=_rule(_CREATE_EN, _CREATE_FR, behind=r"\b"),
         modify=_rule(_MODIFY_EN, _MODIFY_FR, behind=r"\b"),

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from enum import StrEnum
 
-from ragforge.domain.intent_rules import rules
+from ragforge.domain.intent_rules import around, commands, tasks
 
 CHARS_MAX = 400
 """Of a longer message only the beginning is looked at."""
@@ -35,25 +35,24 @@ class Intent(StrEnum):
 
 def intent_of(text: str) -> Intent | None:
     """What the message asks for; None where that is not plain."""
-    rule = rules()
-    words = _without(rule.preface, _plain(text[:CHARS_MAX]))
-    if len(text) <= WHOLE_CHARS_MAX:
-        whole = _without(rule.ending, words)
-        for intent, asked in (
-            (Intent.REDO, rule.redo),
-            (Intent.UNDO, rule.undo),
-            (Intent.ALTERNATIVES, rule.alternatives),
-        ):
-            if asked.fullmatch(whole):
-                return intent
-    for intent, begun in (
-        (Intent.EXPLAIN, rule.explain),
-        (Intent.CREATE, rule.create),
-        (Intent.MODIFY, rule.modify),
-    ):
-        if begun.match(words):
-            return intent
-    return None
+    if intent := command_of(text):
+        return intent
+    rule, words = tasks(), _words(text)
+    asked = ((Intent.EXPLAIN, rule.explain), (Intent.CREATE, rule.create), (Intent.MODIFY, rule.modify))
+    return next((intent for intent, begun in asked if begun.match(words)), None)
+
+
+def command_of(text: str) -> Intent | None:
+    """Which of those that have a command the message asks for; None where that is not plain."""
+    if len(text) > WHOLE_CHARS_MAX:
+        return None
+    rule, whole = commands(), _without(around().ending, _words(text))
+    asked = ((Intent.REDO, rule.redo), (Intent.UNDO, rule.undo), (Intent.ALTERNATIVES, rule.alternatives))
+    return next((intent for intent, said in asked if said.fullmatch(whole)), None)
+
+
+def _words(text: str) -> str:
+    return _without(around().preface, _plain(text[:CHARS_MAX]))
 
 
 def _plain(text: str) -> str:

@@ -40,9 +40,9 @@ class HintLine(Static):
         """Hint at a command, if the text asks for one of the known. Its rules take a moment to load once."""
         command = ""
         if text.strip() and not text.startswith(("/", "!")):
-            from ragforge.domain.intents import intent_of
+            from ragforge.domain.intents import command_of
 
-            intent = await asyncio.to_thread(intent_of, text)
+            intent = await asyncio.to_thread(command_of, text)
             command = intent.command.removeprefix("/") if intent else ""
         self.command = command if command in known else ""
         if self.command:
