@@ -19,10 +19,10 @@ from ragforge.config.schema import MemorySettings, Settings
 from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.domain.search import Query
 from ragforge.memory.embedding import embed_owners
-from ragforge.memory.gather import RecallRequest, gather
-from ragforge.memory.inject import Around, Injecting, InjectLimits
 from ragforge.memory.memories import new_memory
-from ragforge.memory.recall import Recall, search
+from ragforge.memory.recall.gather import gather
+from ragforge.memory.recall.request import Around, Injecting, InjectLimits, RecallRequest
+from ragforge.memory.recall.search import Recall, search
 from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.store.open import open_store
 

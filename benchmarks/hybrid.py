@@ -36,7 +36,7 @@ from seed import project_id, seeded, turn_id, words_of
 from ragforge.domain.search import Query
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind, Vector
-from ragforge.memory.recall import DEPTH_MIN, Recall, search
+from ragforge.memory.recall.search import DEPTH_MIN, Recall, search
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
 

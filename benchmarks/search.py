@@ -23,8 +23,7 @@ from seed import START, project_id, seeded, session_id, words_of
 
 from ragforge.domain.search import Query
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory import recall
-from ragforge.memory.recall import Recall
+from ragforge.memory.recall.search import Recall, search
 from ragforge.store.open import open_store
 
 TURNS = 100_000
@@ -52,7 +51,7 @@ async def measure(path: Path) -> None:
         for text in questions:
             asked = replace(query, text=text)
             began = time.perf_counter()
-            hits += len((await recall.search(Recall(store), asked)).found)
+            hits += len((await search(Recall(store), asked)).found)
             times.append((time.perf_counter() - began) * 1000)
         times.sort()
         print(

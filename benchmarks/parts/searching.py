@@ -24,10 +24,10 @@ from ragforge.domain.messages import TextPart
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind
-from ragforge.memory.gather import RecallRequest, gather
-from ragforge.memory.inject import Around, Injecting, InjectLimits
 from ragforge.memory.memories import new_memory
-from ragforge.memory.recall import DEPTH_MIN, Recall, search
+from ragforge.memory.recall.gather import gather
+from ragforge.memory.recall.request import Around, Injecting, InjectLimits, RecallRequest
+from ragforge.memory.recall.search import DEPTH_MIN, Recall, search
 from ragforge.store.base import Record, Store
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.schema import WORDS_INDEX, filters_inside

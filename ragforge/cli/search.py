@@ -16,7 +16,7 @@ from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.domain.search import Hit, HitKind, Query
-    from ragforge.memory.recall import RankedHit, SearchResults
+    from ragforge.memory.recall.search import RankedHit, SearchResults
 
 HITS_MAX = 1_000
 _AGO = {"h": "hours", "d": "days", "w": "weeks"}
@@ -97,7 +97,7 @@ class SearchArguments(Struct, frozen=True):
 
 async def _search(options: Options, wanted: SearchArguments) -> "SearchResults":
     from ragforge.cli.library import opened_library
-    from ragforge.memory import recall
+    from ragforge.memory.recall.search import search
     from ragforge.session.library import find_session
     from ragforge.session.link import limited_words
     from ragforge.session.recall_embedder import close_recall, open_recall
@@ -107,7 +107,7 @@ async def _search(options: Options, wanted: SearchArguments) -> "SearchResults":
         query = wanted.query(project_id=library.project_id, session_id=session)
         searching = open_recall(library.store, library.loaded.settings, library.environ)
         try:
-            answer = await recall.search(searching, query)
+            answer = await search(searching, query)
         finally:
             await close_recall(searching)
         for limited in (limited_words(library.store.link), answer.limited):
@@ -194,7 +194,7 @@ def _print_hits(wanted: SearchArguments, answer: "SearchResults", *, explain: bo
 
 def _print_hit(found: "RankedHit", *, explain: bool) -> None:
     from ragforge.domain.search import what
-    from ragforge.memory.explain import explained, reason
+    from ragforge.memory.recall.explain import explained, reason
 
     hit = found.hit
     title = one_line(hit.session_title) or hit.session_id

@@ -2,28 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 
 from msgspec import Struct, field
 
 from ragforge.domain.search import HitKind
 
 
-class Section(StrEnum):
-    """The parts of the block, in their order; the values are the headings."""
-
-    RAW = "Recent Conversation (raw)"
-    """Goes as messages; as text only where a person looks."""
-    TURNS = "Relevant Past Context (turns)"
-    SUMMARIES = "Relevant Past Context (summaries)"
-    LEVEL_1 = "Recent Level 1 Summaries (not yet in level 2)"
-    MEMORIES = "Memories"
-
-
 class Recalled(Struct, frozen=True):
     """One thing that was put in front of the model, and why."""
 
-    section: Section
+    section: str
+    """The heading of its part of the block."""
     kind: HitKind
     id: str
     text: str

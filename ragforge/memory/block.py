@@ -11,18 +11,9 @@ from datetime import UTC
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragforge.domain.context import ContextBlock, Recalled, Section
+from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.domain.search import HitKind
 from ragforge.memory.context import BYTES_PER_TOKEN, text_tokens
-
-SHARES = {
-    Section.TURNS: 0.4,
-    Section.SUMMARIES: 0.4,
-    Section.LEVEL_1: 0.35,
-    Section.MEMORIES: 0.5,
-}
-"""How much of the block a section may take at most. Together more than all of it, so that what one has no use
-for another may have."""
 
 ITEM_SHARE_MAX = 0.5
 """Of its section's budget: one long item never leaves room for none of the others."""
@@ -49,19 +40,21 @@ def as_data(text: str) -> str:
 def compose(
     wanted: Sequence[Recalled],
     *,
+    shares: Mapping[str, float],
     tokens_max: int,
     excludes: Mapping[str, Collection[str]] | None = None,
 ) -> ContextBlock:
     """The block of these, which come section by section in any order and within it the most relevant first.
 
+    shares: how much of the block each section may take at most, by heading, in the order of the block.
     Each section keeps to its share, all of them to `tokens_max`; the least relevant are left out first.
     What is there twice, by id or word for word, is there once. excludes: what says the same as the turn,
     summary or memory of an id, so that only one of them stands in the block.
     """
-    made = _Making(tokens_max, excludes or {})
+    made = _Making(tokens_max, shares, excludes or {})
     for item in _by_relevance(_once(wanted)):
         made.add(item)
-    items = tuple(item for section in Section for item in made.chosen.get(section, ()))
+    items = tuple(item for section in shares for item in made.chosen.get(section, ()))
     if not items:
         return ContextBlock(left_out=made.left_out)
     text = _text(items)
@@ -72,12 +65,13 @@ class _Making(Struct):
     """A block that grows."""
 
     tokens_max: int
+    shares: Mapping[str, float]
     excludes: Mapping[str, Collection[str]]
     told: set[str] = field(default_factory=set[str])
     """Ids of what needs not be said any more."""
-    chosen: dict[Section, list[Recalled]] = field(default_factory=dict[Section, list[Recalled]])
-    spent: dict[Section, int] = field(default_factory=dict[Section, int])
-    full: set[Section] = field(default_factory=set[Section])
+    chosen: dict[str, list[Recalled]] = field(default_factory=dict[str, list[Recalled]])
+    spent: dict[str, int] = field(default_factory=dict[str, int])
+    full: set[str] = field(default_factory=set[str])
     left_out: int = 0
 
     def add(self, item: Recalled) -> None:
@@ -85,7 +79,7 @@ class _Making(Struct):
         name = item.turn_id if item.kind in (HitKind.TURN, HitKind.TOOL_CALL) else item.id
         if name in self.told:
             return
-        section, budget = item.section, int(self.tokens_max * SHARES.get(item.section, 0.0))
+        section, budget = item.section, int(self.tokens_max * self.shares.get(item.section, 0.0))
         heading = 0 if section in self.chosen else text_tokens(_heading(section))
         cut = _cut(item, max(ITEM_TOKENS_MIN, int(budget * ITEM_SHARE_MAX) - heading))
         cost = heading + cut.tokens
@@ -118,7 +112,7 @@ def _once(wanted: Sequence[Recalled]) -> list[Recalled]:
 
 def _by_relevance(items: Sequence[Recalled]) -> list[Recalled]:
     """The best of each section, then the second of each, and so on: their scores are not comparable."""
-    ranks: dict[Section, int] = {}
+    ranks: dict[str, int] = {}
     placed: list[tuple[int, Recalled]] = []
     for item in items:
         ranks[item.section] = ranks.get(item.section, 0) + 1
@@ -140,16 +134,16 @@ def _cut(item: Recalled, tokens_max: int) -> Recalled:
 
 def _text(items: Sequence[Recalled]) -> str:
     lines = [OPENING]
-    section: Section | None = None
+    section: str | None = None
     for item in items:
-        if item.section is not section:
+        if item.section != section:
             section = item.section
             lines.append(_heading(section).rstrip("\n"))
         lines.append(_line(item))
     return "\n".join([*lines, CLOSING])
 
 
-def _heading(section: Section) -> str:
+def _heading(section: str) -> str:
     return f"\n## {section}\n"
 
 

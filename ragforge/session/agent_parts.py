@@ -17,7 +17,7 @@ from ragforge.domain.messages import ToolSpec
 from ragforge.domain.redact import Redactor
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.turns import Step, ToolCall
-from ragforge.memory import recall
+from ragforge.memory.recall.search import search
 from ragforge.memory.window import Window
 from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
 from ragforge.session.instructions import instructions_for, project_instructions, trusts_writes
@@ -146,9 +146,9 @@ def tool_context(session: Session) -> ToolContext:
     """What tools are given to work with."""
     workspace = session.workspace
 
-    async def search(text: str, limit: int) -> list[Hit]:
+    async def find(text: str, limit: int) -> list[Hit]:
         query = Query(text, project_id=workspace.project.id, limit=limit)
-        return (await recall.search(workspace.recall, query)).hits
+        return (await search(workspace.recall, query)).hits
 
     return ToolContext(
         cwd=session.cwd,
@@ -156,7 +156,7 @@ def tool_context(session: Session) -> ToolContext:
         env=dict(workspace.child_env),
         read_files=session.live.read_files,
         jobs=workspace.jobs,
-        search=search,
+        search=find,
         put_blob=workspace.blobs.put,
         get_blob=workspace.blobs.get,
         emit=lambda _: None,

@@ -15,8 +15,7 @@ from ragforge.domain.messages import Message, Parts, TextPart, ToolMessage, Tool
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted
 from ragforge.memory.context import fixed_tokens, shorten
-from ragforge.memory.gather import RecallRequest, gather
-from ragforge.memory.inject import Around, InjectLimits
+from ragforge.memory.recall.request import Around, InjectLimits, RecallRequest
 from ragforge.memory.window import Dropped, Window
 from ragforge.providers.base import ModelRequest
 from ragforge.session.history import read_window, window_limits
@@ -49,6 +48,9 @@ async def build_block(
     workspace = session.workspace
     if not recalls(workspace):
         return ContextBlock()
+    # The first message needs it, and the first screen does not.
+    from ragforge.memory.recall.gather import gather
+
     memory = workspace.settings.memory
     wanted = RecallRequest(
         "\n".join(part.text for part in parts if isinstance(part, TextPart)),

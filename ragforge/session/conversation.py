@@ -12,8 +12,7 @@ from ragforge.domain.events import AgentEvent
 from ragforge.domain.messages import Parts
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, ToolCall, TurnStatus
-from ragforge.memory import recall
-from ragforge.memory.recall import SearchResults
+from ragforge.memory.recall.search import SearchResults, search
 from ragforge.session import history, modes, queue, setup, turn
 from ragforge.session.costs import memory_cost
 from ragforge.session.foreign_git import read_repository
@@ -149,7 +148,7 @@ class Conversation:
     async def search(self, text: str, *, limit: int = 50) -> SearchResults:
         """What was said, done, summarised and remembered in this project."""
         query = Query(text, project_id=self.workspace.project.id, limit=limit)
-        return await recall.search(self.workspace.recall, query)
+        return await search(self.workspace.recall, query)
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session a title."""

@@ -10,8 +10,9 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemorySource
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.usage import Purpose, Spent, Usage
-from ragforge.memory import deep_recall, recall
 from ragforge.memory.memories import find_memory, gives_way_to, new_memory, remember
+from ragforge.memory.recall import deep_recall
+from ragforge.memory.recall.search import search
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName, parse_model
 from ragforge.session.background.model import Purse, cost_of
@@ -67,7 +68,7 @@ async def near_memories(workspace: Workspace, memory: Memory, *, without: set[st
     """Others that say something alike and still hold, nearest first; none where search fails."""
     query = Query(memory.content, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
     try:
-        hits = (await recall.search(workspace.recall, query)).hits
+        hits = (await search(workspace.recall, query)).hits
         ids = [hit.id for hit in hits if not hit.replaced and not hit.left]
         others = await workspace.store.memories.get([id for id in ids if id not in without | {memory.id}])
     except StoreError as error:
@@ -79,7 +80,7 @@ async def near_memories(workspace: Workspace, memory: Memory, *, without: set[st
 async def best_match(workspace: Workspace, words: str) -> Memory | None:
     """The memory that the words fit best, or None."""
     query = Query(words, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=1)
-    hits = (await recall.search(workspace.recall, query)).hits
+    hits = (await search(workspace.recall, query)).hits
     found = await workspace.store.memories.get([hit.id for hit in hits])
     return found[0] if found else None
 

@@ -11,7 +11,7 @@ from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.usage import Price, Usage, cost_usd
-from ragforge.memory import recall
+from ragforge.memory.recall.search import search
 from ragforge.providers.base import ModelLimits, Provider
 from ragforge.providers.prices import price_of
 from ragforge.providers.registry import ModelName, ProviderParts, open_provider, parse_model
@@ -68,9 +68,9 @@ async def connect(workspace: Workspace, name: ModelName, *, key: str | None = No
         found = find_key(provider, workspace.environ, endpoints=settings.endpoints)
         return (found.value, found.source) if found else None
 
-    async def search(text: str, limit: int) -> list[Hit]:
+    async def find(text: str, limit: int) -> list[Hit]:
         query = Query(text, project_id=workspace.project.id, limit=limit)
-        return (await recall.search(workspace.recall, query)).hits
+        return (await search(workspace.recall, query)).hits
 
     # In a thread: finding a key may mean waiting for the keyring.
     return await asyncio.to_thread(
@@ -79,7 +79,7 @@ async def connect(workspace: Workspace, name: ModelName, *, key: str | None = No
         parts=ProviderParts(
             find_key=known_key,
             load_blob=workspace.blobs.get,
-            search=search,
+            search=find,
             endpoints=settings.endpoints,
             environ=workspace.environ,
             thinking_level=settings.gemini.thinking_level,

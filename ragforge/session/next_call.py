@@ -4,7 +4,7 @@ import json
 
 from msgspec import Struct
 
-from ragforge.domain.context import ContextBlock, Section
+from ragforge.domain.context import ContextBlock
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import (
@@ -21,6 +21,9 @@ from ragforge.session.agent_parts import system_prompt, tool_specs
 from ragforge.session.context import build_block
 from ragforge.session.instructions import trusted_instructions
 from ragforge.session.state import Session
+
+RAW = "Recent Conversation (raw)"
+"""The heading of the messages that are sent word for word."""
 
 
 class NextCall(Struct, frozen=True):
@@ -46,7 +49,7 @@ class NextCall(Struct, frozen=True):
     @property
     def raw_text(self) -> str:
         """The raw conversation as text, under its heading."""
-        return "\n\n".join([f"## {Section.RAW}", *(message_text(message) for message in self.messages)])
+        return "\n\n".join([f"## {RAW}", *(message_text(message) for message in self.messages)])
 
     def as_json(self) -> JsonObject:
         """The parts, for programs."""

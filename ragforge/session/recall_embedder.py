@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ragforge.config.secrets import find_key
 from ragforge.config.settings import Settings
 from ragforge.embedders.registry import open_embedder
-from ragforge.memory.recall import Recall
+from ragforge.memory.recall.search import Recall
 from ragforge.store.base import Store
 
 

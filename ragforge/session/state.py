@@ -16,8 +16,8 @@ from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
 from ragforge.domain.usage import Usage
-from ragforge.memory.inject import Injecting
-from ragforge.memory.recall import Recall
+from ragforge.memory.recall.request import Injecting
+from ragforge.memory.recall.search import Recall
 from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
 from ragforge.session.background import Background

@@ -36,7 +36,7 @@ ORDERS_FD = 0
 LOADED = (
     *("ragforge.__main__", "ragforge.cli.main", "ragforge.cli.headless", "ragforge.cli.db_connect"),
     *("ragforge.versions.attempts.run", "ragforge.session.export", "ragforge.session.next_call"),
-    *("ragforge.versions.book", "ragforge.versions.branch_merge", "ragforge.memory.explain"),
+    *("ragforge.versions.book", "ragforge.versions.branch_merge", "ragforge.memory.recall.explain"),
     *("ragforge.store.transfer", "ragforge.store.sqlite.vector_cache", "ragforge.versions.clean_up"),
     *("ragforge.providers.gemini.client", "ragforge.providers.openai_compatible.http", "google.genai.types"),
     *("ragforge.providers.gemini.http", "ragforge.providers.gemini.warm", "ragforge.session.incognito"),

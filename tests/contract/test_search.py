@@ -5,8 +5,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.ids import new_id
 from ragforge.domain.search import Hit, HitKind, Query
-from ragforge.memory import recall
-from ragforge.memory.recall import Recall
+from ragforge.memory.recall.search import Recall, search
 from ragforge.store.base import Store
 from tests.contract.builders import (
     NOON,
@@ -26,7 +25,7 @@ async def test_hit_says_where_it_was_found(store: Store) -> None:
     session = await new_session(store, title="Animals", cwd="/zoo")
     first = await said(store, session, "Feed the lions.")
     turn = await said(store, session, "Why does the zebra have stripes?", parent=first)
-    hit, *_ = (await recall.search(Recall(store), Query("zebra", session.project_id))).hits
+    hit, *_ = (await search(Recall(store), Query("zebra", session.project_id))).hits
     assert hit == Hit(
         kind=HitKind.TURN,
         id=turn.id,

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, Relation, what
-from ragforge.memory.recall import Recall, search
+from ragforge.memory.recall.search import Recall, search
 from ragforge.store.base import Store
 from tests.contract.builders import NOON, a_project, new_session, said
 from tests.contract.builders_versions import a_version, new_version, worked

@@ -13,8 +13,8 @@ from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.usage import Purpose
-from ragforge.memory.recall import search
-from ragforge.memory.results import HitSource, SearchResults
+from ragforge.memory.recall.results import HitSource, SearchResults
+from ragforge.memory.recall.search import search
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from tests.contract.builders import NOON, a_turn, an_end, said

@@ -2,13 +2,15 @@
 
 from contextlib import aclosing
 
-from ragforge.domain.context import Section
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Association, AssociationKind, MemoryType
 from ragforge.domain.messages import TextPart
 from ragforge.domain.search import HitKind
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.context import text_tokens
+from ragforge.memory.recall.source import find_sources, shares_of
+from ragforge.memory.recall.sources import memories, summaries
+from ragforge.memory.recall.sources import turns as past_turns
 from ragforge.session import queue
 from ragforge.session.conversation import Conversation
 from ragforge.session.open import close_session, new_session
@@ -75,7 +77,7 @@ async def test_postgresql_yesterday(session: Session, gemini: GeminiStandIn) -> 
     )
     gemini.script(Text("Yes."))
     block = built(await say(session, "Do you remember what we said yesterday about PostgreSQL?")).block
-    reasons = {item.text: item.reason for item in block.items if item.section is Section.MEMORIES}
+    reasons = {item.text: item.reason for item in block.items if item.section == memories.SECTION.heading}
     assert reasons["[identity] The person's name is Nadia."].startswith("identity")
     decision = reasons["[decision] Use PostgreSQL for the persistence layer."]
     assert "important (0.80)" in decision
@@ -144,11 +146,15 @@ async def test_hits_without_total_budget_and_deduplication(session: Session, gem
     assert text_tokens(block.text) == block.tokens <= 1_500
     assert block.left_out > 0
     assert len({(item.kind, item.id) for item in block.items}) == len(block.items)
-    assert {item.section for item in block.items} >= {Section.TURNS, Section.SUMMARIES, Section.MEMORIES}
+    assert {item.section for item in block.items} >= {
+        past_turns.SECTION.heading,
+        summaries.SECTION.heading,
+        memories.SECTION.heading,
+    }
     headings = [line[3:] for line in block.text.splitlines() if line.startswith("## ")]
-    assert headings == [str(section) for section in Section if str(section) in headings]
+    assert headings == [heading for heading in shares_of(find_sources()) if heading in headings]
     # A turn does not stand beside its own summary.
-    shown = {item.turn_id for item in block.items if item.section is Section.TURNS}
+    shown = {item.turn_id for item in block.items if item.section == past_turns.SECTION.heading}
     assert not shown & {item.turn_id for item in block.items if item.kind is HitKind.SUMMARY}
 
 

@@ -6,15 +6,17 @@ import apsw
 from msgspec.structs import replace
 
 from ragforge.commands.base import run_command
-from ragforge.domain.context import Section
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import MemoryScope, MemorySource, MemoryType
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.block import CLOSING, OPENING
-from ragforge.memory.inject import Around, is_carried
-from ragforge.memory.recall import search
+from ragforge.memory.recall.request import Around
+from ragforge.memory.recall.search import search
+from ragforge.memory.recall.sources import memories, summaries
+from ragforge.memory.recall.sources import turns as past_turns
+from ragforge.memory.recall.sources.memories import is_carried
 from ragforge.providers.local import FIRST_LINE
 from ragforge.session.model import choose_model
 from ragforge.session.open import close_session, new_session
@@ -71,8 +73,8 @@ async def test_text_that_was_found_cannot_leave_its_frame(session: Session, gemi
     assert "\x1b" not in text
     assert all(line == "" or line.startswith(("## ", "- 20")) for line in inside.splitlines())
     assert [line for line in inside.splitlines() if line.startswith("## ")] == [
-        f"## {Section.TURNS}",
-        f"## {Section.MEMORIES}",
+        f"## {past_turns.SECTION.heading}",
+        f"## {memories.SECTION.heading}",
     ]
 
 
@@ -106,7 +108,7 @@ async def test_the_summary_of_an_undone_turn_stands_in_for_nothing(
     session.change(head=stands.id)
     gemini.script(Text("Nowhere."))
     items = built(await say(session, "Where are we?")).block.items
-    assert [item.text for item in items if item.section is Section.LEVEL_1] == ["The root was said."]
+    assert [item.text for item in items if item.section == summaries.NEWEST.heading] == ["The root was said."]
 
 
 class _Down:

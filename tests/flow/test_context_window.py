@@ -5,12 +5,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from ragforge.agent.parts import TurnLimits
-from ragforge.domain.context import Section
 from ragforge.domain.events import ContextBuilt, Notice, TurnEnded
 from ragforge.domain.memories import MemorySource
 from ragforge.domain.search import HitKind
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.block import CLOSING, OPENING
+from ragforge.memory.recall.sources import summaries
+from ragforge.memory.recall.sources import turns as past_turns
 from ragforge.session.open import close_session, new_session, resume_session
 from ragforge.session.state import Session
 from tests.flow.recalling import (
@@ -55,7 +56,7 @@ async def test_a_decision_made_forty_turns_ago_changes_the_request_of_turn_41(
         assert "integer cents" not in raw
         assert "integer cents" in block_of(contents)
         items = built(events).block.items
-        assert {item.section for item in items} >= {Section.TURNS, Section.SUMMARIES}
+        assert {item.section for item in items} >= {past_turns.SECTION.heading, summaries.SECTION.heading}
 
 
 async def test_level_1_summaries_stand_in_for_turns_that_went(tmp_path: Path, gemini: GeminiStandIn) -> None:
@@ -71,7 +72,7 @@ async def test_level_1_summaries_stand_in_for_turns_that_went(tmp_path: Path, ge
         gemini.script(Text("Yes."))
         items = built(await say(again, "Where are we?")).block.items
         await close_session(again)
-        shown = {item.turn_id for item in items if item.section is Section.LEVEL_1}
+        shown = {item.turn_id for item in items if item.section == summaries.NEWEST.heading}
         # Neither those that a level 2 summary stands for nor those that are sent word for word.
         assert shown
         assert shown <= {turn.id for turn in turns[4:]} - set(raw)

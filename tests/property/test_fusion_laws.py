@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragforge.domain.search import Candidate, HitKind, Related, Relation
-from ragforge.memory.fusion import RRF_K, convex, ranks, reciprocal, totals
-from ragforge.memory.graph import GRAPH_SHARE, spread
-from ragforge.memory.metadata import METADATA_SHARE, weigh
-from ragforge.memory.results import HitSource, Key, key_of
+from ragforge.memory.recall.fusion import (
+    GRAPH_SHARE,
+    METADATA_SHARE,
+    RRF_K,
+    convex,
+    ranks,
+    reciprocal,
+    spread,
+    totals,
+    weigh,
+)
+from ragforge.memory.recall.results import HitSource, Key, key_of
 
 KEYS = [(letter, kind) for letter in "abcdef" for kind in (HitKind.TURN, HitKind.MEMORY)]
 AT = datetime(2026, 3, 4, tzinfo=UTC)

@@ -8,10 +8,12 @@ import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from ragforge.domain.context import ContextBlock, Recalled, Section
+from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.domain.events import ContextBuilt, TextDelta, TurnEnded, TurnStarted
 from ragforge.domain.search import HitKind
 from ragforge.domain.turns import TurnStatus
+from ragforge.memory.recall.sources import memories
+from ragforge.memory.recall.sources import turns as past_turns
 from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
 from tests.tui.transcript_app import ChatApp, turn
 from tests.tui.waiting import until
@@ -23,7 +25,7 @@ BLOCK = ContextBlock(
     text="...",
     items=(
         Recalled(
-            Section.TURNS,
+            past_turns.SECTION.heading,
             HitKind.TURN,
             "turn-a",
             "Which database does the shop use? We took MySQL, because the host has it.",
@@ -35,7 +37,7 @@ BLOCK = ContextBlock(
             {"words": 0.31, "meaning": 0.91, "score": 0.78},
         ),
         Recalled(
-            Section.MEMORIES,
+            memories.SECTION.heading,
             HitKind.MEMORY,
             "0123456789abcdef" * 2,
             "Use MySQL for the shop [bold]always[/bold]",

@@ -15,9 +15,9 @@ from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
 from ragforge.domain.vectors import Owner, OwnerKind
-from ragforge.memory import recall
 from ragforge.memory.embedding import ANSWER_CHARS_MAX, USER_CHARS_MAX
 from ragforge.memory.memories import associate, remember
+from ragforge.memory.recall.search import search
 from ragforge.memory.summarise import Material, Understanding, understand, understand_offline
 from ragforge.providers.base import Provider
 from ragforge.session.background.model import Ready, Thinker
@@ -54,7 +54,7 @@ async def near_memories(session: Session, turn: Turn) -> tuple[Memory, ...]:
     workspace = session.workspace
     query = Query(said, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
     try:
-        hits = (await recall.search(workspace.recall, query)).hits
+        hits = (await search(workspace.recall, query)).hits
         ids = [hit.id for hit in hits if not hit.replaced and not hit.left]
         found = await workspace.store.memories.get(ids)
     except StoreError as error:

@@ -17,8 +17,8 @@ from ragforge.domain.ids import now
 from ragforge.domain.printable import one_line
 from ragforge.domain.search import Hit, what
 from ragforge.domain.words import age_words
-from ragforge.memory.explain import reason
-from ragforge.memory.recall import RankedHit
+from ragforge.memory.recall.explain import reason
+from ragforge.memory.recall.search import RankedHit
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.widgets.plain import PlainText

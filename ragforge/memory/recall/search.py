@@ -10,11 +10,9 @@ from msgspec.structs import replace
 from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
 from ragforge.embedders.base import Embedder
-from ragforge.memory.fusion import Shares, convex, reciprocal, totals
-from ragforge.memory.graph import spread
-from ragforge.memory.metadata import weigh
-from ragforge.memory.questions import Questions
-from ragforge.memory.results import HitSource, Key, RankedHit, SearchResults, Why, key_of
+from ragforge.memory.recall.fusion import Shares, convex, reciprocal, spread, totals, weigh
+from ragforge.memory.recall.questions import Questions
+from ragforge.memory.recall.results import HitSource, Key, RankedHit, SearchResults, Why, key_of
 from ragforge.store.base import Store
 
 __all__ = ["HitSource", "RankedHit", "Recall", "SearchResults", "Why", "search"]

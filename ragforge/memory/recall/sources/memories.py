@@ -4,53 +4,54 @@ No model is asked: the first come from what is known of each memory, the others 
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.domain.blas import load_numpy
+from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemorySource, MemoryType
-from ragforge.domain.search import Hit, HitKind, Query
+from ragforge.domain.search import HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
-from ragforge.memory.recall import Recall
+from ragforge.memory.recall.explain import matched_words
+from ragforge.memory.recall.request import Around, Injecting, InjectLimits
+from ragforge.memory.recall.search import Recall
+from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
 
 IMPORTANT_FROM = 0.8
 NEAREST_MAX = 20
 LISTED_MAX = 50
 """So many that matter, and so many that are new, are looked at."""
 
-
-class InjectLimits(Struct, frozen=True):
-    """How memories are chosen."""
-
-    recent_hours: float = 6.0
-    session_scope: bool = False
-    threshold: float = 0.85
-    buffer_max: int = 100
-    injected_max: int = 20
+SECTION = Section("Memories", share=0.5, place=4)
 
 
-class Injecting(Struct):
-    """What a session knows of the memories that were put in front of its model: their vectors, the newest
-    last. It goes with the process; nothing depends on it."""
+async def _look(lookup: Lookup) -> Finding:
+    recall, request = lookup.recall, lookup.request
+    around, limits, none = request.around, request.limits, list[ChosenMemory]()
+    matters, new, (near, without) = await asyncio.gather(
+        lookup.attempt(partial(important, recall, around), none),
+        lookup.attempt(partial(recent, recall, around, limits), none),
+        lookup.attempt(partial(nearest, recall, around, request.text), (none, "")),
+    )
+    if without:
+        near = await lookup.attempt(partial(by_words, recall, lookup.query), none)
+        lookup.limited.append(without)
+    candidates = [*matters, *new, *near]
+    chosen = await lookup.attempt(
+        partial(choose, recall, candidates, around, limits, request.injecting), none
+    )
 
-    model: str = ""
-    vectors: dict[str, Vector] = field(default_factory=dict[str, Vector])
+    async def items(_: Above) -> list[Recalled]:
+        return [_item(each) for each in chosen]
+
+    return Finding(items)
 
 
-class Around(Struct, frozen=True):
-    """Where a message is said: whose memories are asked for, and what its request carries already.
-
-    turns: those that stand word for word in the request. shown: the beginnings of ids of memories that stand
-    there in a tool's result.
-    """
-
-    project_id: str
-    session_id: str
-    turns: Collection[str] = frozenset()
-    shown: Collection[str] = frozenset()
+SOURCE = ContextSource((SECTION,), order=1, look=_look)
 
 
 class ChosenMemory(Struct, frozen=True):
@@ -119,12 +120,6 @@ async def by_words(recall: Recall, query: Query) -> list[ChosenMemory]:
     found = {hit.id: hit for hit in hits}
     memories = await recall.store.memories.get(list(found))
     return [_chosen(memory, matched_words(found[memory.id])) for memory in memories]
-
-
-def matched_words(hit: Hit) -> str:
-    """`words: database, decide`."""
-    words = dict.fromkeys(hit.text[start:end].lower() for start, end in hit.marks)
-    return f"words: {', '.join(list(words)[:5])}" if words else "words"
 
 
 async def choose(
@@ -260,3 +255,19 @@ def _nearness(chosen: Sequence[ChosenMemory], threshold: float) -> set[tuple[int
         above = np.argwhere(rows @ rows.T > threshold)
         pairs |= {(places[one], places[other]) for one, other in above.tolist() if one != other}
     return pairs
+
+
+def _item(chosen: ChosenMemory) -> Recalled:
+    memory = chosen.memory
+    return Recalled(
+        SECTION.heading,
+        HitKind.MEMORY,
+        memory.id,
+        f"[{memory.type}] {memory.content}",
+        0,
+        ", ".join(chosen.reasons),
+        memory.updated_at,
+        memory.session_id,
+        memory.turns[-1] if memory.turns else "",
+        {**chosen.scores, "score": chosen.score},
+    )

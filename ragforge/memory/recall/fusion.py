@@ -1,8 +1,10 @@
-"""One order of what several sources say. Pure: scores in, shares out, whatever order they come in."""
+"""One order of what words, meaning, the graph and metadata say. Pure: scores in, shares out, in any order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 
-from ragforge.memory.results import HitSource, Key, Why
+from ragforge.domain.search import Candidate, HitKind, Related
+from ragforge.memory.recall.results import HitSource, Key, Why, key_of
 
 Scores = Mapping[Key, float]
 """What one source says, higher is better; what it does not know is not in it."""
@@ -12,6 +14,11 @@ MEANING_SHARE = 0.3
 """What meaning counts for in the convex fusion; words count for the rest."""
 RRF_K = 60
 """The constant of reciprocal rank fusion as it was published."""
+GRAPH_SHARE = 0.25
+"""What a turn has of the score of the best that leads to it."""
+METADATA_SHARE = 0.1
+"""What a memory that matters most and is newest has of its own score: it decides between near equals."""
+HALF_LIFE = timedelta(days=30)
 
 
 def convex(words: Scores, meanings: Scores, *, unlisted: float = 0.0) -> Shares:
@@ -41,6 +48,41 @@ def reciprocal(words: Scores, meanings: Scores) -> Shares:
     for source, scores in ((HitSource.WORDS, words), (HitSource.MEANING, meanings)):
         _add(shares, source, scores, {key: 1 / (RRF_K + rank) for key, rank in ranks(scores).items()})
     return shares
+
+
+def spread(scores: Scores, related: Sequence[Related]) -> Shares:
+    """The shares of turns beside what was found, and of turns that it cites.
+
+    Only the best that leads to a turn counts: many weak ones are no strong one.
+    """
+    by_id = {identifier: score for (identifier, _), score in scores.items()}
+    handed = {key_of(each.turn): 0.0 for each in related}
+    for each in related:
+        key = key_of(each.turn)
+        handed[key] = max(handed[key], by_id.get(each.of, 0.0))
+    return {
+        key: [Why(HitSource.GRAPH, rank, handed[key], GRAPH_SHARE * handed[key])]
+        for key, rank in ranks(handed).items()
+    }
+
+
+def weigh(scores: Scores, candidates: Iterable[Candidate]) -> Shares:
+    """The shares of memories by their importance and their age, half each; one that was replaced has none.
+
+    A part of their own score, so that what matters but does not fit stays where it is. The age is counted
+    from the newest among them and not from now: the same question to the same data has the same answer.
+    """
+    memories = [each for each in candidates if each.kind is HitKind.MEMORY and not each.replaced]
+    if not memories:
+        return {}
+    newest = max(each.at for each in memories)
+    weights = {
+        key_of(each): (each.importance + 0.5 ** ((newest - each.at) / HALF_LIFE)) / 2 for each in memories
+    }
+    return {
+        key: [Why(HitSource.METADATA, rank, weights[key], METADATA_SHARE * weights[key] * scores[key])]
+        for key, rank in ranks(weights).items()
+    }
 
 
 def ranks(scores: Scores) -> dict[Key, int]:

@@ -25,9 +25,8 @@ from ragforge.domain.messages import (
 )
 from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.domain.usage import Usage
-from ragforge.memory import recall
 from ragforge.memory.context import message_tokens
-from ragforge.memory.recall import Recall
+from ragforge.memory.recall.search import Recall, search
 from ragforge.providers.base import ModelRequest, Provider
 
 MODEL_CALLS_MAX = 4
@@ -210,7 +209,7 @@ async def _search(asked: RecallQuestion, query: str, look: _Look) -> str:
 
 async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
     """What may be shown to a model: nothing of branches that were left, nor what the asker has."""
-    found = await recall.search(
+    found = await search(
         asked.recall,
         Query(query, project_id=asked.project_id, kinds=KINDS, limit=HITS_MAX + len(asked.without)),
     )

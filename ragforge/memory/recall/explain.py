@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from ragforge.domain.search import Hit, HitKind
-from ragforge.memory.results import HitSource, RankedHit, Why
+from ragforge.memory.recall.results import HitSource, RankedHit, Why
 
 
 def reason(found: RankedHit) -> str:
@@ -37,3 +37,30 @@ def explained(found: RankedHit) -> list[str]:
         f"{why.source:<8} rank {why.rank:<4} score {why.score:<9.4g} share {why.share:.4f}"
         for why in found.why
     ]
+
+
+def because(found: RankedHit) -> str:
+    """Why it stands in the context block: by which words, how near in meaning, through what."""
+    reasons: list[str] = []
+    for why in found.why:
+        match why.source:
+            case HitSource.WORDS:
+                reasons.append(matched_words(found.hit))
+            case HitSource.MEANING:
+                reasons.append(f"near in meaning ({why.score:.2f})")
+            case HitSource.GRAPH:
+                reasons.append("beside what was found")
+            case HitSource.METADATA:
+                reasons.append("what is known of it")
+    return ", ".join(dict.fromkeys(reasons)) or matched_words(found.hit)
+
+
+def matched_words(hit: Hit) -> str:
+    """`words: database, decide`."""
+    words = matched(hit)[:5]
+    return f"words: {', '.join(words)}" if words else "words"
+
+
+def scores_of(found: RankedHit) -> dict[str, float]:
+    """What each source said, and all of them together."""
+    return {**{str(why.source): why.score for why in found.why}, "score": found.hit.score}

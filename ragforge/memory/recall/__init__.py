@@ -1,0 +1,1 @@
+"""What matters for a message or a question, found by words and by meaning and ranked in one place."""

@@ -1,0 +1,93 @@
+"""What matters now for a message, from every source at once: the context block, without any model."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from ragforge.domain import timeouts
+from ragforge.domain.context import ContextBlock, Recalled
+from ragforge.memory.block import compose
+from ragforge.memory.recall.request import RecallRequest
+from ragforge.memory.recall.search import Recall
+from ragforge.memory.recall.source import (
+    Above,
+    ContextSource,
+    Finding,
+    Lookup,
+    find_sources,
+    nothing,
+    shares_of,
+)
+
+QUERY_CHARS_MAX = 2_000
+"""Of a long message its beginning and its end say what it is about."""
+
+
+async def gather(recall: Recall, request: RecallRequest) -> ContextBlock:
+    """The block for the message. It never raises: what failed or came too late is said in `limited`."""
+    began = time.perf_counter()
+    block, limited = ContextBlock(), list[str]()
+    if request.tokens_max > 0 and request.text.strip():
+        lookup = Lookup(recall, replace(request, text=_query(request.text)))
+        try:
+            block = await _block(lookup)
+            limited = lookup.limited
+            if block.items:
+                # That vectors are still missing says nothing where there was nothing to find.
+                limited.append((await lookup.hits()).limited)
+        finally:
+            await lookup.close()
+    took_ms = (time.perf_counter() - began) * 1000
+    return replace(block, took_ms=took_ms, limited=" ".join(filter(None, dict.fromkeys(limited))))
+
+
+def _query(text: str) -> str:
+    if len(text) <= QUERY_CHARS_MAX:
+        return text
+    return f"{text[: QUERY_CHARS_MAX * 3 // 4]}\n{text[-QUERY_CHARS_MAX // 4 :]}"
+
+
+async def _block(lookup: Lookup) -> ContextBlock:
+    """Everything at the same time; each source may fail on its own."""
+    sources = find_sources()
+    findings = await asyncio.gather(*(_look(lookup, source) for source in sources))
+    turns = [*lookup.request.around.turns, *(turn for finding in findings for turn in finding.turns)]
+    covering = partial(lookup.recall.store.summaries.covering, list(dict.fromkeys(turns)))
+    above: Above | None = await lookup.attempt(covering, None)
+    if above is None:
+        return ContextBlock()
+    found = await asyncio.gather(*(_items(lookup, finding, above) for finding in findings))
+    items = [replace(each, text=lookup.request.clean(each.text)) for items in found for each in items]
+    return compose(
+        items,
+        shares=shares_of(sources),
+        tokens_max=lookup.request.tokens_max,
+        excludes=_excludes(above),
+    )
+
+
+async def _look(lookup: Lookup, source: ContextSource) -> Finding:
+    # Twice the usual time: what a source is kept waiting for by one thing, it may still find by another.
+    seconds = 2 * timeouts.GATHER_S_MAX
+    return await lookup.attempt(partial(source.look, lookup), Finding(nothing), seconds=seconds)
+
+
+async def _items(lookup: Lookup, finding: Finding, above: Above) -> Sequence[Recalled]:
+    none: Sequence[Recalled] = ()
+    return await lookup.attempt(partial(finding.items, above), none)
+
+
+def _excludes(above: Above) -> Mapping[str, set[str]]:
+    """What says the same: a turn and its own summary, and summaries one above the other."""
+    excludes: dict[str, set[str]] = {}
+    for turn, summaries in above.items():
+        ids = {each.id for each in summaries}
+        for summary in summaries:
+            excludes.setdefault(summary.id, set()).update(ids - {summary.id})
+            if summary.level == 1:
+                excludes.setdefault(turn, set()).add(summary.id)
+                excludes[summary.id].add(turn)
+    return excludes

@@ -1,0 +1,54 @@
+"""What is asked of recall before a message."""
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+
+from msgspec import Struct, field
+
+from ragforge.domain.vectors import Vector
+
+
+class InjectLimits(Struct, frozen=True):
+    """How memories are chosen."""
+
+    recent_hours: float = 6.0
+    session_scope: bool = False
+    threshold: float = 0.85
+    buffer_max: int = 100
+    injected_max: int = 20
+
+
+class Injecting(Struct):
+    """What a session knows of the memories that were put in front of its model: their vectors, the newest
+    last. It goes with the process; nothing depends on it."""
+
+    model: str = ""
+    vectors: dict[str, Vector] = field(default_factory=dict[str, Vector])
+
+
+class Around(Struct, frozen=True):
+    """Where a message is said: whose memories are asked for, and what its request carries already.
+
+    turns: those that stand word for word in the request. shown: the beginnings of ids of memories that stand
+    there in a tool's result.
+    """
+
+    project_id: str
+    session_id: str
+    turns: Collection[str] = frozenset()
+    shown: Collection[str] = frozenset()
+
+
+class RecallRequest(Struct, frozen=True):
+    """What to recall, and how much."""
+
+    text: str
+    """The user's message."""
+    around: Around
+    tokens_max: int
+    limits: InjectLimits
+    injecting: Injecting
+    until: datetime | None = None
+    """When the message was sent: it is not looked for itself."""
+    clean: Callable[[str], str] = lambda text: text
+    """Takes secrets out of what is shown."""

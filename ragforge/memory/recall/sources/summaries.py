@@ -1,0 +1,85 @@
+"""Summaries that speak of the same, and those of the session's newest turns that are no longer sent whole."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+
+from ragforge.domain.context import Recalled
+from ragforge.domain.search import HitKind
+from ragforge.domain.summaries import Summary
+from ragforge.memory.recall.explain import because, scores_of
+from ragforge.memory.recall.request import Around
+from ragforge.memory.recall.results import RankedHit
+from ragforge.memory.recall.search import Recall
+from ragforge.memory.recall.source import SHOWN_MAX, Above, ContextSource, Finding, Lookup, Section
+
+SECTION = Section("Relevant Past Context (summaries)", share=0.4, place=2)
+NEWEST = Section("Recent Level 1 Summaries (not yet in level 2)", share=0.35, place=3)
+
+
+async def _look(lookup: Lookup) -> Finding:
+    recall, around = lookup.recall, lookup.request.around
+    newest, answer = await asyncio.gather(
+        lookup.attempt(partial(_newest, recall, around), list[Summary]()), lookup.hits()
+    )
+    standing = [each for each in answer.found if not each.hit.left]
+    hits = {each.hit.id: each for each in standing if each.hit.kind is HitKind.SUMMARY}
+    get = partial(recall.store.summaries.get, list(hits)[:SHOWN_MAX])
+    found = await lookup.attempt(get, list[Summary]())
+
+    async def items(above: Above) -> list[Recalled]:
+        elsewhere = {each.id for each in newest} | _told(above, around)
+        others = [each for each in found if each.id not in elsewhere]
+        return [
+            *(_item(each, SECTION, hits[each.id]) for each in others),
+            *(_item(each, NEWEST, hits.get(each.id)) for each in _by_relevance(newest, answer.found)),
+        ]
+
+    covered = [turn for each in newest for turn in each.covers]
+    return Finding(items, [*(each.hit.turn_id for each in hits.values()), *covered])
+
+
+SOURCE = ContextSource((SECTION, NEWEST), order=3, look=_look)
+
+
+async def _newest(recall: Recall, around: Around) -> list[Summary]:
+    """The session's newest turns, outside the raw messages, that no level 2 summary stands for yet."""
+    store = recall.store
+    summaries = await store.summaries.of_session(around.session_id, level=1, uncovered=True)
+    outside = [each for each in summaries if not set(each.covers) <= set(around.turns)][-SHOWN_MAX:]
+    left = await store.turns.left([turn for each in outside for turn in each.covers])
+    return [each for each in reversed(outside) if not left.intersection(each.covers)]
+
+
+def _by_relevance(newest: Sequence[Summary], found: Sequence[RankedHit]) -> list[Summary]:
+    """Those that were found themselves, or whose turns were, come first."""
+    order = [key for each in found for key in (each.hit.id, each.hit.turn_id)]
+    places = {key: at for at, key in reversed(list(enumerate(order)))}
+    return sorted(
+        newest, key=lambda each: min(places.get(key, len(order)) for key in (each.id, *each.covers))
+    )
+
+
+def _told(above: Above, around: Around) -> set[str]:
+    """The summaries of which all turns stand in the raw messages."""
+    over = [each for turn in around.turns for each in above.get(turn, ())]
+    counts = Counter(each.id for each in over)
+    return {each.id for each in over if counts[each.id] >= each.turn_count}
+
+
+def _item(summary: Summary, section: Section, found: RankedHit | None) -> Recalled:
+    demands = f" Demanded: {'; '.join(summary.constraints)}" if summary.constraints else ""
+    turn_id = found.hit.turn_id if found else summary.covers[-1] if summary.level == 1 else ""
+    return Recalled(
+        section.heading,
+        HitKind.SUMMARY,
+        summary.id,
+        summary.text + demands,
+        0,
+        because(found) if found else "newest of this session",
+        summary.at,
+        summary.session_id,
+        turn_id,
+        scores_of(found) if found else {},
+    )
