@@ -4,7 +4,6 @@ import importlib
 import pkgutil
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
-from enum import StrEnum
 from functools import cache
 from typing import TypeAlias
 
@@ -20,23 +19,10 @@ class Tell(Struct, frozen=True):
     text: str
 
 
-class ScreenName(StrEnum):
-    """The screens that a command can open."""
-
-    SESSIONS = "sessions"
-    SEARCH = "search"
-    MODEL = "model"
-    STORE = "store"
-    MEMORY = "memory"
-    LOG = "log"
-    REWIND = "rewind"
-    TRUST = "trust"
-
-
 class Open(Struct, frozen=True):
-    """Open a screen, with what was typed after the command."""
+    """Open the screen of this name, with what was typed after the command."""
 
-    screen: ScreenName
+    screen: str
     args: str = ""
 
 

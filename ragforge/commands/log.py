@@ -1,6 +1,6 @@
 """`/log`: the tree of versions."""
 
-from ragforge.commands.base import Command, Open, Outcome, ScreenName, Tell
+from ragforge.commands.base import Command, Open, Outcome, Tell
 from ragforge.commands.move_arguments import count_of, parse_arguments
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
@@ -11,7 +11,7 @@ from ragforge.versions.record.worktree import head_of
 async def _run(session: Session, args: str) -> Outcome:
     given = parse_arguments("log", args, words_max=1)
     if not given.words:
-        return Open(ScreenName.LOG)
+        return Open("log")
     limit = count_of(given.words[0], "The number of versions to list")
     workspace = session.workspace
     log = await read_log(workspace.store.versions, workspace.project.id, await head_of(session), limit=limit)

@@ -1,11 +1,11 @@
 """`/memory`: what is remembered, to look through, change and forget."""
 
-from ragforge.commands.base import Command, Open, Outcome, ScreenName
+from ragforge.commands.base import Command, Open, Outcome
 from ragforge.session.state import Session
 
 
 async def _run(session: Session, args: str) -> Outcome:
-    return Open(ScreenName.MEMORY, args)
+    return Open("memory", args)
 
 
 COMMAND = Command(

@@ -1,6 +1,6 @@
 """`/model`: talk to another model."""
 
-from ragforge.commands.base import Command, Open, Outcome, ScreenName, Tell
+from ragforge.commands.base import Command, Open, Outcome, Tell
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.session.model import choose_model
 from ragforge.session.state import Session
@@ -8,7 +8,7 @@ from ragforge.session.state import Session
 
 async def _run(session: Session, args: str) -> Outcome:
     if not args:
-        return Open(ScreenName.MODEL)
+        return Open("model")
     try:
         name = await choose_model(session, args)
     except ModelError as error:

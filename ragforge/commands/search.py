@@ -1,11 +1,11 @@
 """`/search`: find what was said and done, in every session of the project."""
 
-from ragforge.commands.base import Command, Open, Outcome, ScreenName
+from ragforge.commands.base import Command, Open, Outcome
 from ragforge.session.state import Session
 
 
 async def _run(session: Session, args: str) -> Outcome:
-    return Open(ScreenName.SEARCH, args)
+    return Open("search", args)
 
 
 COMMAND = Command(

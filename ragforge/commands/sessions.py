@@ -1,11 +1,11 @@
 """`/sessions`: the list of sessions, to resume, rename or delete one."""
 
-from ragforge.commands.base import Command, Open, Outcome, ScreenName
+from ragforge.commands.base import Command, Open, Outcome
 from ragforge.session.state import Session
 
 
 async def _run(session: Session, args: str) -> Outcome:
-    return Open(ScreenName.SESSIONS, args)
+    return Open("sessions", args)
 
 
 COMMAND = Command(

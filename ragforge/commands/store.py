@@ -1,11 +1,11 @@
 """`/store`: where conversations are kept, and connecting to a server."""
 
-from ragforge.commands.base import Command, Open, Outcome, ScreenName
+from ragforge.commands.base import Command, Open, Outcome
 from ragforge.session.state import Session
 
 
 async def _run(session: Session, args: str) -> Outcome:
-    return Open(ScreenName.STORE, args)
+    return Open("store", args)
 
 
 COMMAND = Command(

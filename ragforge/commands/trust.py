@@ -1,13 +1,13 @@
 """`/trust`: which instruction files of the project are read."""
 
-from ragforge.commands.base import Command, Open, Outcome, ScreenName, Tell
+from ragforge.commands.base import Command, Open, Outcome, Tell
 from ragforge.session.instructions import all_instructions
 from ragforge.session.state import Session
 
 
 async def _run(session: Session, args: str) -> Outcome:
     if await all_instructions(session):
-        return Open(ScreenName.TRUST)
+        return Open("trust")
     return Tell("This folder has no instruction files: no AGENTS.md, CLAUDE.md or GEMINI.md.")
 
 

@@ -72,10 +72,7 @@ async def _opened(chat: ChatScreen) -> OpenedChat | None:
             raise opened.failure
         chat.sent_early = ""  # it was for the store that is not there
         question = NotOpenedScreen(opened)
-        wanted = await app_of(chat).push_screen_wait(question)
-        if question.typed_meanwhile:
-            chat.prompt.set_draft(chat.prompt.draft + question.typed_meanwhile)
-        match wanted:
+        match await chat.ask(question):
             case FailureAnswer.PASSWORD:
                 from ragforge.config.secrets import use_store_password  # loaded after the first frame
 
@@ -84,7 +81,7 @@ async def _opened(chat: ChatScreen) -> OpenedChat | None:
                 continue
             case FailureAnswer.EMBEDDED:
                 embedded = True
-            case FailureAnswer.LEAVE:
+            case FailureAnswer.LEAVE | None:
                 return None
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ragforge.domain.printable import escaped
 from ragforge.session.foreign_git import unread_repository, unread_words
 from ragforge.tui.screens.confirm import ConfirmScreen
-from ragforge.tui.textual_types import app_of
 
 if TYPE_CHECKING:  # the chat imports this module
     from ragforge.session.conversation import Conversation
@@ -25,10 +24,7 @@ async def ask(chat: ChatScreen, conversation: Conversation) -> None:
     """Ask about each that is unread, and remember a yes. Raises StoreError when that cannot be kept."""
     while repository := unread_repository(conversation.session):
         question = ConfirmScreen(QUESTION, detail=f"{escaped(str(repository))}\n\n{WHY}")
-        is_read = await app_of(chat).push_screen_wait(question)
-        if question.typed_meanwhile:
-            chat.prompt.set_draft(chat.prompt.draft + question.typed_meanwhile)
-        if not is_read:
+        if not await chat.ask(question):
             chat.say(unread_words(repository))
             return
         await conversation.read_repository()

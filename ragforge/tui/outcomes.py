@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import aclosing
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.config.project import git_branch
@@ -24,29 +25,32 @@ if TYPE_CHECKING:  # loaded after the first frame; and the chat imports this mod
     from ragforge.commands.base import HeadMoved, Outcome
     from ragforge.session.conversation import Conversation, Shown
     from ragforge.tui.screens.chat import ChatScreen
+    from ragforge.tui.screens.dialog import Dialog
 
+Result = TypeVar("Result")
 START = "Type a message, or /help for commands and keys."
 
 
 async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
     """Do what the command says. Runs in a worker, so it may wait for screens."""
     from ragforge.commands import base
+    from ragforge.tui.screens.base import find_screens
     from ragforge.tui.screens.choose import ChooseScreen
 
     conversation = chat.ready()
     match outcome:
         case base.Tell(text):
-            # The commands last: the end is what is seen at once.
-            chat.tell(f"{_keys_table(conversation)}\n\n{text}" if name == "help" else text)
+            chat.tell(_with_keys_and_screens(conversation, text) if name == "help" else text)
         case base.Open(screen, args):
-            await _open_screen(chat, screen, args)
+            await find_screens()[screen].open(_ChatOfScreen(chat), args)
         case base.Confirm(question, then, otherwise, command):
             screen = ConfirmScreen(question, command=command, no_counts=bool(otherwise))
-            answer = await _answered(chat, screen)
-            await _then(chat, then if answer else otherwise if answer is False else None)
+            answer = await chat.ask(screen)
+            if line := then if answer else otherwise if answer is False else "":
+                await run_line(chat, line)
         case base.Choose(question, detail, options, diff):
-            chosen = await app_of(chat).push_screen_wait(ChooseScreen(question, detail, options, diff=diff))
-            await _then(chat, chosen)
+            if line := await chat.ask(ChooseScreen(question, detail, options, diff=diff)):
+                await run_line(chat, line)
         case base.Copy(text, what):
             chat.notify(f"{what}: {clipboard.copy(text, app_of(chat))}", markup=False)
         case base.StartNew():
@@ -96,61 +100,38 @@ async def _follow(chat: ChatScreen, name: str, lines: AsyncGenerator[str | Outco
 
 async def confirmed(chat: ChatScreen, question: str, *, detail: str = "") -> bool:
     """The person's yes or no. What was being typed when the question came up stays in the prompt."""
-    return bool(await _answered(chat, ConfirmScreen(question, detail=detail)))
+    return bool(await chat.ask(ConfirmScreen(question, detail=detail)))
 
 
-async def _answered(chat: ChatScreen, screen: ConfirmScreen) -> bool | None:
-    answer = await app_of(chat).push_screen_wait(screen)
-    if screen.typed_meanwhile:
-        chat.prompt.set_draft(chat.prompt.draft + screen.typed_meanwhile)
-    return answer
+class _ChatOfScreen(Struct, frozen=True):
+    """The chat, for the screens that it opens."""
+
+    chat: ChatScreen
+
+    def ready(self) -> Conversation:
+        return self.chat.ready()
+
+    async def ask(self, dialog: Dialog[Result]) -> Result | None:
+        return await self.chat.ask(dialog)
+
+    async def go_to(self, session_id: str, turn: int | None = None) -> None:
+        await front(self.chat, OpenedChat(self.ready(), resume=session_id, at=turn))
+
+    async def run_line(self, line: str) -> None:
+        await run_line(self.chat, line)
+
+    def say(self, text: str) -> None:
+        self.chat.say(text)
 
 
-async def _open_screen(chat: ChatScreen, name: str, args: str) -> None:
-    from ragforge.commands.base import ScreenName
-    from ragforge.tui.screens.log import LogScreen
-    from ragforge.tui.screens.memory import MemoryScreen
-    from ragforge.tui.screens.model import ModelScreen
-    from ragforge.tui.screens.rewind import RewindScreen
-    from ragforge.tui.screens.search import SearchScreen
-    from ragforge.tui.screens.sessions import SessionsScreen
-    from ragforge.tui.screens.store import StoreScreen
+async def run_line(chat: ChatScreen, line: str) -> None:
+    """Run a command, or open the screen that is one. Runs in a worker."""
+    from ragforge.commands.base import Open
+    from ragforge.tui.screens.base import screen_commands
 
-    conversation = chat.ready()
-    match ScreenName(name):
-        case ScreenName.SESSIONS:
-            chosen = await app_of(chat).push_screen_wait(SessionsScreen(conversation, args))
-            if chosen:
-                await front(chat, OpenedChat(conversation, resume=chosen))
-        case ScreenName.SEARCH:
-            found = await app_of(chat).push_screen_wait(SearchScreen(conversation, args))
-            if found:
-                await front(chat, OpenedChat(conversation, resume=found.session_id, at=found.turn))
-        case ScreenName.MEMORY:
-            place = await app_of(chat).push_screen_wait(MemoryScreen(conversation, args))
-            if place:
-                await front(chat, OpenedChat(conversation, resume=place.session_id, at=place.turn))
-        case ScreenName.LOG:
-            await _then(chat, await app_of(chat).push_screen_wait(LogScreen(conversation)))
-        case ScreenName.REWIND:
-            await _then(chat, await app_of(chat).push_screen_wait(RewindScreen(conversation)))
-        case ScreenName.MODEL:
-            told = await app_of(chat).push_screen_wait(ModelScreen(conversation))
-            if told:
-                chat.say(told)
-        case ScreenName.TRUST:
-            await trust.ask_again(chat)
-        case ScreenName.STORE:
-            told = await app_of(chat).push_screen_wait(StoreScreen(conversation, args))
-            if told:
-                chat.say(told)
-
-
-async def _then(chat: ChatScreen, line: str | None) -> None:
-    """Run the command that was chosen on a screen."""
-    if line:
-        command, _, args = line.partition(" ")
-        await carry_out(chat, command, await chat.ready().run(command, args))
+    name, _, args = line.partition(" ")
+    is_screen = any(screen.name == name for screen in screen_commands())
+    await carry_out(chat, name, Open(name, args) if is_screen else await chat.ready().run(name, args))
 
 
 async def front(chat: ChatScreen, opened: OpenedChat, *, first: bool = False) -> None:
@@ -175,7 +156,7 @@ async def front(chat: ChatScreen, opened: OpenedChat, *, first: bool = False) ->
     if not conversation.session.live.record.model:
         from ragforge.tui.screens.model import ModelScreen
 
-        told = await app_of(chat).push_screen_wait(ModelScreen(conversation, first=True))
+        told = await chat.ask(ModelScreen(conversation, first=True))
         chat.say(told or "No model yet: /model chooses one. Until then search answers from what is stored.")
         chat.show_status()
     if not await trust.may_stay(chat, conversation):
@@ -243,7 +224,7 @@ async def _folder_is_meant(chat: ChatScreen, conversation: Conversation) -> bool
         detail = (
             "Yes: its sessions, versions, memories and rules apply here. No: it stays a separate project."
         )
-        answer = await _answered(chat, ConfirmScreen(question, detail=detail))
+        answer = await chat.ask(ConfirmScreen(question, detail=detail))
         if answer:
             await conversation.join(former.project)
             break
@@ -326,9 +307,16 @@ def _home_as_tilde(folder: str) -> str:
     return "~" + folder[len(home) :] if inside and home != "/" else folder
 
 
-def _keys_table(conversation: Conversation) -> str:
+def _with_keys_and_screens(conversation: Conversation, commands: str) -> str:
+    """Return the table of commands behind that of the keys: the end is what is seen at once."""
+    from ragforge.commands.help import BAR
+    from ragforge.tui.screens.base import screen_commands
+
     rows = [
         f"| {shown} | {does} | {where} |"
         for where, shown, does in keys.help_rows(keys.bindings(conversation.workspace.settings.keys))
     ]
-    return "\n".join(["| key | does | in |", "|---|---|---|", *rows])
+    screens = [
+        f"| /{screen.name} {screen.usage.replace('|', BAR)} | {screen.help} |" for screen in screen_commands()
+    ]
+    return "\n".join(["| key | does | in |", "|---|---|---|", *rows, "", commands, *screens])

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 from textual import events
 
-from ragforge.commands.base import ScreenName
 from ragforge.domain import timeouts
 from ragforge.tui.screens.memory import MemoryScreen
 from ragforge.tui.screens.search import SearchScreen
@@ -81,7 +80,7 @@ async def test_ctrl_x_forgets_the_memory_that_was_typed_and_not_the_first(lab: L
 async def test_enter_before_the_hits_are_there_opens_the_first_of_them(lab: Lab) -> None:
     async with lab.chat() as chat:
         await said(chat, "about apples", "about pears")
-        await at(chat, f"/{ScreenName.SEARCH}", SearchScreen)
+        await at(chat, "/search", SearchScreen)
         burst(chat, "apples", "enter")
         await chat.until(lambda: chat.top is chat.screen, "the hit is opened")
         await chat.sees("You said: about apples")

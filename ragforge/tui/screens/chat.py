@@ -184,7 +184,7 @@ class ChatScreen(ChatKeys):
         if self._parts and self.start_list.is_open:
             self.start_list.narrow(self.prompt.text)
         if self._parts and self.conversation:
-            known = frozenset(command.name for command in self.conversation.commands)
+            known = frozenset(row.name for row in self._commands())
             self.parts.hint.look(self.prompt.text, known=known)
         if self._draft_timer is None:
             self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
@@ -263,14 +263,11 @@ class ChatScreen(ChatKeys):
     @work(group="command")
     async def run_command(self, name: str, args: str) -> None:
         """Do what a slash command says."""
-        from ragforge.tui.outcomes import carry_out
-
-        async def run() -> None:
-            await carry_out(self, name, await self.ready().run(name, args))
+        from ragforge.tui.outcomes import run_line
 
         await self.transcript.action_end()
         with self.transcript.answering():
-            await self.attempt(run())
+            await self.attempt(run_line(self, f"{name} {args}"))
         self.show_status()
 
     @work(group="command")

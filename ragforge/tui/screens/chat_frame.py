@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -26,12 +27,14 @@ if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
     from ragforge.domain.turns import ToolCall, Turn
     from ragforge.session.conversation import Conversation
     from ragforge.tui.chat_parts import ChatParts
+    from ragforge.tui.screens.dialog import Dialog
     from ragforge.tui.widgets.start_list import StartList
     from ragforge.tui.widgets.status_line import StatusLine
     from ragforge.tui.widgets.transcript import Transcript
     from ragforge.tui.widgets.turn_record import StoredTurns
 
 TURNS_SHOWN = 25
+Result = TypeVar("Result")
 
 
 class ChatFrame(Screen[None]):
@@ -165,6 +168,28 @@ class ChatFrame(Screen[None]):
             return False
         return True
 
+    async def ask(self, dialog: Dialog[Result]) -> Result | None:
+        """The answer. What was being typed when the dialog came up stays in the prompt.
+
+        It is taken away when the task that asks is cancelled, such as that of a turn.
+        """
+        answered: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
+
+        def take(answer: Result | None) -> None:
+            if not answered.done():
+                answered.set_result(answer)
+
+        await app_of(self).push_screen(dialog, take)
+        try:
+            return await answered
+        except asyncio.CancelledError:
+            if dialog.is_current:
+                dialog.dismiss(None)
+            raise
+        finally:
+            if dialog.typed_meanwhile:
+                self.prompt.set_draft(self.prompt.draft + dialog.typed_meanwhile)
+
     def call_person(self, what: str) -> None:
         """Ring, for one who looks elsewhere."""
         if self.ready().workspace.settings.notify:
@@ -221,7 +246,11 @@ class ChatFrame(Screen[None]):
     def _commands(self) -> Sequence[CommandRow]:
         if self.conversation is None:
             return ()
-        return [CommandRow(c.name, c.help, c.aliases, c.usage) for c in self.conversation.commands]
+        from ragforge.tui.screens.base import screen_commands
+
+        rows = [CommandRow(c.name, c.help, c.aliases, c.usage) for c in self.conversation.commands]
+        rows += [CommandRow(screen.name, screen.help, args=screen.usage) for screen in screen_commands()]
+        return sorted(rows, key=lambda row: row.name)
 
     def _find_files(self, query: str, stop: threading.Event) -> PathMatches:
         return self._files.find(query, stop) if self._files else PathMatches([], complete=True)

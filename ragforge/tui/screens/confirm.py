@@ -23,8 +23,7 @@ class ConfirmScreen(Dialog[bool | None]):
     """True for yes, False for no, None for Esc, which is a no too unless `no_counts`.
 
     Characters that cannot be seen are spelled out. As an approval it takes no key before `APPROVAL_QUIET_S`
-    have passed without one: it may come up while somebody types. `typed_meanwhile` has what
-    was typed instead of an answer.
+    have passed without one: it may come up while somebody types.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -43,7 +42,6 @@ class ConfirmScreen(Dialog[bool | None]):
             *([PlainText("Esc  nothing is done", classes="dialog-choice")] if no_counts else []),
         )
         self._rest = PlainText(classes="dialog-detail")
-        self.typed_meanwhile = ""
 
     def compose(self) -> ComposeResult:
         """The question and the keys."""

@@ -14,6 +14,8 @@ class Dialog(ModalScreen[ScreenResultType]):
     already, such as the other half of a double click, is none: it would close the screen below.
     """
 
+    typed_meanwhile: str = ""
+    """What was typed instead of an answer: it was meant for the prompt."""
     _is_answered = False
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:

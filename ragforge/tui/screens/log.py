@@ -15,6 +15,7 @@ from textual.widgets import Input
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now, short_id
 from ragforge.domain.words import counted
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.version_list import VersionList
@@ -223,3 +224,11 @@ def _words(version: Version, files: Sequence[Difference]) -> str:
         more = " …" if len(version.uncovered) > UNCOVERED_SHOWN else ""
         notes.append(f"Without the content of {paths}{more}.")
     return "\n".join([" · ".join(facts), *notes])
+
+
+async def _open(chat: Chat, _: str) -> None:
+    if line := await chat.ask(LogScreen(chat.ready())):
+        await chat.run_line(line)
+
+
+SCREEN = NamedScreen("log", _open)

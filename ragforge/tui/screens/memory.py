@@ -19,6 +19,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted
 from ragforge.session.memory_book import LISTED_MAX, TurnPlace
 from ragforge.tui.keys import Where, declared
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.widgets.memory_list import MemoryList
 from ragforge.tui.widgets.plain import PlainText
@@ -326,3 +327,11 @@ def _links(story: Story) -> list[str]:
         f"{_LINK[link.kind][not link.outgoing]}: {one_line(link.other.content)[:100]}"
         for link in story.linked[-LINKS_SHOWN:]
     ]
+
+
+async def _open(chat: Chat, words: str) -> None:
+    if place := await chat.ask(MemoryScreen(chat.ready(), words)):
+        await chat.go_to(place.session_id, place.turn)
+
+
+SCREEN = NamedScreen("memory", _open)

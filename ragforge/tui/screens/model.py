@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
@@ -203,3 +204,11 @@ class ModelScreen(Dialog[str | None]):
             self._menu()
         else:
             self.dismiss(None)
+
+
+async def _open(chat: Chat, _: str) -> None:
+    if told := await chat.ask(ModelScreen(chat.ready())):
+        chat.say(told)
+
+
+SCREEN = NamedScreen("model", _open)

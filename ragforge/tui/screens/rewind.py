@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from ragforge.domain.words import counted
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.turn_rows import TurnRows
@@ -63,3 +64,11 @@ class RewindScreen(ChangesScreen):
     def _command(self, part: str) -> str:
         rows = self._list.from_chosen
         return f"rewind {rows[0].turn.index + 1}{part}" if rows else ""
+
+
+async def _open(chat: Chat, _: str) -> None:
+    if line := await chat.ask(RewindScreen(chat.ready())):
+        await chat.run_line(line)
+
+
+SCREEN = NamedScreen("rewind", _open)

@@ -20,6 +20,7 @@ from ragforge.domain.words import age_words
 from ragforge.memory.recall.explain import reason
 from ragforge.memory.recall.search import RankedHit
 from ragforge.tui.keys import Where, declared
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import cut
@@ -202,3 +203,11 @@ def _marked(hit: Hit, width: int) -> Content:
     if first_end <= width:
         return content
     return Content.assemble("…", content[max(0, first_start - width // 3) :])
+
+
+async def _open(chat: Chat, words: str) -> None:
+    if hit := await chat.ask(SearchScreen(chat.ready(), words)):
+        await chat.go_to(hit.session_id, hit.turn)
+
+
+SCREEN = NamedScreen("search", _open)

@@ -15,6 +15,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
 from ragforge.tui.keys import Where, declared
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.list_dialog import ListDialog, in_order
 from ragforge.tui.textual_types import app_of
@@ -181,3 +182,11 @@ class SessionsScreen(ListDialog[str | None]):
 
     def _failed(self, error: RagforgeError) -> None:
         self.notify(str(error), severity="error", markup=False)
+
+
+async def _open(chat: Chat, words: str) -> None:
+    if chosen := await chat.ask(SessionsScreen(chat.ready(), words)):
+        await chat.go_to(chosen)
+
+
+SCREEN = NamedScreen("sessions", _open)

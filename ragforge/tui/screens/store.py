@@ -18,6 +18,7 @@ from ragforge.config.store_address import DEFAULT_USER
 from ragforge.domain.errors import RagforgeError, StoreForeign
 from ragforge.session import server_connection, servers
 from ragforge.session.servers import Server
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.plain import PlainText
 
@@ -275,3 +276,11 @@ class StoreScreen(Dialog[str | None]):
             self.dismiss(self._told or None)
         else:
             self._menu()
+
+
+async def _open(chat: Chat, url: str) -> None:
+    if told := await chat.ask(StoreScreen(chat.ready(), url)):
+        chat.say(told)
+
+
+SCREEN = NamedScreen("store", _open)

@@ -32,7 +32,7 @@ class FailureAnswer(StrEnum):
 
 
 class NotOpenedScreen(Dialog[FailureAnswer]):
-    """What the person wants. `typed_meanwhile` is what was typed on into the prompt as it came up.
+    """The way on that was chosen.
 
     password: with PASSWORD, what was typed for the server.
     """
@@ -45,7 +45,6 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
     def __init__(self, opened: NotOpened) -> None:
         super().__init__()
         self._opened = opened
-        self.typed_meanwhile = ""
         self.password = ""
 
     def compose(self) -> ComposeResult:

@@ -15,8 +15,10 @@ from ragforge.domain import timeouts
 from ragforge.domain.printable import escaped
 from ragforge.domain.reveal import spelled_out
 from ragforge.domain.words import counted
+from ragforge.session.instructions import all_instructions, answer_instructions
 from ragforge.session.trust import FileTrust
 from ragforge.tui.key_watch import key_watch_of
+from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.text_rows import TextLine
@@ -46,7 +48,7 @@ class TrustScreen(ChooseScreen):
     """An `Answer`; None for Esc. New files are shown whole, changed ones as a diff.
 
     As an approval it takes no key before `APPROVAL_QUIET_S` have passed without one: it may come up while
-    somebody types. `typed_meanwhile` has what was typed instead of an answer.
+    somebody types.
     """
 
     ESCAPE: ClassVar[str] = "go on without them"
@@ -56,7 +58,6 @@ class TrustScreen(ChooseScreen):
         super().__init__(question, WHY, (TRUST, WITHOUT, *([LEAVE] if can_leave else [])))
         self._rows = file_lines(files)
         self._last_key_s = 0.0
-        self.typed_meanwhile = ""
 
     @property
     def _hint(self) -> str:
@@ -105,3 +106,19 @@ def _lines(file: FileTrust) -> Iterator[TextLine]:
     width = len(str(len(lines)))
     for number, line in enumerate(lines, 1):
         yield TextLine(line, f"{number:>{width}} ")
+
+
+async def _open(chat: Chat, _: str) -> None:
+    """Show every instruction file, and take another answer."""
+    session = chat.ready().session
+    files = await all_instructions(session)
+    answer = await chat.ask(TrustAgainScreen(files))
+    if answer is not None:
+        trusted = answer == TrustAnswer.TRUST
+        await answer_instructions(session, files, trusted=trusted)
+        chat.say(
+            "The model reads them from the next message on." if trusted else "The model no longer reads them."
+        )
+
+
+SCREEN = NamedScreen("trust", _open)

@@ -1,0 +1,74 @@
+"""What a screen is that a command opens, and all of them: the modules of this package with a `SCREEN`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Conversation
+    from ragforge.tui.screens.dialog import Dialog
+
+Result = TypeVar("Result")
+
+
+class Chat(Protocol):
+    """What a screen can do with the chat that it is opened from."""
+
+    def ready(self) -> Conversation:
+        """The conversation."""
+        ...
+
+    async def ask(self, dialog: Dialog[Result]) -> Result | None:
+        """Show a dialog until it is answered; None for no answer."""
+        ...
+
+    async def go_to(self, session_id: str, turn: int | None = None) -> None:
+        """Bring the session to the front, at a turn counted from 1 where one is named."""
+        ...
+
+    async def run_line(self, line: str) -> None:
+        """Run a command line, without its slash."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Show a line in the conversation that is no part of it."""
+        ...
+
+
+class NamedScreen(Struct, frozen=True):
+    """A screen by the name that a command opens it with.
+
+    open: shows the screen, and does in the chat what was chosen there. It gets what was typed after the
+    command, and may raise RagforgeError.
+    help: makes `/name` a command that opens it, described by these words. Without, a command in
+    `ragforge.commands` does, by the outcome `Open`. usage: how its arguments are written.
+    """
+
+    name: str
+    open: Callable[[Chat, str], Awaitable[None]]
+    help: str = ""
+    usage: str = ""
+
+
+@cache
+def find_screens() -> Mapping[str, NamedScreen]:
+    """Every screen by its name. Adding a screen is adding a file here."""
+    from ragforge.tui import screens  # the package this module is in
+
+    found: dict[str, NamedScreen] = {}
+    for module in pkgutil.iter_modules(screens.__path__):
+        screen = getattr(importlib.import_module(f"{screens.__name__}.{module.name}"), "SCREEN", None)
+        if isinstance(screen, NamedScreen):
+            found[screen.name] = screen
+    return dict(sorted(found.items()))
+
+
+def screen_commands() -> list[NamedScreen]:
+    """The screens that are a command of their own."""
+    return [screen for screen in find_screens().values() if screen.help]
