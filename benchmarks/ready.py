@@ -20,9 +20,9 @@ from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAn
 from ragforge.domain.events import TextDelta
 from ragforge.domain.messages import TextPart
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
-from ragforge.session.project import keep_project
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
+from ragforge.store.base import keep_project
 from tests.contract.builders import a_session, conversation
 from tests.flow.beside import an_answer
 

@@ -38,14 +38,14 @@ async def measure(folder: Path) -> Took:
     took = Took()
     workspace = await open_workspace(cwd=root, flags={}, environ=environ)
     try:
-        recorder = workspace.recorders.of(workspace)
-        async with recorder.ledger(workspace) as ledger:
+        recorder = workspace.recorders.of(root)
+        async with recorder.ledger(workspace.files) as ledger:
             await ledger.take_in()  # the first look at the folder
         for number in range(ROUNDS):
             paths = [f"package_{each}/module_{each}/file_{number}.py" for each in range(CHANGED)]
             before = [(root / path).read_bytes() for path in paths]
             after = [content + f"changed = {number}\n".encode() for content in before]
-            async with recorder.ledger(workspace) as ledger:
+            async with recorder.ledger(workspace.files) as ledger:
                 head = ledger.head.version
                 began = time.perf_counter()
                 await ledger.keep_before(paths)

@@ -31,7 +31,7 @@ def size(
     async def work() -> int:
         import msgspec
 
-        from ragforge.versions.storage import history_size, size_lines
+        from ragforge.session.storage import history_size, size_lines
 
         async with opened_session(options) as session:
             found = await history_size(session.workspace)
@@ -118,7 +118,7 @@ async def _collect(
     options: Options, keep_days: int | None, *, dry_run: bool, tells: bool, gone: str | None = None
 ) -> int:
     """Remove, or only find out; how many versions lose contents."""
-    from ragforge.versions.storage import clean_up, collected_words, forget_store, shown_url
+    from ragforge.session.storage import clean_up, collected_words, forget_store, shown_url
 
     async with opened_session(options) as session:
         workspace = session.workspace

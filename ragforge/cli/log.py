@@ -22,11 +22,10 @@ def log(
 
     async def work() -> int:
         from ragforge.versions.log import log_json, log_lines, read_log
-        from ragforge.versions.record.worktree import head_of
 
         async with opened_session(options) as session:
             versions, project_id = session.workspace.store.versions, session.workspace.project.id
-            found = await read_log(versions, project_id, await head_of(session), limit=limit)
+            found = await read_log(versions, project_id, await session.worktree.head(), limit=limit)
             listed = await log_json(versions, found) if as_json else None
         if listed is not None:
             typer.echo(json_line(listed))

@@ -148,7 +148,7 @@ def add(
         from ragforge.domain.ids import now
         from ragforge.domain.memories import MemorySource
         from ragforge.memory.memories import gives_way_to, new_memory, remember
-        from ragforge.session.project import keep_project
+        from ragforge.store.base import keep_project
 
         about, text = (type, " ".join(words)) if type else split_type(" ".join(words))
         async with opened_library(options) as library:

@@ -66,7 +66,6 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
     """
     from ragforge.session.conversation import Conversation
     from ragforge.tui.launch import NotOpened, OpenedChat
-    from ragforge.versions.record.recorder import recorder_of
 
     if embedded:
         options = replace(options, flags={**options.flags, "store": embedded_store(os.environ)})
@@ -84,7 +83,7 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
         if resume and resume in (shown.id, shown.live.record.forked_from):
             await _apply_model(shown, options)
 
-    recorder_of(session).look_ahead(workspace)
+    session.worktree.recorder.look_ahead(workspace.files)
     conversation = Conversation(workspace, session, prepare=prepare)
     if options.resume:
         resume = (await find_session(workspace.store, options.resume)).id

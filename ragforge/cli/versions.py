@@ -94,7 +94,6 @@ async def opened_session(
     may_begin: a new one will do where the folder has none.
     """
     from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
-    from ragforge.versions.record.recorder import recorder_of
 
     named = options.resume if resume is None else resume
     if named == "":
@@ -111,7 +110,7 @@ async def opened_session(
         try:
             yield session
         finally:
-            for notice in recorder_of(session).take_said():
+            for notice in session.worktree.recorder.take_said():
                 tell(notice)
             await close_session(session)
     finally:

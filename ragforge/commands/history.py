@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ragforge.commands.base import Command, Confirm, Outcome, Tell
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
-from ragforge.versions.storage import clean_up, collected_words, history_size, size_lines
+from ragforge.session.storage import clean_up, collected_words, history_size, size_lines
 
 DAYS_MAX = 100_000
 YES = "--yes"

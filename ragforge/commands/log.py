@@ -5,7 +5,6 @@ from ragforge.commands.move_arguments import count_of, parse_arguments
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
 from ragforge.versions.log import log_lines, read_log
-from ragforge.versions.record.worktree import head_of
 
 
 async def _run(session: Session, args: str) -> Outcome:
@@ -14,7 +13,9 @@ async def _run(session: Session, args: str) -> Outcome:
         return Open("log")
     limit = count_of(given.words[0], "The number of versions to list")
     workspace = session.workspace
-    log = await read_log(workspace.store.versions, workspace.project.id, await head_of(session), limit=limit)
+    log = await read_log(
+        workspace.store.versions, workspace.project.id, await session.worktree.head(), limit=limit
+    )
     if not log.rows:
         raise UsageError("There is no version yet: every turn makes one.")
     more = [f"Older ones follow: /log {2 * limit} lists more."] if log.more else []

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ragforge.config.settings import Settings
-from ragforge.domain.turns import Step, ToolCall, Turn, TurnStatus
+from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.memory.context import history_messages
 from ragforge.memory.window import TURNS_BETWEEN_FRESH_STARTS, TURNS_KEPT_MIN, Window, WindowLimits
 from ragforge.session.state import Session
 from ragforge.store.base import Store
-from ragforge.versions.record.backfill import was_in_command
 
 
 class StoredTurns(Struct, frozen=True):
@@ -78,19 +77,3 @@ def window_limits(settings: Settings) -> WindowLimits:
     context = settings.context
     lean = settings.memory.raw_chars_max if context.profile == "lean" else None
     return WindowLimits(context.raw_tokens_high, context.raw_tokens_low, lean)
-
-
-async def came_to_nothing(session: Session, turn: Turn) -> bool:
-    """Whether it ended before the model said or did anything, so that its words belong in the prompt.
-
-    An answer that was blocked or empty cost something, so its step is stored; it said nothing all the same.
-    A turn whose version says that something ran did something, also where none of its steps is stored.
-    """
-    if turn.status not in (TurnStatus.INTERRUPTED, TurnStatus.FAILED):
-        return False
-    store = session.workspace.store
-    steps = await store.turns.steps([turn.id])
-    if any(not step.interrupted or step.message.text.strip() for step in steps):
-        return False
-    versions = await store.versions.of_turns([turn.id])
-    return not any(version.changes or was_in_command(version) for version in versions)

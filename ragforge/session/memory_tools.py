@@ -17,8 +17,8 @@ from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName, parse_model
 from ragforge.session.background.model import Purse, cost_of
 from ragforge.session.model import NO_MODEL, connect, model_of, provider_of
-from ragforge.session.project import keep_project
 from ragforge.session.state import Session, Workspace
+from ragforge.store.base import keep_project
 from ragforge.tools.base import Saved, ToSave
 
 log = logging.getLogger(__name__)

@@ -27,23 +27,24 @@ from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.context import session_window
-from ragforge.session.history import came_to_nothing, read_window, window_limits
+from ragforge.session.history import read_window, window_limits
 from ragforge.session.library import Library, close_library, newest_session, open_library
 from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
-from ragforge.session.project import allowed_repositories, keep_project
+from ragforge.session.project import allowed_repositories
 from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.session.relocation import Former, follow_folder, former_paths, former_projects, note_folder
 from ragforge.session.state import Live, Session, Unkept, Workspace
 from ragforge.session.trust import Trust
 from ragforge.shell.jobs import Jobs
-from ragforge.store.base import Store
+from ragforge.store.base import Store, keep_project
 from ragforge.store.base_conversations import Claim
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.files import contents_file
 from ragforge.tools.registry import find_tools
-from ragforge.versions.record.recorder import Recorders, recorder_of
+from ragforge.versions.record.backfill import came_to_nothing
+from ragforge.versions.record.recorder import Recorders
 from ragforge.versions.recovery import recover_folder
 from ragforge.versions.state import HistoryState, open_history_state
 
@@ -345,7 +346,7 @@ async def close_session(session: Session) -> None:
         await keep_end(session)
     await leave_model(session)
     with suppress(TimeoutError):
-        await recorder_of(session).settle(timeout_s=timeouts.VERSION_END_S_MAX)
+        await session.worktree.recorder.settle(timeout_s=timeouts.VERSION_END_S_MAX)
     if session.live.claim:
         await session.live.claim.release()
         session.live.claim = None
@@ -354,7 +355,7 @@ async def close_session(session: Session) -> None:
 async def _draft(session: Session, head: Turn | None) -> str:
     """The draft that was left, else the words of a newest turn that came to nothing."""
     draft = await session.workspace.local.draft(session.id)
-    if draft or head is None or not await came_to_nothing(session, head):
+    if draft or head is None or not await came_to_nothing(session.workspace.store, head):
         return draft
     return text_of(head.user)
 

@@ -70,9 +70,3 @@ async def _stored_at(store: Store, place: Place) -> Project | None:
         if session.host == socket.gethostname() and root == (session.project_path or session.cwd):
             return await store.projects.get(session.project_id)
     return None
-
-
-async def keep_project(store: Store, project: Project) -> None:
-    """Keep the project, unless it is kept already."""
-    if await store.projects.get(project.id) is None:
-        await store.projects.add(project)

@@ -28,7 +28,9 @@ from ragforge.store.base import Blobs, Store
 from ragforge.store.base_conversations import Claim
 from ragforge.store.local import LocalState
 from ragforge.tools.base import AnyTool, ReadFiles
+from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.recorder import Recorders
+from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.state import HistoryState
 
 if TYPE_CHECKING:  # they run in sessions
@@ -74,6 +76,22 @@ class Workspace(Struct, frozen=True):
     def settings(self) -> Settings:
         """The settings that hold here."""
         return self.loaded.settings
+
+    @property
+    def files(self) -> ProjectFiles:
+        """The project's files, for their versions."""
+        return ProjectFiles(
+            project=self.project,
+            root=self.place.root,
+            store=self.store,
+            blobs=self.blobs,
+            state=self.history,
+            data_dir=self.data_dir,
+            redactor=self.redactor,
+            settings=self.settings,
+            environ=self.environ,
+            jobs=self.jobs,
+        )
 
 
 class Unkept(Struct, frozen=True):
@@ -132,6 +150,12 @@ class Session(Struct, frozen=True):
     def cwd(self) -> Path:
         """The folder that it works in."""
         return Path(self.live.record.cwd)
+
+    @property
+    def worktree(self) -> Worktree:
+        """The project's files as they are worked in for this session."""
+        files = self.workspace.files
+        return Worktree(files, self.workspace.recorders.of(files.root), self.id if self.live.stored else "")
 
     @property
     def busy(self) -> bool:

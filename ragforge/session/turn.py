@@ -27,11 +27,11 @@ from ragforge.session import queue
 from ragforge.session.agent_parts import agent_parts, safe_step
 from ragforge.session.context import build_block, keep_recalled, session_window
 from ragforge.session.file_hashes import recall_seen_files
-from ragforge.session.history import came_to_nothing
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
 from ragforge.session.open import keep_end, store_end, store_session
 from ragforge.session.state import Session, Unkept
+from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.turn import Recording
 
 log = logging.getLogger(__name__)
@@ -182,7 +182,8 @@ def _recording(session: Session, turn: Turn, events: Events) -> Recording:
     async def tell(words: str) -> None:
         await events.send(Notice(words))
 
-    recording = Recording(session, turn, tell)
+    has_model = (session.live.record.model or NO_MODEL) != NO_MODEL
+    recording = Recording(session.worktree, turn, tell, has_model=has_model)
     recording.begin()
     return recording
 
@@ -209,19 +210,20 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
         await run.keeping
     if lost := notice_loss(session):
         await events.send(Notice(lost))
-    version = await _version(run, ended)
-    nothing = await came_to_nothing(session, ended)
+    version = await _version(session, run, ended)
+    nothing = await came_to_nothing(session.workspace.store, ended)
     await events.send(TurnEnded(ended, run.failure, came_to_nothing=nothing, version=version))
     session.workspace.background.turn_ended(session, ended.id)
     return ended.status
 
 
-async def _version(run: _Run, ended: Turn) -> Version | None:
+async def _version(session: Session, run: _Run, ended: Turn) -> Version | None:
     """What the turn did to the files."""
     if run.recording is None:
         return None
     usage = sum((step.usage for step in run.progress.steps), Usage())
-    return await run.recording.end(ended, usage=usage, cost_usd=run.progress.cost_usd)
+    wait_s = session.workspace.recorders.end_wait_s
+    return await run.recording.end(ended, usage=usage, cost_usd=run.progress.cost_usd, wait_s=wait_s)
 
 
 async def _begin(session: Session, parts: Parts) -> _Run:
@@ -263,7 +265,7 @@ async def _parent(session: Session) -> tuple[Turn | None, Window]:
     store, live = session.workspace.store, session.live
     head = await store.turns.get(live.record.head) if live.record.head else None
     moved = False
-    while head and await came_to_nothing(session, head):
+    while head and await came_to_nothing(session.workspace.store, head):
         moved = True
         head = await store.turns.get(head.parent) if head.parent else None
     if moved:

@@ -159,6 +159,12 @@ class Store(Protocol):
         ...
 
 
+async def keep_project(store: Store, project: Project) -> None:
+    """Keep the project, unless it is kept already."""
+    if await store.projects.get(project.id) is None:
+        await store.projects.add(project)
+
+
 class Blobs(Protocol):
     """Contents by their SHA-256, on this machine."""
 

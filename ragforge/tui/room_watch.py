@@ -17,7 +17,7 @@ def start(chat: ChatFrame) -> None:
 
 
 async def _look(chat: ChatFrame) -> None:
-    from ragforge.versions.storage import room_warning
+    from ragforge.session.storage import room_warning
 
     with suppress(RagforgeError):  # a store that is away is told of elsewhere
         warning = await room_warning(chat.ready().workspace)

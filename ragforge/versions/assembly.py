@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,10 +17,8 @@ from ragforge.domain.usage import Usage
 from ragforge.domain.versions import PERSON, WORDS_CHARS_MAX, Change, Uncovered, Version
 from ragforge.store.base import Blobs
 from ragforge.versions.difference import differences, lines_changed, words_of
+from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.turn_choice import first_words
-
-if TYPE_CHECKING:  # a workspace holds what makes versions
-    from ragforge.session.state import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -45,32 +42,32 @@ class TurnFacts(Struct, frozen=True):
 
 
 async def turn_version(
-    workspace: "Workspace", facts: TurnFacts, changes: Sequence[Change], *, parent: str
+    files: ProjectFiles, facts: TurnFacts, changes: Sequence[Change], *, parent: str
 ) -> Version:
     """The version of a turn; empty changes are one too."""
     turn = facts.turn
     ended_at = turn.ended_at or now()
     version = Version(
         id=facts.version_id,
-        project_id=workspace.project.id,
+        project_id=files.project.id,
         parents=(parent,) if parent else (),
         at=now(),
         by=turn.model,
         changes=tuple(changes),
         session_id=turn.session_id,
         turn_id=turn.id,
-        title=workspace.redactor.text(first_words(text_of(turn.user), TITLE_CHARS_MAX)),
+        title=files.redactor.text(first_words(text_of(turn.user), TITLE_CHARS_MAX)),
         note=facts.note,
         uncovered=facts.uncovered,
         usage=facts.usage,
         cost_usd=facts.cost_usd,
         duration_ms=max(0, round((ended_at - turn.started_at).total_seconds() * 1000)),
     )
-    return await with_lines(version, workspace.blobs, workspace.redactor)
+    return await with_lines(version, files.blobs, files.redactor)
 
 
 async def outside_version(
-    workspace: "Workspace",
+    files: ProjectFiles,
     changes: Sequence[Change],
     *,
     parent: str,
@@ -83,16 +80,16 @@ async def outside_version(
     title = f"{escaped(paths[0])}{f' and {more} more' if more else ''}, changed outside"
     version = Version(
         id=new_id(),
-        project_id=workspace.project.id,
+        project_id=files.project.id,
         parents=(parent,) if parent else (),
         at=now(),
         by=PERSON,
         changes=tuple(changes),
-        title=workspace.redactor.text(title),
+        title=files.redactor.text(title),
         note=note,
         uncovered=uncovered,
     )
-    return await with_lines(version, workspace.blobs, workspace.redactor)
+    return await with_lines(version, files.blobs, files.redactor)
 
 
 async def with_lines(version: Version, blobs: Blobs, redactor: Redactor) -> Version:

@@ -9,7 +9,6 @@ from ragforge.session.state import Session
 from ragforge.versions.comparison import Compared, changes_of_version, compare
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.log import Log, read_log
-from ragforge.versions.record.worktree import head_of
 from ragforge.versions.turns import TurnRow, turn_rows
 
 PAGE = 200
@@ -23,7 +22,7 @@ class VersionBook(Struct, frozen=True):
     async def page(self, *, before: str | None = None) -> Log:
         """The newest versions, or those that come after `before`."""
         workspace = self.session.workspace
-        head = await head_of(self.session)
+        head = await self.session.worktree.head()
         return await read_log(workspace.store.versions, workspace.project.id, head, limit=PAGE, before=before)
 
     async def changes(self, version: Version) -> Compared:

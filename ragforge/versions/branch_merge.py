@@ -22,8 +22,6 @@ from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, merge
 from ragforge.versions.move_result import MoveResult, Sum
 from ragforge.versions.moves import may_move
 from ragforge.versions.names import HEAD, find_version, shown
-from ragforge.versions.record.recorder import catch_up
-from ragforge.versions.record.worktree import on_ground
 from ragforge.versions.state import Head
 
 __all__ = ["MergeMode", "Side", "clashes", "merge", "take_candidate"]
@@ -65,7 +63,7 @@ async def merge(
 async def clashes(session: Session, name: str) -> Sequence[MergeConflict]:
     """The files about which that line and this one disagree; nothing is changed. Raises as `merge`."""
     async with may_move(session, begun=False):
-        found, _ = await _three_ways(session, name, await catch_up(session))
+        found, _ = await _three_ways(session, name, await session.worktree.catch_up())
         return found.conflicts
 
 
@@ -90,7 +88,7 @@ def _interruptible(session: Session) -> Generator[None]:
 
 async def _worked_out(session: Session, name: str, side: Side, strategy: MergeMode, tell: Tell) -> Candidates:
     """What models and the check command say, with the folder left to others meanwhile."""
-    found, theirs = await _three_ways(session, name, await catch_up(session))
+    found, theirs = await _three_ways(session, name, await session.worktree.catch_up())
     [*ours] = await session.workspace.store.versions.get([found.ours])
     purposes = f"ours: {ours[0].title}\ntheirs: {theirs.title}" if ours else ""
     each, notes = await resolve(session, found.conflicts, strategy, purposes=purposes, tell=tell)
@@ -121,9 +119,9 @@ async def _three_ways(session: Session, name: str, head: Head) -> tuple[VersionM
 async def _merged(
     session: Session, name: str, side: Side, taken: Candidate | None, notes: list[str]
 ) -> MoveResult:
-    async with on_ground(session) as ground:
-        found, theirs = await _three_ways(session, name, await ground.state.head(ground.root))
-        settled = await settle(found, taken.contents if taken else _NOTHING, side, ground.blobs)
+    async with session.worktree.ground() as ground:
+        found, theirs = await _three_ways(session, name, await ground.files.state.head(ground.root))
+        settled = await settle(found, taken.contents if taken else _NOTHING, side, ground.files.blobs)
         total = Sum(Choices(), notes=[*notes, *_notes_of(taken, found, settled)])
         move = await _move(session, ground, found, theirs)
         total.add(await carry_out(ground, move, settled.wanted, total.choices))
@@ -143,12 +141,12 @@ async def _move(session: Session, ground: Ground, found: VersionMerge, theirs: V
     at = session.live.record.head or ""
     return Move(
         MoveAction.MERGE,
-        ground.project.id,
+        ground.files.project.id,
         session.id if session.live.stored else "",
         found.ours,
         theirs.id if goes_ahead else found.ours,
         f"merge of {shown(theirs)}",
-        branch=(await ground.state.head(ground.root)).branch,
+        branch=(await ground.files.state.head(ground.root)).branch,
         from_turn=at,
         to_turn=at,
         merged="" if goes_ahead else theirs.id,

@@ -8,7 +8,6 @@ from ragforge.domain.ids import now
 from ragforge.domain.versions import Branch, Version
 from ragforge.session.state import Session
 from ragforge.versions.names import HEAD, check_branch_name, find_branch, find_version, shown
-from ragforge.versions.record.worktree import head_of, on_ground
 from ragforge.versions.state import Head
 
 
@@ -25,7 +24,7 @@ async def list_branches(session: Session) -> list[BranchRow]:
     versions = session.workspace.store.versions
     branches = await versions.branches(session.workspace.project.id)
     tips = {each.id: each for each in await versions.get([branch.version_id for branch in branches])}
-    current = (await head_of(session)).branch
+    current = (await session.worktree.head()).branch
     return [BranchRow(each, tips.get(each.version_id), each.name == current) for each in branches]
 
 
@@ -44,13 +43,13 @@ async def start_branch(session: Session, name: str, at: str = HEAD) -> BranchRow
             f"There is a branch {name!r} already{where}. `{typed(f'checkout {name}')}` goes there; "
             f"`{typed(f'branch -d {name}')}` takes the name away, and no version with it."
         )
-    async with on_ground(session) as ground:
-        head = await ground.state.head(ground.root)
+    async with session.worktree.ground() as ground:
+        head = await ground.files.state.head(ground.root)
         version = await find_version(versions, project_id, at, head=head.version)
         current = version.id == head.version
         row = await _set(session, name, version, current=current)
         if current:
-            await ground.state.set_head(ground.root, Head(head.version, name))
+            await ground.files.state.set_head(ground.root, Head(head.version, name))
         return row
 
 
@@ -64,9 +63,9 @@ async def delete_branch(session: Session, name: str) -> None:
     """Take the name away; its versions stay. Raises UsageError where there is none."""
     if not await session.workspace.store.versions.delete_branch(session.workspace.project.id, name):
         raise UsageError(f"There is no branch {name!r}. `{typed('branch')}` lists them.")
-    if (await head_of(session)).branch != name:
+    if (await session.worktree.head()).branch != name:
         return
-    async with on_ground(session) as ground:
-        head = await ground.state.head(ground.root)
+    async with session.worktree.ground() as ground:
+        head = await ground.files.state.head(ground.root)
         if head.branch == name:
-            await ground.state.set_head(ground.root, Head(head.version))
+            await ground.files.state.set_head(ground.root, Head(head.version))

@@ -7,8 +7,6 @@ from ragforge.session.state import Session
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.head_move import down_from, lines_of
 from ragforge.versions.names import find_state, shown
-from ragforge.versions.record.recorder import catch_up
-from ragforge.versions.record.worktree import ground_of, head_of
 from ragforge.versions.tree import between
 
 NOW = "the files as they are now"
@@ -32,8 +30,10 @@ async def compare(session: Session, start: str = "", end: str = "") -> Compared:
     """
     workspace = session.workspace
     versions, project_id = workspace.store.versions, workspace.project.id
-    is_covered = await ground_of(workspace) is not None
-    head = (await (catch_up(session) if is_covered and not end else head_of(session))).version
+    is_covered = await session.worktree.is_covered()
+    head = (
+        await (session.worktree.catch_up() if is_covered and not end else session.worktree.head())
+    ).version
     if start:
         first = await find_state(versions, project_id, start, head=head)
         start_id, words = (first.id, shown(first)) if first else ("", BEGINNING)

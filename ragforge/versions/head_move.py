@@ -12,8 +12,6 @@ from msgspec.structs import replace
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonObject
-from ragforge.domain.redact import Redactor
-from ragforge.domain.turns import Project
 from ragforge.domain.versions import (
     MERGE,
     PERSON,
@@ -25,15 +23,16 @@ from ragforge.domain.versions import (
     Provenance,
     Version,
 )
-from ragforge.store.base import Blobs, Store
+from ragforge.store.base import Store
 from ragforge.store.base_versions import Versions
 from ragforge.versions.assembly import with_lines
 from ragforge.versions.new_head import Landing, differing, landing
+from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.restore.conflicts import ConflictChoice, find_conflicts
-from ragforge.versions.restore.operation import apply
+from ragforge.versions.restore.operation import apply, recover
 from ragforge.versions.restore.plan import Skipped, make_plan
 from ragforge.versions.scan.changes import Coverage, Manifest, node_at, scan
-from ragforge.versions.state import Head, HistoryState
+from ragforge.versions.state import Head
 from ragforge.versions.tree import WantedFile, is_folder_let_go, with_usual_modes
 
 LOOKS_MAX = 3
@@ -42,18 +41,13 @@ LINE_FIRST = 64
 
 
 class Ground(Struct, frozen=True):
-    """The folder that heads move in, and what is needed to move them.
+    """A folder whose heads may move now.
 
     head_before: the files' head before the disk was looked at for this move.
     """
 
-    project: Project
+    files: ProjectFiles
     coverage: Coverage
-    store: Store
-    blobs: Blobs
-    state: HistoryState
-    data_dir: Path
-    redactor: Redactor
     head_before: str = ""
 
     @property
@@ -148,17 +142,19 @@ async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], ch
     The disk and the files' head agree before. Raises UsageError where contents are missing and
     FilesInConflict where that is wanted, with nothing touched; StoreError.
     """
-    lines = await lines_of(ground.store.versions, move.head, move.target)
+    lines = await lines_of(ground.files.store.versions, move.head, move.target)
     told = set(differing(*lines))
     wanted = await _with_usual_modes(ground, wanted, told)
-    conflicts = await find_conflicts(ground.root, wanted, ground.blobs)
+    conflicts = await find_conflicts(ground.root, wanted, ground.files.blobs)
     if choices.ask and conflicts:
         raise FilesInConflict([conflict.path for conflict in conflicts])
     chosen = {conflict.path: choices.for_path(conflict.path) for conflict in conflicts}
     touched = [each.path for each in wanted if each.path not in told]
     move = replace(move, aside=await asyncio.to_thread(_nodes_at, ground.root, touched))
-    plan = await make_plan(ground.root, wanted, chosen, ground.blobs, title=move.title, then=move.to_json())
-    applied = await apply(plan, ground.state, ground.blobs)
+    plan = await make_plan(
+        ground.root, wanted, chosen, ground.files.blobs, title=move.title, then=move.to_json()
+    )
+    applied = await apply(plan, ground.files.state, ground.files.blobs)
     version = await finish(ground, move)
     gone = {step.path for step in plan.steps if step.target is None}
     return FilesMoved(
@@ -173,7 +169,7 @@ async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], ch
 
 async def finish(ground: Ground, move: Move) -> str:
     """Put the heads where the files are now; the files' head. Doing it twice changes nothing."""
-    versions = ground.store.versions
+    versions = ground.files.store.versions
     head_line, target_line = await lines_of(versions, move.head, move.target)
     paths = {*differing(head_line, target_line), *move.aside}
     manifest, disk = await _disk_now(ground, sorted(paths))
@@ -186,11 +182,24 @@ async def finish(ground: Ground, move: Move) -> str:
         provenance=Provenance.MERGE if move.merged else Provenance.RESTORE,
     )
     version = await _keep_version(ground, move, landed)
-    await ground.state.set_head(ground.root, Head(version, move.branch), manifest=manifest.to_bytes())
-    await keep_chat(ground.store, move)
+    await ground.files.state.set_head(ground.root, Head(version, move.branch), manifest=manifest.to_bytes())
+    await keep_chat(ground.files.store, move)
     await versions.add_move(_row(move, version))
-    await ground.state.clear_journal(ground.root)
+    await ground.files.state.clear_journal(ground.root)
     return version
+
+
+async def end_restore(ground: Ground) -> str:
+    """End a restore that a crash cut off in the folder, whose lock is held; what the person should hear.
+
+    Empty where none was. Raises RestoreStopped where it can go neither on nor back, StoreError.
+    """
+    recovered = await recover(ground.root, ground.files.state, ground.files.blobs)
+    if recovered is None:
+        return ""
+    if recovered.then is not None:
+        await finish(ground, Move.from_json(recovered.then))
+    return recovered.text
 
 
 async def keep_chat(store: Store, move: Move) -> None:
@@ -253,7 +262,7 @@ async def _with_usual_modes(
     ground: Ground, wanted: Sequence[WantedFile], told: set[str]
 ) -> Sequence[WantedFile]:
     """As `with_usual_modes`; told: the paths that differ between the head and the target."""
-    kept = await ground.state.manifest(ground.root) if any(map(is_folder_let_go, wanted)) else None
+    kept = await ground.files.state.manifest(ground.root) if any(map(is_folder_let_go, wanted)) else None
     if not kept:
         return wanted
     came_or_goes = {*told, *(each.path for each in wanted)}
@@ -269,7 +278,7 @@ async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dic
 
     They are at hand but where somebody edited a file between a crash and the end of the move that it cut off.
     """
-    kept = await ground.state.manifest(ground.root)
+    kept = await ground.files.state.manifest(ground.root)
     last = Manifest.from_bytes(kept) if kept else Manifest()
 
     def look() -> tuple[Manifest, dict[str, Node | None]]:
@@ -280,12 +289,12 @@ async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dic
     for _ in range(LOOKS_MAX):
         manifest, nodes = await asyncio.to_thread(look)
         digests = {path: node.digest for path, node in nodes.items() if node and node.digest}
-        missing = set(await ground.blobs.missing(sorted(set(digests.values()))))
+        missing = set(await ground.files.blobs.missing(sorted(set(digests.values()))))
         lacking = [path for path, digest in digests.items() if digest in missing]
         if not lacking:
             return manifest, nodes
         # One that changes just now has another content then: looked at again.
-        await ground.blobs.put_files([ground.root / path for path in lacking])
+        await ground.files.blobs.put_files([ground.root / path for path in lacking])
     return await asyncio.to_thread(look)
 
 
@@ -295,7 +304,7 @@ def _nodes_at(root: Path, paths: Sequence[str]) -> dict[str, Node | None]:
 
 async def _keep_version(ground: Ground, move: Move, landed: Landing) -> str:
     """The version that the head is, made where there is none yet; the current branch follows a new one."""
-    versions = ground.store.versions
+    versions = ground.files.store.versions
     if not landed.changes and not move.merged:
         if move.branch and move.action is MoveAction.MERGE:
             await versions.set_branch(Branch(move.project_id, move.branch, landed.parent, move.at))
@@ -311,7 +320,7 @@ async def _keep_version(ground: Ground, move: Move, landed: Landing) -> str:
         session_id=move.session_id,
         title=move.title,
     )
-    await versions.add(await with_lines(made, ground.blobs, ground.redactor))
+    await versions.add(await with_lines(made, ground.files.blobs, ground.files.redactor))
     if move.branch:
         await versions.set_branch(Branch(move.project_id, move.branch, made.id, move.at))
     return made.id

@@ -11,7 +11,6 @@ from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.versions import MoveAction, Version
 from ragforge.files.open import why
 from ragforge.session.context import session_window
-from ragforge.session.history import came_to_nothing
 from ragforge.session.open import keep_end
 from ragforge.session.state import Session
 from ragforge.versions.head_move import (
@@ -27,8 +26,8 @@ from ragforge.versions.head_move import (
 )
 from ragforge.versions.move_result import MoveResult, Part, Sum
 from ragforge.versions.names import find_branch, find_version, shown
+from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.omissions import not_back, unsure
-from ragforge.versions.record.worktree import ground_of, not_covered, on_ground
 from ragforge.versions.redo import bring_again, check_count, left_alone, turns_to_redo, undone_alone
 from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.state import Head
@@ -118,15 +117,17 @@ async def checkout(
     otherwise, as is what was edited since. action: as it stands in the log. Raises as `undo`.
     """
     choices = choices or Choices()
-    async with may_move(session, begun=False), on_ground(session) as ground:
-        head = await ground.state.head(ground.root)
-        target = await find_version(ground.store.versions, ground.project.id, name, head=head.version)
-        branch = await find_branch(ground.store.versions, ground.project.id, name)
+    async with may_move(session, begun=False), session.worktree.ground() as ground:
+        head = await ground.files.state.head(ground.root)
+        target = await find_version(
+            ground.files.store.versions, ground.files.project.id, name, head=head.version
+        )
+        branch = await find_branch(ground.files.store.versions, ground.files.project.id, name)
         here = session.live.record.head or ""
         to_turn, notes = (here, []) if part is Part.FILES else await _turn_of(session, target)
         move = Move(
             action,
-            ground.project.id,
+            ground.files.project.id,
             session.id if session.live.stored else "",
             head.version,
             target.id,
@@ -137,7 +138,7 @@ async def checkout(
         )
         total = Sum(choices, version=head.version, notes=list(notes))
         if part is Part.CHAT:
-            await move_chat(ground.store, replace(move, target=head.version))
+            await move_chat(ground.files.store, replace(move, target=head.version))
         else:
             await _files_to_target(session, ground, move, total)
         await _follow(session, to_turn)
@@ -146,7 +147,7 @@ async def checkout(
 
 async def _files_to_target(session: Session, ground: Ground, move: Move, total: Sum) -> None:
     """Bring the files from the move's head to its target, but for what others changed on the way."""
-    lines = await lines_of(ground.store.versions, move.head, move.target)
+    lines = await lines_of(ground.files.store.versions, move.head, move.target)
     edited = edited_since(ground, lines[0])
     differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
     asked = move.target if move.action is MoveAction.TAKE else ""
@@ -175,7 +176,7 @@ async def _back(
             _check_recorded(turns, versions)
             total.notes += [*unsure(versions), *not_back(versions)]
         for run in runs_of(turns, versions) if ground else [list(turns)]:
-            head = await ground.state.head(ground.root) if ground else Head()
+            head = await ground.files.state.head(ground.root) if ground else Head()
             own = [version for turn in run for version in reversed(versions) if version.turn_id == turn.id]
             to_turn = run[-1].parent or ""
             move = Move(
@@ -203,7 +204,7 @@ async def _forward(session: Session, ground: Ground | None, turn: Turn, total: S
     """Redo one turn."""
     store = session.workspace.store
     versions = await store.versions.of_turns([turn.id])
-    head = await ground.state.head(ground.root) if ground else Head()
+    head = await ground.files.state.head(ground.root) if ground else Head()
     move = Move(
         MoveAction.REDO,
         session.workspace.project.id,
@@ -297,14 +298,14 @@ async def _files(session: Session, part: Part) -> AsyncGenerator[Ground | None]:
     if part is Part.CHAT:
         yield None
         return
-    if await ground_of(session.workspace) is None:
-        raise UsageError(f"{not_covered(session.workspace)} To move the conversation alone, add --chat.")
-    async with on_ground(session) as ground:
+    if not await session.worktree.is_covered():
+        raise UsageError(f"{session.worktree.not_covered} To move the conversation alone, add --chat.")
+    async with session.worktree.ground() as ground:
         yield ground
 
 
 async def _empty(session: Session, path: Sequence[Turn]) -> set[str]:
-    return {turn.id for turn in path if await came_to_nothing(session, turn)}
+    return {turn.id for turn in path if await came_to_nothing(session.workspace.store, turn)}
 
 
 def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:

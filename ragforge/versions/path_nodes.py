@@ -5,7 +5,6 @@ from ragforge.domain.printable import escaped
 from ragforge.domain.versions import Node
 from ragforge.session.state import Session
 from ragforge.versions.names import find_version, shown
-from ragforge.versions.record.worktree import head_of
 
 
 async def lay_at(session: Session, name: str, path: str) -> list[Node]:
@@ -15,7 +14,7 @@ async def lay_at(session: Session, name: str, path: str) -> list[Node]:
     Raises UsageError where the version does not name the path or only a folder lay there; StoreError.
     """
     workspace = session.workspace
-    head = (await head_of(session)).version
+    head = (await session.worktree.head()).version
     version = await find_version(workspace.store.versions, workspace.project.id, name, head=head)
     found: list[Node] = []
     for change in version.changes:

@@ -24,7 +24,7 @@ async def _recover(workspace: "Workspace") -> list[str]:
         cut_off = [turn for turn in await state.open_turns(root) if not turn.pid_alive]
         if journal is None and not cut_off:
             return []
-        return await workspace.recorders.of(workspace).recover(workspace)
+        return await workspace.recorders.of(root).recover(workspace.files)
     except (RagforgeError, OSError) as error:
         log.warning("What was cut off in %s could not be made good: %s", root, error, exc_info=error)
         return [f"What was cut off in {root} could not be made good yet: {error}"]

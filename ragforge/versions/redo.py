@@ -10,11 +10,11 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import id_fits
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import CheckoutLog, MoveAction
-from ragforge.session.history import came_to_nothing
 from ragforge.session.state import Session
 from ragforge.store.base_versions import Versions
 from ragforge.versions.head_move import Ground, Move, carry_out, lines_of
 from ragforge.versions.move_result import Sum
+from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.restore.conflicts import look_at
 from ragforge.versions.restore.reach import same
 from ragforge.versions.tree import WantedFile, between
@@ -53,7 +53,7 @@ async def turns_to_redo(session: Session, count: int, *, part_of_id: str = "") -
             others = others or found.others
         turns.append(found.turn)
         head = found.turn.id
-        if not await came_to_nothing(session, found.turn):
+        if not await came_to_nothing(session.workspace.store, found.turn):
             told.append(found.turn)
     return Chain(tuple(turns), tuple(told), others)
 
@@ -179,7 +179,7 @@ async def undone_alone(session: Session) -> list[CheckoutLog]:
 
 async def bring_again(session: Session, ground: Ground, undone: CheckoutLog, total: Sum) -> None:
     """Take the undo of the files back: what it changed becomes what it was before."""
-    head = await ground.state.head(ground.root)
+    head = await ground.files.state.head(ground.root)
     here = session.live.record.head or ""
     move = Move(
         MoveAction.REDO,
@@ -192,7 +192,7 @@ async def bring_again(session: Session, ground: Ground, undone: CheckoutLog, tot
         from_turn=here,
         to_turn=here,
     )
-    wanted = between(*await lines_of(ground.store.versions, undone.to_version, undone.from_version))
+    wanted = between(*await lines_of(ground.files.store.versions, undone.to_version, undone.from_version))
     total.add(await carry_out(ground, move, wanted, total.choices))
     if NOTE not in total.notes:
         total.notes.append(NOTE)

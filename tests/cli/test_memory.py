@@ -10,7 +10,7 @@ from ragforge.domain.ids import now
 from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.memory.memories import new_memory, remember
 from ragforge.session.library import close_library, open_library
-from ragforge.session.project import keep_project
+from ragforge.store.base import keep_project
 from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn
 

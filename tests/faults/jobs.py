@@ -12,11 +12,10 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import Notice, TurnEnded, TurnStarted
 from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.versions import Node
-from ragforge.session.history import came_to_nothing
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.versions.moves import redo, undo
-from ragforge.versions.record.recorder import catch_up
+from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, recover
 from ragforge.versions.scan.changes import node_at
 from ragforge.versions.tree import state_of
@@ -60,7 +59,7 @@ async def move(folder: Path, begin: Begin, *, back: bool) -> dict[str, Any]:
     """Undo or redo the newest turn."""
     try:
         async with conversation(folder, ScriptedProvider(lambda _: [])) as session:
-            await catch_up(session)
+            await session.worktree.catch_up()
             begin()
             moved = await (undo(session) if back else redo(session))
             return {"moved": [*moved.restored, *moved.removed], "skipped": to_builtins(moved.skipped)}
@@ -76,7 +75,7 @@ async def look(folder: Path, begin: Begin) -> dict[str, Any]:
         turns = await session.workspace.store.turns.path(session.live.record.head)
         return {
             "words": [text_of(turn.user) for turn in turns],
-            "came_to_nothing": bool(turns) and await came_to_nothing(session, turns[-1]),
+            "came_to_nothing": bool(turns) and await came_to_nothing(session.workspace.store, turns[-1]),
             "files": files_in(session.workspace.place.root),
             "notices": notices,
             "wrong": wrong,
@@ -88,7 +87,7 @@ async def wrong_in(session: Session) -> tuple[list[str], list[str]]:
     """What does not hold although it always should, and contents of files here that are not kept yet."""
     workspace, wrong = session.workspace, list[str]()
     root, versions = workspace.place.root, workspace.store.versions
-    head = await catch_up(session)
+    head = await session.worktree.catch_up()
     if left := await versions.unversioned(session.id):
         wrong.append(f"turns without a version: {left}")
     line = await versions.line(head.version) if head.version else []

@@ -10,7 +10,6 @@ from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.versions import Version
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
-from ragforge.versions.record.recorder import recorder_of
 from ragforge.versions.state import Head
 from tests.flow.running import ended, say
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
@@ -55,7 +54,7 @@ def tree(folder: Path) -> dict[str, tuple[str, int, bytes]]:
 
 
 async def head_of(session: Session) -> Head:
-    await recorder_of(session).settle()  # a turn without tools may end before its version is made
+    await session.worktree.recorder.settle()  # a turn without tools may end before its version is made
     return await session.workspace.history.head(root_of(session))
 
 
@@ -66,7 +65,7 @@ async def line_of(session: Session) -> list[Version]:
 
 
 async def versions_of(session: Session, turn: Turn) -> list[Version]:
-    await recorder_of(session).settle()
+    await session.worktree.recorder.settle()
     return await session.workspace.store.versions.of_turns([turn.id])
 
 

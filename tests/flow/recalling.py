@@ -16,8 +16,8 @@ from ragforge.memory.block import TAG
 from ragforge.memory.memories import new_memory
 from ragforge.memory.summarise import summary_id
 from ragforge.session.open import store_session
-from ragforge.session.project import keep_project
 from ragforge.session.state import Session
+from ragforge.store.base import keep_project
 from tests.flow.running import of_type
 from tests.standins.gemini import GeminiStandIn
 

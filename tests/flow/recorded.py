@@ -11,7 +11,6 @@ from ragforge.domain.versions import Change, Node, Version
 from ragforge.files.folder_lock import folder_lock
 from ragforge.session.state import Session
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.versions.record.recorder import catch_up, recorder_of
 from ragforge.versions.scan.changes import node_at
 from ragforge.versions.tree import state_of
 from tests.standins.gemini import Call, Calls, Recorded, Reply, Text
@@ -43,7 +42,7 @@ def answers(chance: random.Random) -> list[Callable[[Recorded], Reply]]:
 
 async def line(session: Session) -> list[Version]:
     """The versions at the files' head, newest first, as they stand without looking at the disk."""
-    await recorder_of(session).settle()
+    await session.worktree.recorder.settle()
     workspace = session.workspace
     head = await workspace.history.head(workspace.place.root)
     return await workspace.store.versions.line(head.version) if head.version else []
@@ -51,7 +50,7 @@ async def line(session: Session) -> list[Version]:
 
 async def line_now(session: Session) -> list[Version]:
     """The same after everything on the disk was accounted for."""
-    head = await catch_up(session)
+    head = await session.worktree.catch_up()
     return await session.workspace.store.versions.line(head.version) if head.version else []
 
 
@@ -59,7 +58,7 @@ async def version_of(session: Session, events: Sequence[AgentEvent]) -> Version:
     """The newest version of the turn. Where the turn's end tells of one already, it is that one."""
     last = events[-1]
     assert isinstance(last, TurnEnded)
-    await recorder_of(session).settle()
+    await session.worktree.recorder.settle()
     found = await session.workspace.store.versions.of_turns([last.turn.id])
     assert found
     assert last.version in (None, found[-1])

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.memory.levels import due
-from ragforge.session.project import keep_project
 from ragforge.session.state import Session
+from ragforge.store.base import keep_project
 from tests.contract.builders import a_session, conversation, said
 from tests.flow.beside import all_embedded, beside, by_the_model, until
 from tests.flow.running import environ

@@ -8,8 +8,8 @@ import pytest
 from ragforge.commands.base import Confirm, Tell, run_command
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
+from ragforge.session.storage import room_warning, size_lines
 from ragforge.versions.clean_up import HistorySize
-from ragforge.versions.storage import room_warning, size_lines
 from tests.flow.moving import turn, write
 from tests.flow.recorded import a_day_passes
 from tests.flow.running import environ, opened

@@ -20,9 +20,9 @@ from ragforge.domain.usage import Purpose
 from ragforge.memory.memories import associate, new_memory, remember, why
 from ragforge.session.memory_tools import recall_memory, save_memory
 from ragforge.session.open import close_session, new_session
-from ragforge.session.project import keep_project
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt
+from ragforge.store.base import keep_project
 from ragforge.tools.base import ToSave
 from tests.flow.recalling import LONG_AGO, said_before
 from tests.flow.running import ended, of_type, say

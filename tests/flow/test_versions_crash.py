@@ -26,8 +26,7 @@ from ragforge.session.open import (
 )
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from ragforge.versions.head_move import Move, lines_of
-from ragforge.versions.record.worktree import end_restore, on_ground
+from ragforge.versions.head_move import Move, end_restore, lines_of
 from ragforge.versions.restore.operation import apply, make_plan
 from ragforge.versions.tree import between
 from tests.cli.running import Program
@@ -191,11 +190,13 @@ async def test_what_was_edited_between_a_crash_and_the_end_of_its_move_is_kept(
     gemini.script(write("a.txt", "one\n"), Text("ok"), write("a.txt", "two\n"), Text("ok"))
     first = await version_of(session, await say(session, "one"))
     second = await version_of(session, await say(session, "two"))
-    async with on_ground(session) as ground:
-        move = Move(MoveAction.CHECKOUT, ground.project.id, session.id, second.id, first.id, "checkout")
-        wanted = between(*await lines_of(ground.store.versions, second.id, first.id))
-        plan = await make_plan(ground.root, wanted, {}, ground.blobs, title=move.title, then=move.to_json())
-        await apply(plan, ground.state, ground.blobs)
+    async with session.worktree.ground() as ground:
+        move = Move(MoveAction.CHECKOUT, ground.files.project.id, session.id, second.id, first.id, "checkout")
+        wanted = between(*await lines_of(ground.files.store.versions, second.id, first.id))
+        plan = await make_plan(
+            ground.root, wanted, {}, ground.files.blobs, title=move.title, then=move.to_json()
+        )
+        await apply(plan, ground.files.state, ground.files.blobs)
         # It dies here, and before the next start somebody edits what was restored.
         (session.cwd / "a.txt").write_text("mine\n")
         await end_restore(ground)

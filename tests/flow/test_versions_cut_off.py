@@ -7,7 +7,6 @@ from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.versions.head_move import Move
 from ragforge.versions.moves import redo
-from ragforge.versions.record.worktree import on_ground
 from ragforge.versions.restore.operation import apply
 from ragforge.versions.restore.plan import make_plan
 from ragforge.versions.tree import backward
@@ -18,11 +17,11 @@ from tests.standins.gemini import GeminiStandIn
 
 async def cut_off(session: Session, first, second) -> None:
     """An undo of the second turn, up to where its files are done and its heads are not."""
-    async with on_ground(session) as ground:
+    async with session.worktree.ground() as ground:
         own = await versions_of(session, second)
         move = Move(
             MoveAction.UNDO,
-            ground.project.id,
+            ground.files.project.id,
             session.id,
             (await head_of(session)).version,
             own[0].parents[0],
@@ -32,9 +31,9 @@ async def cut_off(session: Session, first, second) -> None:
             to_turn=first.id,
         )
         plan = await make_plan(
-            ground.root, backward(own), {}, ground.blobs, title=move.title, then=move.to_json()
+            ground.root, backward(own), {}, ground.files.blobs, title=move.title, then=move.to_json()
         )
-        await apply(plan, ground.state, ground.blobs)
+        await apply(plan, ground.files.state, ground.files.blobs)
 
 
 async def test_the_heads_follow_the_files_at_the_next_start(tmp_path: Path, gemini: GeminiStandIn):
@@ -76,7 +75,7 @@ async def test_what_was_edited_before_the_next_start_is_not_lost(tmp_path: Path,
         (root_of(session) / "other.txt").write_text("mine too\n")
     async with opened(tmp_path, env) as later:
         assert (root_of(later) / "a.txt").read_text() == "mine\n"
-        async with on_ground(later):
+        async with later.worktree.ground():
             pass
         assert {change.path for version in (await line_of(later))[:-1] for change in version.changes} == {
             "a.txt",

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.turns import TurnStatus
-from ragforge.session.history import came_to_nothing
 from ragforge.session.library import newest_session
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
+from ragforge.versions.record.backfill import came_to_nothing
 from tests.cli.running import Program
 from tests.flow.recorded import shell
 from tests.flow.running import MODEL, environ
@@ -65,7 +65,7 @@ async def test_its_words_are_not_offered_as_if_nothing_had_run(
         assert resumed.draft == ""
         [turn] = await workspace.store.turns.path(resumed.session.live.record.head)
         assert turn.status is TurnStatus.INTERRUPTED
-        assert not await came_to_nothing(resumed.session, turn)
+        assert not await came_to_nothing(resumed.session.workspace.store, turn)
     finally:
         await close_session(resumed.session)
         await close_workspace(workspace)

@@ -8,9 +8,8 @@ import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
+from ragforge.session.storage import clean_up
 from ragforge.versions.path_nodes import lay_at
-from ragforge.versions.record.recorder import recorder_of
-from ragforge.versions.storage import clean_up
 from ragforge.versions.tree import summed
 from tests.flow.recorded import (
     a_day_passes,
@@ -104,7 +103,7 @@ async def test_what_lay_there_at_the_first_look_can_be_had_whatever_comes_next(s
     for name, content in contents_then.items():
         (session.cwd / name).parent.mkdir(exist_ok=True)
         (session.cwd / name).write_bytes(content)
-    async with recorder_of(session).ledger(session.workspace) as ledger:
+    async with session.worktree.recorder.ledger(session.workspace.files) as ledger:
         await ledger.take_in()
     for name in contents_then:
         (session.cwd / name).write_bytes(b"overwritten by hand")
@@ -117,8 +116,8 @@ async def test_who_looks_ahead_keeps_what_is_overwritten_before_the_first_turn(
 ) -> None:
     file, workspace = session.cwd / "a.txt", session.workspace
     file.write_text("there when it was opened")
-    recorder_of(session).look_ahead(workspace)
-    async with recorder_of(session).ledger(workspace) as ledger:
+    session.worktree.recorder.look_ahead(workspace.files)
+    async with session.worktree.recorder.ledger(workspace.files) as ledger:
         assert ledger.manifest is None, "nothing is accounted for before the first turn"
     file.write_text("there when the first turn began")
     gemini.script(read("a.txt"), write("a.txt", "by the turn"), Text("ok"))

@@ -15,7 +15,6 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MoveAction, Node, Version
 from ragforge.session.state import Session
 from ragforge.versions.move_result import MoveResult
-from ragforge.versions.record.recorder import catch_up
 from ragforge.versions.restore.conflicts import ConflictChoice
 from tests.flow.moving import line_of
 from tests.flow.running import MODEL, environ
@@ -172,7 +171,7 @@ class Remembering(RuleBasedStateMachine):
 
     def crash(self, number: int, work: Awaitable[None], writes: int, *, after: bool) -> None:
         self.run(self.world.dying(self.world.sessions[number], work, writes=writes, after=after))
-        self.run(catch_up(self.world.sessions[number]))
+        self.run(self.world.sessions[number].worktree.catch_up())
         self.edited = False
         self.end_of_turn(number)
         self.check()
@@ -213,7 +212,7 @@ class Remembering(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            self.run(catch_up(self.world.sessions[0]))
+            self.run(self.world.sessions[0].worktree.catch_up())
             self.run(self.all_contents())
             self.run(self.world.close())
         finally:

@@ -28,7 +28,6 @@ from ragforge.session.open import (
 )
 from ragforge.session.state import Session
 from ragforge.store.sqlite.connection import Connection
-from ragforge.versions.record.recorder import catch_up, recorder_of
 from ragforge.versions.record.turn import LOOKED_AT, SHELVED, Recording
 from ragforge.versions.state import HistoryState
 from tests.contract.builders import a_call, a_request, a_step
@@ -132,7 +131,7 @@ class World:
         await self.open()
         for session in self.sessions:
             if session.live.stored:
-                await catch_up(session)
+                await session.worktree.catch_up()
 
     # Turns
 
@@ -174,7 +173,7 @@ class RunningTurn:
     def __init__(self, session: Session, turn: Turn) -> None:
         self._session = session
         self._turn = turn
-        self._recording = Recording(session, turn, self._tell)
+        self._recording = Recording(session.worktree, turn, self._tell)
         self.told: list[str] = []
 
     async def _tell(self, words: str) -> None:
@@ -212,7 +211,7 @@ class RunningTurn:
 
 async def settled(session: Session) -> None:
     """Return when every turn that ended has its version."""
-    await recorder_of(session).settle()
+    await session.worktree.recorder.settle()
 
 
 def _records(task: "asyncio.Task[Any]") -> bool:

@@ -20,13 +20,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from ragforge.domain.errors import UsageError
+from ragforge.session.storage import clean_up
 from ragforge.versions.branch_merge import Side, merge
 from ragforge.versions.branches import list_branches, start_branch
 from ragforge.versions.head_move import Choices
 from ragforge.versions.moves import checkout, redo, undo
-from ragforge.versions.record.recorder import catch_up
 from ragforge.versions.restore.conflicts import ConflictChoice
-from ragforge.versions.storage import clean_up
 from tests.flow.moving import line_of
 from tests.flow.recorded import a_day_passes
 from tests.property.history_disk import (
@@ -61,7 +60,7 @@ class HistoryMachine(Remembering):
     @rule(number=NUMBERS)
     def look(self, number: int) -> None:
         self.accounted()
-        self.run(catch_up(self.world.sessions[number]))
+        self.run(self.world.sessions[number].worktree.catch_up())
         self.edge()
         self.edited = False
         self.check()
@@ -163,7 +162,7 @@ class HistoryMachine(Remembering):
     async def paths_between(self, number: int, target: str) -> set[str]:
         """What only the other session changed between the head and the version."""
         session = self.world.sessions[number]
-        await catch_up(session)
+        await session.worktree.catch_up()
         versions = session.workspace.store.versions
         lines = [{each.id: each for each in await line_of(session)}]
         names = {row.branch.name: row.branch.version_id for row in await list_branches(session)}

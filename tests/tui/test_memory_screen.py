@@ -13,7 +13,7 @@ from ragforge.domain.memories import Memory, MemoryScope, MemorySource, MemoryTy
 from ragforge.memory.memories import new_memory, remember
 from ragforge.session.memory_tools import save_memory
 from ragforge.session.open import close_workspace, open_workspace
-from ragforge.session.project import keep_project
+from ragforge.store.base import keep_project
 from ragforge.tools.base import ToSave
 from ragforge.tui.screens.memory import MemoryScreen
 from ragforge.tui.widgets.memory_list import MemoryList

@@ -17,7 +17,6 @@ from ragforge.versions.log import files_json, files_words
 from ragforge.versions.move_result import MoveResult
 from ragforge.versions.moves import checkout
 from ragforge.versions.names import shown
-from ragforge.versions.record.worktree import head_of
 from ragforge.versions.words import fenced
 
 BEFORE = "before the first turn"
@@ -101,7 +100,7 @@ class Here(Struct, frozen=True):
 async def alternatives_here(session: Session) -> Here:
     """Those that go on from the present version, or from the nearest before it that has any."""
     versions, project = session.workspace.store.versions, session.workspace.project
-    head = (await head_of(session)).version
+    head = (await session.worktree.head()).version
     line = await versions.line(head, limit=LOOKED_BACK) if head else []
     if line and not line[-1].parents and (before := await beginning_of(versions, project.id)):
         line.append(before)

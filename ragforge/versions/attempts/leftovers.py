@@ -86,7 +86,7 @@ async def _kept(workspace: "Workspace", about: "About", copy: Path, name: str) -
     if not turns or not copy.is_dir():
         return []
     inside = await workspace_in(workspace, about, copy)
-    await inside.recorders.of(inside).recover(inside)
+    await inside.recorders.of(copy).recover(inside.files)
     await inside.recorders.close()
     for version in (await workspace.store.versions.of_turns(turns))[-1:]:
         label = label_of(int(copy.parent.name), name, [CUT_OFF])

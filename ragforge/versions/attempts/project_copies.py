@@ -74,7 +74,7 @@ async def make_places(
     Raises UsageError where the disk does not take them, StoreError.
     """
     workspace, carry = session.workspace, session.workspace.settings.history.alternatives_carry
-    content = await ground.state.manifest(ground.root)
+    content = await ground.files.state.manifest(ground.root)
     if content is None:
         raise UsageError(f"What lies in {ground.root} is not known yet. Try again.")
     manifest = await in_thread(lambda _: Manifest.from_bytes(content))
@@ -100,7 +100,7 @@ async def make_places(
             return copy_project(ground.root, target, manifest, carry=carry, stop=stop)
 
         made = await in_thread(copy)
-        await ground.state.set_head(made.root, Head(head), manifest=content)
+        await ground.files.state.set_head(made.root, Head(head), manifest=content)
         copies.append(made)
     return Places(about, tuple(copies))
 
@@ -112,16 +112,16 @@ async def bring_to(
 
     Raises UsageError where a content is not on this machine or the disk refuses one, StoreError.
     """
-    kept = await ground.state.manifest(copy)
+    kept = await ground.files.state.manifest(copy)
 
     def what_lies_there() -> Manifest:
         return Manifest.from_bytes(kept) if kept else Manifest()
 
     last = await in_thread(lambda _: what_lies_there())
     wanted = with_usual_modes(wanted, last.entries.keys() - {each.path for each in wanted})
-    plan = await make_plan(copy, wanted, {}, ground.blobs, title=title, then={})
-    applied = await apply(plan, ground.state, ground.blobs)
-    await ground.state.clear_journal(copy)
+    plan = await make_plan(copy, wanted, {}, ground.files.blobs, title=title, then={})
+    applied = await apply(plan, ground.files.state, ground.files.blobs)
+    await ground.files.state.clear_journal(copy)
     if left := (*plan.skipped, *applied.skipped):
         raise UsageError(
             f"{title}: {escaped(left[0].path)} could not be written into a copy ({left[0].why})."
@@ -131,7 +131,7 @@ async def bring_to(
         return scan(places.about.coverage(str(copy)), last, paths=[each.path for each in wanted]).manifest
 
     manifest = await in_thread(lambda _: look())
-    await ground.state.set_head(copy, Head(head), manifest=manifest.to_bytes())
+    await ground.files.state.set_head(copy, Head(head), manifest=manifest.to_bytes())
 
 
 async def remove_copies(workspace: Workspace, room: Room) -> None:

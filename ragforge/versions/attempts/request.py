@@ -8,8 +8,8 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import ImagePart, Parts, TextPart
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import PERSON, Version
-from ragforge.session.project import keep_project
 from ragforge.session.state import Session
+from ragforge.store.base import keep_project
 from ragforge.versions.attempts.alternatives import BEFORE, beginning_of
 from ragforge.versions.attempts.approaches import Way, without_approach
 from ragforge.versions.head_move import Ground, lines_of
@@ -64,13 +64,13 @@ async def start_of(session: Session, ground: Ground, request: Request) -> Start:
     A version is made where the project has none there yet, so that all have one parent.
     Raises UsageError where it is not known what that turn did, StoreError.
     """
-    versions, head = ground.store.versions, await ground.state.head(ground.root)
+    versions, head = ground.files.store.versions, await ground.files.state.head(ground.root)
     turn = request.anew
     if turn is None:
         base = head.version
         if not base:
             base = await _new_beginning(ground)
-            await ground.state.set_head(ground.root, Head(base, head.branch))
+            await ground.files.state.set_head(ground.root, Head(base, head.branch))
         return Start(base, (), session.live.record.head)
     own = await versions.of_turns([turn.id])
     if not own:
@@ -81,7 +81,7 @@ async def start_of(session: Session, ground: Ground, request: Request) -> Start:
     if own[0].parents:
         base = own[0].parents[0]
     else:
-        known = await beginning_of(versions, ground.project.id)
+        known = await beginning_of(versions, ground.files.project.id)
         base = known.id if known else await _new_beginning(ground)
     lines = await lines_of(versions, head.version, base)
     return Start(base, tuple(between(*lines)), turn.parent)
@@ -89,8 +89,8 @@ async def start_of(session: Session, ground: Ground, request: Request) -> Start:
 
 async def _new_beginning(ground: Ground) -> str:
     """A version that stands for what lies there before the first one."""
-    project = ground.project
-    await keep_project(ground.store, project)
+    project = ground.files.project
+    await keep_project(ground.files.store, project)
     base = Version(id=new_id(), project_id=project.id, parents=(), at=now(), by=PERSON, title=BEFORE)
-    await ground.store.versions.add(base)
+    await ground.files.store.versions.add(base)
     return base.id

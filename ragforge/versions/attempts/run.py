@@ -23,7 +23,6 @@ from ragforge.versions.attempts.check_run import Checked, check
 from ragforge.versions.attempts.copy_sessions import UNATTENDED
 from ragforge.versions.attempts.file_copies import Copied, remove_tree
 from ragforge.versions.log import files_words
-from ragforge.versions.record.recorder import recorder_of
 
 Tell = Callable[[str], None]
 
@@ -107,7 +106,7 @@ class Run:
         turn = self._turn
         if turn is None:
             return
-        await recorder_of(self.session).settle()
+        await self.session.worktree.recorder.settle()
         versions = await self.session.workspace.store.versions.of_turns([turn.id])
         if not versions:
             tell(

@@ -25,7 +25,6 @@ from ragforge.versions.attempts.request import Request, request_of, start_of
 from ragforge.versions.attempts.run import Run
 from ragforge.versions.head_move import Ground
 from ragforge.versions.moves import may_move
-from ragforge.versions.record.worktree import ground_of, not_covered, on_ground
 
 COPYING = "Copying the project, once for each. Its own files stay as they are."
 
@@ -84,12 +83,12 @@ async def start_alternatives(session: Session, wanted: AttemptRequest) -> Group:
     request = await request_of(session, wanted.prompt)
     if lost := notice_loss(session):
         raise UsageError(lost)
-    if await ground_of(session.workspace) is None:
-        raise UsageError(not_covered(session.workspace))
+    if not await session.worktree.is_covered():
+        raise UsageError(session.worktree.not_covered)
     async with may_move(session, begun=False):
         await store_session(session, first_words=request.parts)
         checking = await check_command(session.workspace)
-        async with on_ground(session) as ground:
+        async with session.worktree.ground() as ground:
             group, notes = await _prepared(session, ground, request, ways, checking.command)
         session.live.alternatives = group
         await group.begin([*notes, *filter(None, [checking.note])])
@@ -104,10 +103,10 @@ async def _prepared(
     command: what checks each, if any.
     """
     start = await start_of(session, ground, request)
-    known = await children_of(ground.store.versions, start.version)
+    known = await children_of(ground.files.store.versions, start.version)
     first = max((each.number for each in known), default=0) + 1
     numbers = range(first, first + len(ways))
-    room = await in_thread(lambda _: make_room(ground.data_dir))
+    room = await in_thread(lambda _: make_room(ground.files.data_dir))
     try:
         numbered = {number: way.name for number, way in zip(numbers, ways, strict=True)}
         places = await make_places(session, ground, room, head=start.version, numbered=numbered)

@@ -15,7 +15,6 @@ from ragforge.versions.attempts.file_copies import Room, make_room
 from ragforge.versions.attempts.project_copies import Places, bring_to, env_in, make_places, remove_copies
 from ragforge.versions.merge.resolution import Side, settle
 from ragforge.versions.merge.three_way import VersionMerge
-from ragforge.versions.record.worktree import on_ground
 
 Tell: TypeAlias = Callable[[str], None]
 """Hears what happens, a line at a time."""
@@ -56,15 +55,15 @@ async def _places(
 ) -> Places:
     """A copy for each, with the files as that candidate would have them."""
     names = {number: candidate.name for number, candidate in enumerate(candidates, 1)}
-    async with on_ground(session) as ground:
-        head = await ground.state.head(ground.root)
+    async with session.worktree.ground() as ground:
+        head = await ground.files.state.head(ground.root)
         if head.version != found.ours:
             raise UsageError(
                 "The files were changed while the model was asked, so nothing was merged. Try again."
             )
         places = await make_places(session, ground, room, head=head.version, numbered=names)
         for candidate, copy in zip(candidates, places.copies, strict=True):
-            settled = await settle(found, candidate.contents, side, ground.blobs)
+            settled = await settle(found, candidate.contents, side, ground.files.blobs)
             title = f"trying {candidate.name}"
             await bring_to(ground, places, copy.root, settled.wanted, head=head.version, title=title)
     return places

@@ -2,21 +2,18 @@
 
 import logging
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from ragforge.domain.ids import short_id
-from ragforge.domain.turns import TurnStatus
-from ragforge.domain.versions import Provenance, Uncovered, Version
+from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.domain.versions import Provenance, Uncovered
 from ragforge.domain.words import counted
+from ragforge.store.base import Store
 from ragforge.versions.assembly import TurnFacts
 from ragforge.versions.record.ledger import Ledger, Owner
 from ragforge.versions.record.omissions import not_kept
 from ragforge.versions.record.write_ahead import take_in_planned
 from ragforge.versions.state import OpenTurn
 from ragforge.versions.tree import summed
-
-if TYPE_CHECKING:  # a session's workspace holds what records
-    from ragforge.session.state import Session
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +25,19 @@ CUT_OFF_IN_COMMAND = (
 ENDED = "Made afterwards: ragforge ended right after this turn, before its version was made."
 
 
-def was_in_command(version: Version) -> bool:
-    """Whether the version was made of a turn that a crash cut off while a command of it ran."""
-    return version.note == CUT_OFF_IN_COMMAND
+async def came_to_nothing(store: Store, turn: Turn) -> bool:
+    """Whether it ended before the model said or did anything, so that its words belong in the prompt.
+
+    An answer that was blocked or empty cost something, so its step is stored; it said nothing all the same.
+    A turn whose version says that something ran did something, also where none of its steps is stored.
+    """
+    if turn.status not in (TurnStatus.INTERRUPTED, TurnStatus.FAILED):
+        return False
+    steps = await store.turns.steps([turn.id])
+    if any(not step.interrupted or step.message.text.strip() for step in steps):
+        return False
+    versions = await store.versions.of_turns([turn.id])
+    return not any(version.changes or version.note == CUT_OFF_IN_COMMAND for version in versions)
 
 
 async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
@@ -59,8 +66,7 @@ async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
 
 
 async def _end(ledger: Ledger, open_turn: OpenTurn, uncovered: tuple[Uncovered, ...]) -> str:
-    workspace = ledger.workspace
-    turn = await workspace.store.turns.get(open_turn.turn_id)
+    turn = await ledger.files.store.turns.get(open_turn.turn_id)
     if turn is None:
         # Of another store, or deleted since: its changes are kept, without a turn.
         await ledger.end_unknown(open_turn.turn_id)
@@ -85,21 +91,21 @@ async def _end(ledger: Ledger, open_turn: OpenTurn, uncovered: tuple[Uncovered, 
 
 async def make_left(ledger: Ledger, turn_id: str) -> bool:
     """Make the version of a turn whose end could not be stored at first; False where it still is not."""
-    turn = await ledger.workspace.store.turns.get(turn_id)
+    turn = await ledger.files.store.turns.get(turn_id)
     if turn is None or turn.status in (TurnStatus.RUNNING, TurnStatus.WAITING):
         return False
     await ledger.add_turn(TurnFacts(turn, usage=turn.usage, cost_usd=turn.cost_usd))
     return True
 
 
-async def make_missing(ledger: Ledger, session: "Session", *, but: Collection[str] = ()) -> None:
+async def make_missing(ledger: Ledger, session_id: str, *, but: Collection[str] = ()) -> None:
     """Give empty versions to turns of the session that ended and have none: nothing is known of them.
 
     That is so where a crash came before it was noted that they run. Turns from before there were versions
     are none of them: no store names those.
     """
-    turns, versions = session.workspace.store.turns, session.workspace.store.versions
-    for turn_id in await versions.unversioned(session.id):
+    turns, versions = ledger.files.store.turns, ledger.files.store.versions
+    for turn_id in await versions.unversioned(session_id):
         turn = await turns.get(turn_id) if turn_id not in but else None
         if turn is not None:
             facts = TurnFacts(turn, usage=turn.usage, cost_usd=turn.cost_usd, note=ENDED)

@@ -8,8 +8,6 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -18,19 +16,17 @@ from ragforge.domain.ids import now
 from ragforge.domain.versions import Branch, Change, Provenance, Uncovered, Version
 from ragforge.domain.words import counted
 from ragforge.files.threads import in_thread
-from ragforge.session.project import keep_project
 from ragforge.shell.process_idle import Idle, has_own_clock
+from ragforge.store.base import keep_project
 from ragforge.store.files import CHECK, REPAIR
 from ragforge.versions.assembly import TurnFacts, outside_version, turn_version
+from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.contents import Proof, Sampling, keep_contents, prove_contents, scan_and_keep
 from ragforge.versions.record.notes import changes_of, merged, part_of, touches, with_notes
 from ragforge.versions.scan.changes import Scan, renames
 from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.state import Head, HistoryState, OpenTurn
-
-if TYPE_CHECKING:  # a workspace holds what records
-    from ragforge.session.state import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -90,9 +86,9 @@ class Owner(Struct, frozen=True):
 class Ledger:
     """A folder's head, manifest and open turns, as they are and as they become. Made by `Recorder.ledger`."""
 
-    def __init__(self, workspace: "Workspace", root: Path, coverage: Coverage | None, known: Known) -> None:
-        self.workspace = workspace
-        self.root = root
+    def __init__(self, files: ProjectFiles, coverage: Coverage | None, known: Known) -> None:
+        self.files = files
+        self.root = files.root
         self.coverage = coverage
         self.head = Head()
         self.turns: list[OpenTurn] = []
@@ -220,7 +216,7 @@ class Ledger:
         await self._make_room(changes)
         parent = self.head.version
         version = await outside_version(
-            self.workspace, renames(changes), parent=parent, note=note, uncovered=uncovered
+            self.files, renames(changes), parent=parent, note=note, uncovered=uncovered
         )
         # A crash may have come between this version and the head that it is.
         made = [each for each in await self._after(parent) if each.by == version.by and not each.turn_id]
@@ -231,7 +227,7 @@ class Ledger:
         """Make the version of a turn that ended, of all that was noted of it."""
         turn_id = facts.turn.id
         changes = renames(merged(self._notes.get(turn_id, ())))
-        version = await turn_version(self.workspace, facts, changes, parent=self.head.version)
+        version = await turn_version(self.files, facts, changes, parent=self.head.version)
         if after_crash:
             version = await self._made_before_crash(version) or version
         await self._add(version, ended_turn=turn_id)
@@ -244,10 +240,10 @@ class Ledger:
 
         end: it does not run any more for the time being, because it waits for consent.
         """
-        turn = await self.workspace.store.turns.get(turn_id)
+        turn = await self.files.store.turns.get(turn_id)
         changes = renames(merged(self._notes.get(turn_id, ())))
         if turn is not None and changes:
-            version = await turn_version(self.workspace, TurnFacts(turn), changes, parent=self.head.version)
+            version = await turn_version(self.files, TurnFacts(turn), changes, parent=self.head.version)
             await self._add(version, ended_turn=turn_id if end else "", carried_turn="" if end else turn_id)
             self._forget(turn_id)
         elif end:
@@ -274,8 +270,8 @@ class Ledger:
         there = part_of(self.manifest, paths)
         if not there.entries:
             return ()
-        unread = await keep_contents(self.workspace.blobs, self.root, there)
-        self._prove(await prove_contents(self.workspace.blobs, self.root, there))
+        unread = await keep_contents(self.files.blobs, self.root, there)
+        self._prove(await prove_contents(self.files.blobs, self.root, there))
         return tuple(unread)
 
     async def prove_kept(self) -> None:
@@ -285,7 +281,7 @@ class Ledger:
         """
         if self.manifest is not None:
             sampling = self._known.sampling
-            proof = await prove_contents(self.workspace.blobs, self.root, self.manifest, sampling=sampling)
+            proof = await prove_contents(self.files.blobs, self.root, self.manifest, sampling=sampling)
             self._prove(proof)
 
     def kept_again(self) -> str:
@@ -303,7 +299,7 @@ class Ledger:
     async def keep_again(self) -> None:
         """Keep what could not be kept before, if anything. Raises StoreError where it still cannot be."""
         if self._known.unkept and self.manifest is not None:
-            await keep_contents(self.workspace.blobs, self.root, self.manifest)
+            await keep_contents(self.files.blobs, self.root, self.manifest)
             self._known.unkept = False
 
     def check_kept(self) -> None:
@@ -321,7 +317,7 @@ class Ledger:
         """What differs, its contents kept; and that of which they could not be kept."""
         assert self.coverage is not None
         last = self.manifest or self._known.ahead or Manifest()
-        found, trouble = await scan_and_keep(self.workspace.blobs, self.coverage, last, paths=paths)
+        found, trouble = await scan_and_keep(self.files.blobs, self.coverage, last, paths=paths)
         if trouble is None:
             return found, ()
         self._trouble, self._known.unkept = trouble, True
@@ -359,13 +355,13 @@ class Ledger:
 
         In this order, because a crash after the first or second is made good by doing it again.
         """
-        versions = self.workspace.store.versions
+        versions = self.files.store.versions
         if not version.parents:
-            await keep_project(self.workspace.store, self.workspace.project)
+            await keep_project(self.files.store, self.files.project)
         await versions.add(version)
         branch = self.head.branch if await self._goes_on(version) else ""
         if branch:
-            await versions.set_branch(Branch(self.workspace.project.id, branch, version.id, now()))
+            await versions.set_branch(Branch(self.files.project.id, branch, version.id, now()))
         head = Head(version.id, branch)
         content = await self._content(seen)
         await self._state.set_head(
@@ -385,7 +381,7 @@ class Ledger:
         if not self.head.branch:
             return False
         try:
-            branches = await self.workspace.store.versions.branches(self.workspace.project.id)
+            branches = await self.files.store.versions.branches(self.files.project.id)
         except StoreUnavailable:
             return True  # where the tip is cannot be known now, and nothing waits for a server
         tips = {branch.name: branch.version_id for branch in branches}
@@ -393,7 +389,7 @@ class Ledger:
 
     async def _made_before_crash(self, version: Version) -> Version | None:
         """The turn's version, where it was stored and only the head does not say so yet."""
-        for each in await self.workspace.store.versions.of_turns([version.turn_id]):
+        for each in await self.files.store.versions.of_turns([version.turn_id]):
             is_here = each.id == self.head.version or each.parents == version.parents
             if is_here and each.changes == version.changes:
                 return each
@@ -401,7 +397,7 @@ class Ledger:
 
     async def _after(self, version_id: str) -> list[Version]:
         try:
-            return await self.workspace.store.versions.children(version_id) if version_id else []
+            return await self.files.store.versions.children(version_id) if version_id else []
         except StoreUnavailable:
             return []  # a server that is away: what is written now goes there later
 
@@ -410,11 +406,11 @@ class Ledger:
 
         Who changes the store, or takes the folder for another project's, begins a new line.
         """
-        project_id = self.workspace.project.id
+        project_id = self.files.project.id
         if not head.version or (project_id, head.version) == self._known.head:
             return head
         try:
-            found = await self.workspace.store.versions.get([head.version])
+            found = await self.files.store.versions.get([head.version])
         except StoreUnavailable:
             return head  # a server that is away is no other store
         if not found or found[0].project_id != project_id:
@@ -441,7 +437,7 @@ class Ledger:
 
     @property
     def _state(self) -> HistoryState:
-        return self.workspace.history
+        return self.files.state
 
 
 def _few(paths: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,19 +13,17 @@ from ragforge.agent.shield import undisturbed
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import new_id
+from ragforge.domain.versions import Version
 from ragforge.files.folder_lock import folder_lock
 from ragforge.shell.jobs import JobStatus
 from ragforge.versions.assembly import TurnFacts
+from ragforge.versions.head_move import Ground, end_restore
+from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.backfill import make_left, make_missing, make_up
 from ragforge.versions.record.contents import keep_contents, scan_and_keep
 from ragforge.versions.record.ledger import Known, Ledger
 from ragforge.versions.scan.coverage import Coverage, coverage_of
 from ragforge.versions.scan.manifest import Manifest
-from ragforge.versions.state import Head
-
-if TYPE_CHECKING:  # a workspace holds what records
-    from ragforge.domain.versions import Version
-    from ragforge.session.state import Session, Workspace
 
 log = logging.getLogger(__name__)
 
@@ -40,9 +38,8 @@ class Recorders:
         self.end_wait_s = timeouts.VERSION_OF_TALK_WAIT_S
         self._by_root: dict[Path, Recorder] = {}
 
-    def of(self, workspace: "Workspace") -> "Recorder":
-        """The recorder of the workspace's folder."""
-        root = workspace.place.root
+    def of(self, root: Path) -> "Recorder":
+        """The recorder of the folder."""
         return self._by_root.setdefault(root, Recorder(root))
 
     def of_copy(self, coverage: Coverage) -> "Recorder":
@@ -79,18 +76,18 @@ class Recorder:
         self._shelving: dict[str, asyncio.Task[None]] = {}
         self._ahead: asyncio.Task[None] | None = None
 
-    async def coverage(self, workspace: "Workspace") -> Coverage | None:
+    async def coverage(self, files: ProjectFiles) -> Coverage | None:
         """What is covered of the folder; None where nothing is."""
         if self._of_copy:
             return self._of_copy
-        settings = workspace.settings
+        settings = files.settings
         if self._covered_for is not settings:
-            self._coverage = await asyncio.to_thread(coverage_of, self.root, settings, workspace.environ)
+            self._coverage = await asyncio.to_thread(coverage_of, self.root, settings, files.environ)
             self._covered_for = settings
         return self._coverage
 
     @asynccontextmanager
-    async def ledger(self, workspace: "Workspace", *, held: bool = False) -> AsyncGenerator[Ledger]:
+    async def ledger(self, files: ProjectFiles, *, held: bool = False) -> AsyncGenerator[Ledger]:
         """How things stand in the folder, which is ours alone while it lasts.
 
         held: the folder's lock is held by the caller, who ended what restore was cut off in it.
@@ -98,83 +95,76 @@ class Recorder:
         """
         if self._ahead:
             await asyncio.wait({self._ahead})
-        ledger = Ledger(workspace, self.root, await self.coverage(workspace), self._known)
+        coverage = await self.coverage(files)
+        ledger = Ledger(files, coverage, self._known)
         if held:
             await ledger.open()
             yield ledger
             return
-        async with folder_lock(workspace.data_dir, self.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
-            await self._end_restore(workspace)
+        async with folder_lock(files.data_dir, self.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
+            await self._end_restore(files, coverage)
             await ledger.open()
             yield ledger
 
-    async def _end_restore(self, workspace: "Workspace") -> None:
+    async def _end_restore(self, files: ProjectFiles, coverage: Coverage | None) -> None:
         """End a restore that a crash cut off, before what lies there is taken for somebody's edits."""
-        if await workspace.history.journal(self.root) is None:
-            return
-        from ragforge.versions.record.worktree import end_restore, ground_of  # they import this module
+        if coverage and await files.state.journal(self.root) is not None:
+            self._said.append(await end_restore(Ground(files, coverage)))
 
-        if ground := await ground_of(workspace):
-            self._said.append(await end_restore(ground))
-
-    def job_ran(self, workspace: "Workspace") -> bool:
+    def job_ran(self, files: ProjectFiles) -> bool:
         """Whether a background job ran at any time since this was asked last."""
-        runs = any(job.status is JobStatus.RUNNING for job in workspace.jobs.list())
+        runs = any(job.status is JobStatus.RUNNING for job in files.jobs.list())
         ran, self._job_ran = self._job_ran or runs, runs
         return ran
 
     # Before the first turn, and the first command
 
-    def look_ahead(self, workspace: "Workspace") -> None:
+    def look_ahead(self, files: ProjectFiles) -> None:
         """Begin to look at a folder that was never looked at, beside all else, and keep what lies there.
 
         So little is left to do when the first turn begins, and what somebody overwrites right then is kept.
         """
         if self._ahead is None:
-            self._ahead = asyncio.create_task(self._look_ahead(workspace))
+            self._ahead = asyncio.create_task(self._look_ahead(files))
 
-    async def _look_ahead(self, workspace: "Workspace") -> None:
+    async def _look_ahead(self, files: ProjectFiles) -> None:
         try:
-            coverage = await self.coverage(workspace)
-            if coverage and await workspace.history.manifest(self.root) is None:
-                found, trouble = await scan_and_keep(workspace.blobs, coverage, Manifest())
+            coverage = await self.coverage(files)
+            if coverage and await files.state.manifest(self.root) is None:
+                found, trouble = await scan_and_keep(files.blobs, coverage, Manifest())
                 self._known.ahead = None if trouble else found.manifest
         except (RagforgeError, OSError) as error:
             log.info("%s could not be looked at ahead: %s", self.root, error)  # the first turn says so
 
-    def shelve(self, session: "Session") -> None:
+    def shelve(self, files: ProjectFiles, session_id: str) -> None:
         """Begin to keep every covered file's content, beside everything else; once a session."""
-        if session.id not in self._shelving:
-            self._shelving[session.id] = asyncio.create_task(self._shelve(session))
+        if session_id not in self._shelving:
+            self._shelving[session_id] = asyncio.create_task(self._shelve(files, session_id))
 
-    async def shelved(self, session: "Session") -> None:
+    async def shelved(self, files: ProjectFiles, session_id: str) -> None:
         """Return when every covered file's content was kept. Raises StoreError, OSError."""
-        self.shelve(session)
-        task = self._shelving[session.id]
+        self.shelve(files, session_id)
+        task = self._shelving[session_id]
         try:
             await asyncio.shield(task)
         except (RagforgeError, OSError):
-            self._shelving.pop(session.id, None)  # tried again with the next command
+            self._shelving.pop(session_id, None)  # tried again with the next command
             raise
 
-    async def _shelve(self, session: "Session") -> None:
-        workspace = session.workspace
-        state = workspace.history
-        if await state.prepared(self.root, session.id):
+    async def _shelve(self, files: ProjectFiles, session_id: str) -> None:
+        if await files.state.prepared(self.root, session_id):
             return
-        async with self.ledger(workspace) as ledger:
+        async with self.ledger(files) as ledger:
             manifest = ledger.manifest
         if manifest is None:
             return
-        for uncovered in await keep_contents(workspace.blobs, self.root, manifest):
+        for uncovered in await keep_contents(files.blobs, self.root, manifest):
             log.info("Not kept before the first command: %s, %s", uncovered.path, uncovered.why)
-        await state.set_prepared(self.root, session.id)
+        await files.state.set_prepared(self.root, session_id)
 
     # The ends of turns
 
-    def end(
-        self, turn_id: str, work: Coroutine[Any, Any, "Version | None"]
-    ) -> "asyncio.Task[Version | None]":
+    def end(self, turn_id: str, work: Coroutine[Any, Any, Version | None]) -> asyncio.Task[Version | None]:
         """Let the turn's version be made, whoever waits for it."""
         task = asyncio.create_task(work)
         self._ending[turn_id] = task
@@ -205,7 +195,7 @@ class Recorder:
         self._owed[facts.turn.id] = facts
 
     @property
-    def ending(self) -> "list[asyncio.Task[Version | None]]":
+    def ending(self) -> list[asyncio.Task[Version | None]]:
         """What makes versions of turns that ended, at this moment."""
         return list(self._ending.values())
 
@@ -215,13 +205,13 @@ class Recorder:
             while self._ending:
                 await asyncio.wait(self.ending)
 
-    async def recover(self, workspace: "Workspace") -> list[str]:
+    async def recover(self, files: ProjectFiles) -> list[str]:
         """Make good what crashes left behind in the folder; what the person should hear of it."""
-        async with self.ledger(workspace) as ledger:
+        async with self.ledger(files) as ledger:
             made = await make_up(ledger, but=self.running)
         return self.take_said() + made
 
-    async def make_owed(self, ledger: Ledger, session: "Session") -> list[str]:
+    async def make_owed(self, ledger: Ledger, session_id: str) -> list[str]:
         """Make what versions are missing: of turns whose end was not recorded, and after crashes.
 
         What the person should hear of it.
@@ -240,9 +230,9 @@ class Recorder:
             self._known.trouble = ""
         said += await make_up(ledger, but=self.running)
         # What a copy's recorder does not know of ran elsewhere, and may run still.
-        if session.live.stored and session.id not in self._whole and self._of_copy is None:
-            await make_missing(ledger, session, but=self.running)
-            self._whole.add(session.id)
+        if session_id and session_id not in self._whole and self._of_copy is None:
+            await make_missing(ledger, session_id, but=self.running)
+            self._whole.add(session_id)
         return said
 
     async def close(self) -> None:
@@ -257,30 +247,3 @@ class Recorder:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-
-
-def recorder_of(session: "Session") -> Recorder:
-    """The recorder of the session's folder."""
-    return session.workspace.recorders.of(session.workspace)
-
-
-async def catch_up(session: "Session", *, held: bool = False) -> Head:
-    """The files' head, after everything in the folder was accounted for: it says exactly what lies there.
-
-    What was edited since the last scan becomes an outside version, what running turns of other sessions did
-    so far becomes versions of theirs, and what crashes left behind is made good.
-    held: the folder's lock is held by the caller, who called this before without it.
-    Raises FolderBusy, StoreError, and OSError where the folder cannot be looked at.
-    """
-    recorder, workspace = recorder_of(session), session.workspace
-    if not held:
-        await recorder.settle()
-    async with recorder.ledger(workspace, held=held) as ledger:
-        recorder.tell_later(await recorder.make_owed(ledger, session))
-        await ledger.take_in(by_job=recorder.job_ran(workspace))
-        await ledger.carry_all()
-        await ledger.save()
-        if held:
-            await ledger.prove_kept()
-            recorder.tell_later([said] if (said := ledger.kept_again()) else [])
-        return ledger.head

@@ -18,14 +18,12 @@ from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import Provenance, Uncovered, Version
 from ragforge.files.folder_lock import FolderBusy
-from ragforge.session.model import NO_MODEL
-from ragforge.session.state import Session
 from ragforge.shell.process_idle import Idle, watch
 from ragforge.tools.base import Effect
 from ragforge.versions.assembly import TurnFacts
 from ragforge.versions.record.ledger import Ledger, Owner
 from ragforge.versions.record.omissions import not_kept
-from ragforge.versions.record.recorder import recorder_of
+from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.record.write_ahead import plan_write
 from ragforge.versions.scan.coverage import is_own_name
 from ragforge.versions.scan.walk import VERSION_CONTROL
@@ -48,11 +46,12 @@ Tell = Callable[[str], Awaitable[None]]
 class Recording:
     """Records one turn. None of its methods raises but where a tool must not run."""
 
-    def __init__(self, session: Session, turn: Turn, tell: Tell) -> None:
-        """tell: a notice for the person."""
-        self._session = session
-        self._workspace = session.workspace
-        self._recorder = recorder_of(session)
+    def __init__(self, worktree: Worktree, turn: Turn, tell: Tell, *, has_model: bool = True) -> None:
+        """tell: a notice for the person. has_model: a model may run commands."""
+        self._files = worktree.files
+        self._recorder = worktree.recorder
+        self._session_id = worktree.session_id
+        self._has_model = has_model
         self._turn = turn
         self._tell = tell
         self._uncovered: dict[str, Uncovered] = {}
@@ -71,11 +70,20 @@ class Recording:
         # Those that are there now: a later one waits for this turn's beginning.
         self._opening = asyncio.create_task(self._open(after=self._recorder.ending))
 
-    async def end(self, turn: Turn, *, usage: Usage, cost_usd: float | None) -> Version | None:
-        """Make the turn's version, however it ended; None where that takes longer, or failed."""
+    async def end(
+        self,
+        turn: Turn,
+        *,
+        usage: Usage,
+        cost_usd: float | None,
+        wait_s: float = timeouts.VERSION_OF_TALK_WAIT_S,
+    ) -> Version | None:
+        """Make the turn's version, however it ended; None where that takes longer, or failed.
+
+        wait_s: how long a turn that ran no tools waits for its version, to tell of it.
+        """
         facts = TurnFacts(turn, usage, cost_usd)
         ending = self._recorder.end(turn.id, self._end(facts))
-        wait_s = self._workspace.recorders.end_wait_s
         await asyncio.wait({ending}, timeout=None if self._wrote else wait_s)
         if told := [each for each in self._uncovered.values() if each.path != "."]:
             await self._tell(not_kept(told))
@@ -102,16 +110,16 @@ class Recording:
     async def _open(self, after: Sequence[asyncio.Task[Version | None]] = ()) -> None:
         if after:
             await asyncio.wait(after)
-        await self._state.begin_turn(self._recorder.root, self._session.id, self._turn.id)
-        if await self._recorder.coverage(self._workspace) is None:
+        await self._state.begin_turn(self._recorder.root, self._session_id, self._turn.id)
+        if await self._recorder.coverage(self._files) is None:
             await self._tell_uncovered_folder()
             return
-        async with self._recorder.ledger(self._workspace) as ledger:
-            for words in await self._recorder.make_owed(ledger, self._session):
+        async with self._recorder.ledger(self._files) as ledger:
+            for words in await self._recorder.make_owed(ledger, self._session_id):
                 await self._tell(words)
-            await ledger.take_in(by_job=self._recorder.job_ran(self._workspace))
-        if (self._session.live.record.model or NO_MODEL) != NO_MODEL:
-            self._recorder.shelve(self._session)  # without a model there are no commands
+            await ledger.take_in(by_job=self._recorder.job_ran(self._files))
+        if self._has_model:
+            self._recorder.shelve(self._files, self._session_id)
 
     async def _opened(self) -> None:
         """Return when the folder's state before the turn is known. Raises what keeps it from being known."""
@@ -136,7 +144,7 @@ class Recording:
         async with AsyncExitStack() as stack:
             ledger: Ledger | None = None
             try:
-                ledger = await stack.enter_async_context(self._recorder.ledger(self._workspace))
+                ledger = await stack.enter_async_context(self._recorder.ledger(self._files))
                 await self._before_write(ledger, inside, unkept=unkept)
                 if call.after is not None and len(inside) == 1:
                     await plan_write(ledger, self._turn.id, inside[0], call.after)
@@ -182,11 +190,11 @@ class Recording:
             await undisturbed(self._tried(self._after_command()), cancel_after=True)
 
     async def _before_command(self, *, unkept: bool) -> None:
-        async with self._recorder.ledger(self._workspace) as ledger:
+        async with self._recorder.ledger(self._files) as ledger:
             if not unkept:
                 await ledger.keep_again()
             await self._take_in_unseen(ledger)
-            own = self._recorder.job_ran(self._workspace)
+            own = self._recorder.job_ran(self._files)
             if own:
                 self._miss(await ledger.take_in(self._owner(Provenance.SHELL, self._turn.started_at)))
             else:
@@ -203,10 +211,10 @@ class Recording:
             await self._tell(said)
 
     async def _after_command(self) -> None:
-        async with self._recorder.ledger(self._workspace) as ledger:
+        async with self._recorder.ledger(self._files) as ledger:
             await self._take_in_unseen(ledger)
         # While a job of the command's runs in the background, what differs may be its work.
-        if not self._recorder.job_ran(self._workspace):
+        if not self._recorder.job_ran(self._files):
             await self._state.end_command(self._recorder.root, self._turn.id)
 
     async def _take_in_unseen(self, ledger: Ledger) -> None:
@@ -224,9 +232,9 @@ class Recording:
 
     async def _shelved(self) -> None:
         """Return when what a command may destroy has been kept; the person hears of it if that takes long."""
-        if await self._recorder.coverage(self._workspace) is None:
+        if await self._recorder.coverage(self._files) is None:
             return
-        await self._with_notice(self._recorder.shelved(self._session), SHELVED)
+        await self._with_notice(self._recorder.shelved(self._files, self._session_id), SHELVED)
 
     async def _with_notice(self, work: Awaitable[None], words: str) -> None:
         """Do it; the person hears what is waited for if it takes long."""
@@ -244,10 +252,10 @@ class Recording:
         recorder, turn = self._recorder, facts.turn
         try:
             await self._tried(self._opened(), refuse=True)
-            async with recorder.ledger(self._workspace) as ledger:
-                await recorder.make_owed(ledger, self._session)
+            async with recorder.ledger(self._files) as ledger:
+                await recorder.make_owed(ledger, self._session_id)
                 await self._take_in_unseen(ledger)
-                if recorder.job_ran(self._workspace):
+                if recorder.job_ran(self._files):
                     await ledger.take_in(self._owner(Provenance.SHELL, turn.started_at))
                 with suppress(StoreError):  # it was said, and is tried again before the next command
                     await ledger.keep_again()
@@ -264,7 +272,7 @@ class Recording:
             recorder.running.discard(turn.id)
 
     def _owner(self, provenance: Provenance, since: datetime) -> Owner:
-        return Owner(self._session.id, self._turn.id, provenance, since)
+        return Owner(self._session_id, self._turn.id, provenance, since)
 
     def _inside(self, paths: Sequence[Path]) -> list[str]:
         """The paths that lie in the project, relative to it; others are uncovered."""
@@ -297,7 +305,7 @@ class Recording:
         if isinstance(error, FolderBusy):
             raise error
         with suppress(Exception):  # then it counts as covered
-            unkept = unkept or await self._recorder.coverage(self._workspace) is None
+            unkept = unkept or await self._recorder.coverage(self._files) is None
         if unkept:
             await self._fail(NOT_WHOLE, error)
             return
@@ -336,4 +344,4 @@ class Recording:
 
     @property
     def _state(self) -> HistoryState:
-        return self._workspace.history
+        return self._files.state

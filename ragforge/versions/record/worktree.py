@@ -1,82 +1,86 @@
-"""The folder that heads move in, taken for a move: its lock held, everything in it accounted for."""
+"""A project's files as they are worked in: looked at, accounted for, held for a move of the heads."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.files.folder_lock import folder_lock
-from ragforge.session.state import Session, Workspace
-from ragforge.versions.head_move import Ground, Move, finish
-from ragforge.versions.record.recorder import catch_up, recorder_of
-from ragforge.versions.restore.operation import recover
+from ragforge.versions.head_move import Ground, end_restore
+from ragforge.versions.project_files import ProjectFiles
+from ragforge.versions.record.recorder import Recorder
 from ragforge.versions.state import Head
 
 
-@asynccontextmanager
-async def on_ground(session: Session) -> AsyncGenerator[Ground]:
-    """The session's folder, ours alone while it lasts; the files' head says exactly what lies there.
+class Worktree(Struct, frozen=True):
+    """A project's files and what records them.
 
-    Raises UsageError where the folder is not covered or stays busy, StoreError, and OSError where it cannot
-    be looked at.
+    session_id: of the stored session that they are open for, whose missing versions are made; "" of none.
     """
-    workspace = session.workspace
-    ground = await ground_of(workspace)
-    if ground is None:
-        raise UsageError(not_covered(workspace))
-    await recorder_of(session).settle()
-    async with folder_lock(workspace.data_dir, ground.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
-        await end_restore(ground)
-        before = await ground.state.head(ground.root)
-        await catch_up(session, held=True)
-        yield replace(ground, head_before=before.version)
 
+    files: ProjectFiles
+    recorder: Recorder
+    session_id: str = ""
 
-async def ground_of(workspace: Workspace) -> Ground | None:
-    """The workspace's folder; None where no versions of its files are kept."""
-    coverage = await workspace.recorders.of(workspace).coverage(workspace)
-    if coverage is None:
-        return None
-    return Ground(
-        workspace.project,
-        coverage,
-        workspace.store,
-        workspace.blobs,
-        workspace.history,
-        workspace.data_dir,
-        workspace.redactor,
-    )
+    async def is_covered(self) -> bool:
+        """Whether versions of the files are kept."""
+        return await self.recorder.coverage(self.files) is not None
 
+    @property
+    def not_covered(self) -> str:
+        """That the folder has no versions, and why."""
+        return (
+            f"No versions of files are kept in {self.files.root}: a home folder, or one above it, is never "
+            "covered. Start ragforge in a project's folder to have them."
+        )
 
-async def end_restore(ground: Ground) -> str:
-    """End a restore that a crash cut off in the folder, whose lock is held; what the person should hear.
+    async def head(self) -> Head:
+        """The files' head as it was left last, without looking at the disk; empty where there is none."""
+        files = self.files
+        head = await files.state.head(files.root)
+        if not head.version:
+            return head
+        found = await files.store.versions.get([head.version])
+        # Of another store, or of another project that the folder was taken for: here a new line begins.
+        return head if found and found[0].project_id == files.project.id else Head()
 
-    Empty where none was. Raises RestoreStopped where it can go neither on nor back, StoreError.
-    """
-    recovered = await recover(ground.root, ground.state, ground.blobs)
-    if recovered is None:
-        return ""
-    if recovered.then is not None:
-        await finish(ground, Move.from_json(recovered.then))
-    return recovered.text
+    async def catch_up(self, *, held: bool = False) -> Head:
+        """The files' head, after everything in the folder was accounted for: it says exactly what lies there.
 
+        What was edited since the last scan becomes an outside version, what running turns of other sessions
+        did so far becomes versions of theirs, and what crashes left behind is made good.
+        held: the folder's lock is held by the caller, who called this before without it.
+        Raises FolderBusy, StoreError, and OSError where the folder cannot be looked at.
+        """
+        recorder, files = self.recorder, self.files
+        if not held:
+            await recorder.settle()
+        async with recorder.ledger(files, held=held) as ledger:
+            recorder.tell_later(await recorder.make_owed(ledger, self.session_id))
+            await ledger.take_in(by_job=recorder.job_ran(files))
+            await ledger.carry_all()
+            await ledger.save()
+            if held:
+                await ledger.prove_kept()
+                recorder.tell_later([said] if (said := ledger.kept_again()) else [])
+            return ledger.head
 
-def not_covered(workspace: Workspace) -> str:
-    """That the folder has no versions, and why."""
-    return (
-        f"No versions of files are kept in {workspace.place.root}: a home folder, or one above it, is never "
-        "covered. Start ragforge in a project's folder to have them."
-    )
+    @asynccontextmanager
+    async def ground(self) -> AsyncGenerator[Ground]:
+        """The folder, ours alone while it lasts; the files' head says exactly what lies there.
 
-
-async def head_of(session: Session) -> Head:
-    """The files' head as it was left last, without looking at the disk; empty where there is none here."""
-    workspace = session.workspace
-    head = await workspace.history.head(workspace.place.root)
-    if not head.version:
-        return head
-    found = await workspace.store.versions.get([head.version])
-    # Of another store, or of another project that the folder was taken for: here a new line begins.
-    return head if found and found[0].project_id == workspace.project.id else Head()
+        Raises UsageError where the folder is not covered or stays busy, StoreError, and OSError where it
+        cannot be looked at.
+        """
+        files = self.files
+        coverage = await self.recorder.coverage(files)
+        if coverage is None:
+            raise UsageError(self.not_covered)
+        await self.recorder.settle()
+        async with folder_lock(files.data_dir, files.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
+            await end_restore(Ground(files, coverage))
+            before = await files.state.head(files.root)
+            await self.catch_up(held=True)
+            yield Ground(files, coverage, before.version)

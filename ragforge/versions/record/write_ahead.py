@@ -33,9 +33,9 @@ async def plan_write(ledger: Ledger, turn_id: str, path: str, content: bytes) ->
     mode = before.mode if before else NEW_MODE
     after = Node(NodeKind.FILE, digest, mode, len(content))
     with suppress(StoreError):  # it is on the disk soon, where it is kept from as well
-        await ledger.workspace.blobs.put_many([content])
+        await ledger.files.blobs.put_many([content])
     plan = _WritePlan(turn_id, Change(path, before, after, Provenance.TOOL))
-    await ledger.workspace.history.set_planned(ledger.root, to_json(msgspec.to_builtins(plan)).encode())
+    await ledger.files.state.set_planned(ledger.root, to_json(msgspec.to_builtins(plan)).encode())
 
 
 async def take_in_planned(ledger: Ledger, turn_ids: Collection[str]) -> None:
@@ -44,7 +44,7 @@ async def take_in_planned(ledger: Ledger, turn_ids: Collection[str]) -> None:
     turn_ids: turns that a crash cut off. What the person put there since is found by the next scan.
     Raises StoreError.
     """
-    content, manifest = await ledger.workspace.history.planned(ledger.root), ledger.manifest
+    content, manifest = await ledger.files.state.planned(ledger.root), ledger.manifest
     if content is None or manifest is None:
         return
     plan = msgspec.convert(json.loads(content), _WritePlan)
