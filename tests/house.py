@@ -27,13 +27,13 @@ UNDO = "ragforge.commands.undo"
 VERSIONS = ("ragforge.versions",)
 
 RECORDED = {
-    "modules in the largest import circle": 44,
-    "modules that /undo imports": 270,
+    "modules in the largest import circle": 35,
+    "modules that /undo imports": 268,
     "modules named by a participle": 5,
     "class names used more than twice": 1,
     "store files that name the same stored field": 14,
     "store files by stored field, together": 122,
-    "files of versions that /redo of one file passes": 31,
+    "files of versions that /redo of one file passes": 28,
 }
 """What is reached. Whoever makes one better writes the new value here."""
 REACH = {

@@ -1,7 +1,7 @@
 """A move of the heads: the files on the disk first, then where the heads are; finished after a crash too."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ragforge.domain.versions import (
     PERSON,
     RESTORE,
     Branch,
+    Change,
     CheckoutLog,
     MoveAction,
     Node,
@@ -26,14 +27,14 @@ from ragforge.domain.versions import (
 from ragforge.store.base import Store
 from ragforge.store.base_versions import Versions
 from ragforge.versions.assembly import with_lines
-from ragforge.versions.new_head import Landing, differing, landing
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.restore.conflicts import ConflictChoice, find_conflicts
 from ragforge.versions.restore.operation import apply, recover
 from ragforge.versions.restore.plan import Skipped, make_plan
+from ragforge.versions.restore.reach import same
 from ragforge.versions.scan.changes import Coverage, Manifest, node_at, scan
 from ragforge.versions.state import Head
-from ragforge.versions.tree import WantedFile, is_folder_let_go, with_usual_modes
+from ragforge.versions.tree import WantedFile, between, is_folder_let_go, way_between, with_usual_modes
 
 LOOKS_MAX = 3
 LINE_FIRST = 64
@@ -134,6 +135,17 @@ class FilesMoved(Struct, frozen=True):
     conflicts: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+
+
+class Landing(Struct, frozen=True):
+    """Where the head is now.
+
+    parent: the version that it is, where `changes` is empty; else the parent of a new one with these
+    changes. "" stands for the beginning, before the first version.
+    """
+
+    parent: str
+    changes: tuple[Change, ...] = ()
 
 
 async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], choices: Choices) -> FilesMoved:
@@ -337,4 +349,52 @@ def _row(move: Move, version: str) -> CheckoutLog:
         to_version=version,
         from_turn=move.from_turn,
         to_turn=move.to_turn,
+    )
+
+
+def differing(head_line: Sequence[Version], target_line: Sequence[Version]) -> list[str]:
+    """The paths of which the disk has to be known before `landing` can tell."""
+    return [wanted.path for wanted in between(head_line, target_line)]
+
+
+def landing(
+    head_line: Sequence[Version],
+    target_line: Sequence[Version],
+    *,
+    disk: Mapping[str, Node | None],
+    before: Mapping[str, Node | None],
+    ours: Callable[[Version], bool],
+    provenance: Provenance = Provenance.RESTORE,
+) -> Landing:
+    """Where the head is after a move from the head towards the target.
+
+    The lines are newest first and reach down to their common version or the root; an empty one is the
+    beginning. disk: what lies there now, of all paths that differ between the two and all that were touched.
+    before: what lay at the touched paths before the move, when disk and head still agreed.
+    ours: whether a version on the way may be left behind: those of the turns that are undone or redone, the
+    person's own, restores of this session. Where others' lie on the way their work stays in the line.
+    """
+    head, target = _newest_id(head_line), _newest_id(target_line)
+    at_head, at_target = dict(before), dict(before)
+    for wanted in between(head_line, target_line):
+        at_head[wanted.path], at_target[wanted.path] = wanted.expected, wanted.wanted
+    from_target = _changes(at_target, disk, provenance)
+    way = way_between(head_line, target_line)
+    if not from_target or all(ours(version) for version in (*way.up, *way.down)):
+        return Landing(target, from_target)
+    return Landing(head, _changes(at_head, disk, provenance))
+
+
+def _newest_id(line: Sequence[Version]) -> str:
+    return line[0].id if line else ""
+
+
+def _changes(
+    before: Mapping[str, Node | None], disk: Mapping[str, Node | None], provenance: Provenance
+) -> tuple[Change, ...]:
+    """What turns the one state into the other."""
+    return tuple(
+        Change(path, before[path], disk[path], provenance)
+        for path in sorted(before)
+        if not same(before[path], disk[path])
     )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Version
-from ragforge.versions.new_head import differing, landing
+from ragforge.versions.head_move import differing, landing
 from ragforge.versions.tree import state_of
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -6,18 +6,24 @@ Whoever restores holds the folder's lock from the scan before it until the journ
 """
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 from threading import Event
+from typing import NoReturn
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.json import JsonObject
 from ragforge.domain.printable import escaped
+from ragforge.domain.words import counted
 from ragforge.files.open import why
 from ragforge.store.base import Blobs
-from ragforge.versions.restore.completion import RestoreFailed, RestoreStopped, finish
 from ragforge.versions.restore.conflicts import ConflictChoice, FileConflict, find_conflicts
-from ragforge.versions.restore.journal import Journal, Phase, Task
-from ragforge.versions.restore.plan import Plan, PlanStep, Skipped, check_contents, make_plan
-from ragforge.versions.restore.recovery import Recovered, recover
+from ragforge.versions.restore.execution import carry_out
+from ragforge.versions.restore.journal import Journal, Phase, Task, Temporary, journal_from
+from ragforge.versions.restore.plan import Plan, PlanStep, Skipped, check_contents, make_plan, named
 from ragforge.versions.restore.stage import (
     StepFailed,
     Stopped,
@@ -28,6 +34,7 @@ from ragforge.versions.restore.stage import (
     stage,
     to_its_end,
     unstage,
+    unstaged,
 )
 from ragforge.versions.state import HistoryState
 
@@ -48,6 +55,14 @@ __all__ = [
 ]
 
 
+class RestoreFailed(RagforgeError):
+    """A restore could not be done, and the files are as they were before it."""
+
+
+class RestoreStopped(RagforgeError):
+    """A restore stands half way, because neither going on nor going back is possible just now."""
+
+
 class Applied(Struct, frozen=True):
     """What came of a plan's steps: the paths that are now as planned, and those that were left, and why.
 
@@ -56,6 +71,23 @@ class Applied(Struct, frozen=True):
 
     done: tuple[str, ...]
     skipped: tuple[Skipped, ...] = ()
+
+
+class Recovered(Struct, frozen=True):
+    """What became of a restore that was cut off.
+
+    finished: the files are as it wanted them; else they are as they were before it.
+    text: that, in a sentence for the person.
+    then: of a finished one what its caller still has to do, before clearing the journal.
+    """
+
+    finished: bool
+    title: str
+    text: str
+    then: JsonObject | None = None
+    done: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    """What the plan left out from the beginning included: nobody has heard of that yet."""
 
 
 async def apply(plan: Plan, state: HistoryState, blobs: Blobs, *, told: Told = silent) -> Applied:
@@ -87,7 +119,7 @@ async def _apply(plan: Plan, state: HistoryState, blobs: Blobs, told: Told, stop
     told("journal: staging")
     await state.set_journal(plan.root, Journal(Phase.STAGING, task).to_bytes())
     await _staged(task, state, blobs, told, stop)
-    journal = await finish(task, state, blobs, told)
+    journal = await _finish(task, state, blobs, told)
     return Applied(journal.done, journal.skipped)
 
 
@@ -113,3 +145,132 @@ def _refused(plan: Plan, failure: StepFailed) -> RestoreFailed:
         f"{plan.title}: nothing was changed, because the disk refuses to change "
         f"{escaped(failure.path)}: {why(failure.error)}."
     )
+
+
+async def recover(root: Path, state: HistoryState, blobs: Blobs, *, told: Told = silent) -> Recovered | None:
+    """What became of the restore that was cut off in this folder; None where none was.
+
+    The folder's lock is held, else a restore that is under way elsewhere would look like one cut off.
+    Of a finished one the journal is kept until the caller has done `then` and clears it.
+    Raises RestoreStopped where it can go neither on nor back, StoreError (StoreNewer, StoreDamaged).
+    """
+    return await to_its_end(_recover(root, state, blobs, told))
+
+
+async def _recover(root: Path, state: HistoryState, blobs: Blobs, told: Told) -> Recovered | None:
+    content = await state.journal(root)
+    if content is None:
+        return None
+    journal = journal_from(content, root)
+    plan = journal.task.plan
+    await asyncio.to_thread(unstage, journal.leftover, plan, told)
+    match journal.phase:
+        case Phase.STAGING:
+            await asyncio.to_thread(unstage, journal.task.temporaries, plan, told)
+            told("journal: taken back")
+            await state.clear_journal(root)
+            return Recovered(
+                False,
+                plan.title,
+                f"{plan.title} was interrupted before it changed a file, and was taken back.",
+            )
+        case Phase.STAGED:
+            try:
+                journal = await _finish_cut_off(journal, state, blobs, told)
+            except RestoreFailed as error:
+                return Recovered(False, plan.title, f"After an interruption: {error}")
+        case Phase.APPLIED:
+            pass
+    skipped = (*plan.skipped, *journal.skipped)
+    left = f", {len(skipped)} left as they are" if skipped else ""
+    done = counted(len(journal.done), "path")
+    text = f"{plan.title} was interrupted, and is now finished: {done} restored{left}."
+    return Recovered(True, plan.title, text, plan.then, journal.done, skipped)
+
+
+async def _finish_cut_off(journal: Journal, state: HistoryState, blobs: Blobs, told: Told) -> Journal:
+    task, lacking = await asyncio.to_thread(unstaged, journal.task)
+    try:
+        if task != journal.task:
+            told("journal: staging again")
+            await state.set_journal(task.plan.root, replace(journal, task=task).to_bytes())
+        await stage(task, lacking, blobs, told, Event())
+    except (StepFailed, Stopped) as error:
+        cause = f"{escaped(error.path)}: {why(error.error)}" if isinstance(error, StepFailed) else "cancelled"
+        raise RestoreStopped(
+            f"{task.plan.title} was interrupted and cannot be finished: {cause}. See to it, and start again."
+        ) from error
+    return await _finish(task, state, blobs, told, journal.leftover)
+
+
+async def _finish(
+    task: Task, state: HistoryState, blobs: Blobs, told: Told, leftover: Sequence[Temporary] = ()
+) -> Journal:
+    """Carry the staged task out; its journal as it is kept now.
+
+    leftover: temporary files of another task, to be removed with its own.
+    Raises RestoreFailed where the disk refused a step and everything was put back, RestoreStopped where
+    that was not possible either, StoreError.
+    """
+    try:
+        outcome = await asyncio.to_thread(carry_out, task, told)
+    except StepFailed as failure:
+        await _take_back(task, failure, state, blobs, told)
+    stay = await asyncio.to_thread(unstage, (*task.temporaries, *leftover), task.plan, told)
+    journal = Journal(Phase.APPLIED, task, done=outcome.paths(task), skipped=outcome.left(task))
+    if not task.because:
+        told("journal: applied")
+        await state.set_journal(task.plan.root, journal.to_bytes())
+        return journal
+    told("journal: taken back")
+    await state.clear_journal(task.plan.root)
+    raise RestoreFailed(task.because + _not_put_back(journal.skipped, stay))
+
+
+async def _take_back(
+    task: Task, failure: StepFailed, state: HistoryState, blobs: Blobs, told: Told
+) -> NoReturn:
+    title, root = task.plan.title, task.plan.root
+    cause = f"{escaped(failure.path)}: {why(failure.error)}"
+    stopped = RestoreStopped(
+        f"{title} stands half way: {cause}. What is done could not be taken back just now. See to it, then "
+        "start ragforge in this folder: it goes on from there."
+    )
+    if task.because:
+        raise stopped from failure
+    because = f"{title}: nothing was changed, because the disk refused it at {cause}."
+    told("go back")
+    try:
+        await asyncio.to_thread(unstage, task.temporaries, task.plan, told)
+        back, lacking = await asyncio.to_thread(_way_back, task, failure.begun, because)
+        told("journal: about to go back")
+        await state.set_journal(root, Journal(Phase.STAGED, task, back.temporaries).to_bytes())
+        await stage(back, lacking, blobs, told, Event())
+        told("journal: going back")
+        await state.set_journal(root, Journal(Phase.STAGED, back, task.temporaries).to_bytes())
+    except (StepFailed, Stopped, StoreError, OSError) as error:
+        raise stopped from error
+    await _finish(back, state, blobs, told, task.temporaries)
+    raise AssertionError("a way back never ends in a return")
+
+
+def _way_back(task: Task, begun: frozenset[int], because: str) -> tuple[Task, list[int]]:
+    """The task that takes back what was begun, and which of its contents must be staged."""
+    steps = tuple(
+        PlanStep(step.path, step.target, step.found)
+        for index, step in enumerate(task.plan.steps)
+        if index in begun
+    )
+    back = prepare(replace(task.plan, steps=steps, skipped=(), marked=()))
+    may_vanish = dict.fromkeys(task.missing, 0o777)
+    return unstaged(replace(back, may_vanish=may_vanish, modes=task.may_vanish, because=because))
+
+
+def _not_put_back(skipped: Sequence[Skipped], stay: Sequence[str]) -> str:
+    text = ""
+    if skipped:
+        paths = named([each.path for each in skipped])
+        text += f" Changed by somebody meanwhile, and therefore not put back: {paths}."
+    if stay:
+        text += f" Temporary files that could not be removed: {named(stay)}."
+    return text
