@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -106,15 +107,22 @@ async def fork(args: list[str], *, folder: Path, env: dict[str, str], pipes: dic
             case file:
                 its = file.fileno()
         given.append(its)
-    body = json.dumps({"args": args, "folder": str(folder), "env": env}).encode()
-    orders = _orders()
-    socket.send_fds(orders, [str(len(body)).zfill(LENGTH_BYTES).encode()], given)
-    orders.sendall(body)
+    send_order(given, args=args, folder=folder, env=env)
     for file in closing:
         os.close(file)
     theirs.close()
     await child.begin()
     return child
+
+
+def send_order(
+    files: list[int], *, args: list[str], folder: Path, env: Mapping[str, str], terminal: bool = False
+) -> None:
+    """Have a child forked. files: where to answer, and its standard streams."""
+    order = {"args": args, "folder": str(folder), "env": dict(env), "terminal": terminal}
+    body, orders = json.dumps(order).encode(), _orders()
+    socket.send_fds(orders, [str(len(body)).zfill(LENGTH_BYTES).encode()], files)
+    orders.sendall(body)
 
 
 async def _stream(name: str, end: int) -> asyncio.StreamReader | asyncio.StreamWriter:

@@ -8,6 +8,7 @@ number. It ends when the other end of the socket is closed.
 Nothing here has run the program, only imported it: a child begins as a started process does.
 """
 
+import fcntl
 import gc
 import importlib
 import json
@@ -16,10 +17,12 @@ import select
 import signal
 import socket
 import sys
+import termios
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import uuid_utils
@@ -46,6 +49,9 @@ LOADED = (
 )
 """What runs import by and by. Nothing of it starts a thread or keeps what it finds in the environment."""
 
+INTERFACE = ("ragforge.tui.app", "ragforge.tui.screens.chat", "ragforge.tui.launch")
+"""What runs in a terminal import beside."""
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -55,6 +61,8 @@ class Order:
     args: list[str]
     folder: str
     env: dict[str, str]
+    terminal: bool = False
+    """Whether the streams are a terminal that is to be its own."""
 
 
 def main() -> None:
@@ -86,6 +94,16 @@ def load() -> None:
     gc.freeze()
 
 
+@cache
+def load_interface() -> None:
+    """Import what only runs in a terminal need, at the first of them."""
+    for name in INTERFACE:
+        importlib.import_module(name)
+    assert threading.active_count() == 1, threading.enumerate()
+    gc.collect()
+    gc.freeze()
+
+
 def serve(orders: socket.socket) -> Order | None:
     """Fork for each order; the order in a child, None in this process when there are no more."""
     woken, waking = os.pipe()
@@ -103,6 +121,8 @@ def serve(orders: socket.socket) -> Order | None:
         if (found := next_order(orders)) is None:
             return None
         order, answers = found
+        if order.terminal:
+            load_interface()
         if (child := os.fork()) == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -147,6 +167,9 @@ def become(order: Order) -> None:
     for number, stream in enumerate(order.streams):
         os.dup2(stream, number)
         os.close(stream)
+    if order.terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         before = getattr(sys, f"__{name}__")
         new = open(  # noqa: SIM115 - a stream of the process

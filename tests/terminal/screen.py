@@ -1,8 +1,11 @@
 """The installed program in a real pseudo-terminal, its screen read by pyte."""
 
 import os
+import pty
 import re
+import select
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -15,10 +18,13 @@ from typing import Any
 
 from ptyprocess import PtyProcess
 
+from tests.cli.forking import send_order
 from tests.flow.running import environ
 from tests.terminal.emulator import TIMEOUT_S, Emulator
 
 COMMAND = str(Path(sys.executable).parent / "ragforge")
+LOADED = "ragforge, loaded"
+"""In the place of a command: the program, forked from a process that has loaded it, which is quicker."""
 ROWS, COLUMNS = 30, 100
 # What a terminal must not be left in.
 ALTERNATE, CURSOR, PASTE = 1049, 25, 2004
@@ -27,6 +33,46 @@ _MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 
 UP, DOWN, ENTER, ESCAPE = b"\x1b[A", b"\x1b[B", b"\r", b"\x1b"
 CTRL_C, CTRL_D, CTRL_Z = b"\x03", b"\x04", b"\x1a"
+
+
+class ForkedPty(PtyProcess):
+    """The program in a terminal, forked from a process that has loaded it; see `tests.cli.loaded`."""
+
+    _answers: socket.socket
+
+    @classmethod
+    def fork(cls, args: list[str], *, env: Mapping[str, str], cwd: Path) -> "ForkedPty":
+        ours, terminal = pty.openpty()
+        termios.tcsetwinsize(terminal, (ROWS, COLUMNS))
+        answers, theirs = socket.socketpair()
+        send_order([theirs.fileno(), *[terminal] * 3], args=args, folder=cwd, env=env, terminal=True)
+        os.close(terminal)
+        theirs.close()
+        process = cls(_line(answers), ours)
+        process._answers = answers
+        return process
+
+    def isalive(self) -> bool:
+        if not self.terminated and select.select([self._answers], [], [], 0)[0]:
+            code = _line(self._answers)
+            self._answers.close()
+            self.terminated = True
+            self.exitstatus, self.signalstatus = (code, None) if code >= 0 else (None, -code)
+        return not self.terminated
+
+    def wait(self) -> None:
+        while self.isalive():
+            select.select([self._answers], [], [])
+
+
+def _line(answers: socket.socket) -> int:
+    """The next number that is answered."""
+    said = b""
+    while not said.endswith(b"\n"):
+        more = answers.recv(1)
+        assert more, "the process that forks has ended; it says why on its standard error"
+        said += more
+    return int(said)
 
 
 class Screen:
@@ -39,7 +85,11 @@ class Screen:
         self._is_leaving = False
         self.output = b""
         full = {**env, "TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8"}
-        self.process = PtyProcess.spawn(argv, dimensions=(ROWS, COLUMNS), env=full, cwd=str(cwd))
+        self.process = (
+            PtyProcess.spawn(argv, dimensions=(ROWS, COLUMNS), env=full, cwd=str(cwd))
+            if argv[0] != LOADED
+            else ForkedPty.fork(argv[1:], env=full, cwd=cwd)
+        )
         self.flags_before = self.flags()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -140,7 +190,7 @@ class Desk:
 
     def start(self, *args: str, argv: list[str] | None = None, brackets_pastes: bool = True) -> Screen:
         screen = Screen(
-            argv or [COMMAND, *args], env=self.env, cwd=self.project, brackets_pastes=brackets_pastes
+            argv or [LOADED, *args], env=self.env, cwd=self.project, brackets_pastes=brackets_pastes
         )
         self._open.append(screen)
         return screen

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.terminal.screen import CTRL_D, DOWN, ENTER, ESCAPE, Desk
+from tests.terminal.screen import COMMAND, CTRL_D, DOWN, ENTER, ESCAPE, Desk
 
 PROMPT = "Message, /command"
 
@@ -11,7 +11,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     file = desk.project / "greet.txt"
     file.write_text("Hello there\n")
 
-    first = desk.start()
+    first = desk.start(argv=[COMMAND])
     first.wait_for("gemini-3.8-flash")
     first.send("What is the capital of France?")
     first.wait_for("It is Paris, on the Seine.")
@@ -32,7 +32,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     assert "It is polite now." in left
     [session] = re.findall(r"ragforge -r ([0-9a-f-]{36})\n", left)
 
-    second = desk.start()
+    second = desk.start(argv=[COMMAND])
     second.wait_for("What is the capital")
     second.press(DOWN)
     second.press(ENTER)
@@ -54,7 +54,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
 
 
 def test_without_a_model_the_setup_comes_first_and_search_answers(bare_desk: Desk):
-    screen = bare_desk.start()
+    screen = bare_desk.start(argv=[COMMAND])
     screen.wait_for("without a model")
     screen.press(ESCAPE)
     screen.wait_for("No model yet")
@@ -75,7 +75,7 @@ def test_without_a_model_the_setup_comes_first_and_search_answers(bare_desk: Des
 
 
 def test_the_list_opens_for_r_alone_and_not_for_new(desk: Desk):
-    first = desk.start()
+    first = desk.start(argv=[COMMAND])
     first.wait_for("gemini-3.8-flash")
     first.send("What is the capital of France?")
     first.wait_for("on the Seine.")
