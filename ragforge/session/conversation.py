@@ -1,10 +1,10 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from msgspec import Struct
 
-from ragforge.commands.base import Command, Outcome, find_commands, run_command
+from ragforge.commands.base import Outcome, run_command
 from ragforge.domain.approvals import Approve, Mode
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
@@ -112,11 +112,6 @@ class Conversation:
     async def cycle_mode(self) -> Mode:
         """The next consent mode."""
         return await modes.cycle_mode(self.session)
-
-    @property
-    def commands(self) -> Sequence[Command]:
-        """Every slash command."""
-        return tuple(find_commands().values())
 
     # What is kept
 

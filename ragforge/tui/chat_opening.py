@@ -52,6 +52,7 @@ async def open_chat(chat: ChatScreen) -> None:
         await chat.attempt(front(chat, replace(opened, resume="", at=None), first=True))
     chat.show_status()
     room_watch.start(chat)
+    _ = chat.commands  # loaded before the first key needs them
     if chat.sent_early and chat.prompt.draft == chat.sent_early:
         chat.prompt.action_submit()
 

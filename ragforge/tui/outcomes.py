@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar, assert_never
@@ -129,6 +130,7 @@ async def run_line(chat: ChatScreen, line: str) -> None:
     from ragforge.commands.base import Open
     from ragforge.tui.screens.base import screen_commands
 
+    await asyncio.shield(asyncio.wrap_future(chat.commands))
     name, _, args = line.partition(" ")
     is_screen = any(screen.name == name for screen in screen_commands())
     await carry_out(chat, name, Open(name, args) if is_screen else await chat.ready().run(name, args))

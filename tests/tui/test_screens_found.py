@@ -1,6 +1,7 @@
 """A screen is one file: its name, its command and what it does in the chat."""
 
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 
 from ragforge.commands.base import find_commands
 from ragforge.tui import screens
+from ragforge.tui.screens import chat_frame
 from ragforge.tui.screens.base import find_screens, screen_commands
-from ragforge.tui.widgets.completion import Completion
+from ragforge.tui.widgets.completion import CommandRow, Completion
 from tests.tui.chat_app import Lab
 
 SCREEN = '''
@@ -92,3 +94,31 @@ async def test_a_file_is_a_screen_with_its_command(lab: Lab) -> None:
         await chat.sees("Gone to about apples")
         await chat.sees("You said: about apples")
         await chat.until(lambda: chat.status.startswith("plan"))
+
+
+async def test_commands_are_loaded_before_the_first_key(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.until(lambda: "commands" in vars(chat.screen) and chat.screen.commands.done())
+        loaded = set(sys.modules)
+        await chat.pilot.press("slash")
+        assert chat.screen.query_one(Completion).is_open
+        assert not {name for name in set(sys.modules) - loaded if name.startswith("ragforge.commands")}
+
+
+async def test_a_slash_that_comes_before_the_commands_waits_for_them(lab: Lab) -> None:
+    loading, go_on = threading.Event(), threading.Event()
+
+    def load_late() -> list[CommandRow]:
+        loading.set()
+        assert go_on.wait(60)
+        return [CommandRow("help", "Show the commands and the keys.")]
+
+    lab.monkeypatch.setattr(chat_frame, "_load_commands", load_late)
+    async with lab.chat() as chat:
+        await chat.until(loading.is_set)
+        await chat.type("plain words")
+        assert chat.draft == "plain words"
+        chat.screen.prompt.set_draft("")
+        threading.Timer(0.05, go_on.set).start()
+        await chat.pilot.press("slash")
+        assert chat.screen.query_one(Completion).is_open

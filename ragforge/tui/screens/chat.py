@@ -184,10 +184,14 @@ class ChatScreen(ChatKeys):
         if self._parts and self.start_list.is_open:
             self.start_list.narrow(self.prompt.text)
         if self._parts and self.conversation:
-            known = frozenset(row.name for row in self._commands())
-            self.parts.hint.look(self.prompt.text, known=known)
+            self._look_for_hint(self.prompt.text)
         if self._draft_timer is None:
             self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
+
+    @work(group="hint", exclusive=True)
+    async def _look_for_hint(self, text: str) -> None:
+        rows = await asyncio.shield(asyncio.wrap_future(self.commands))
+        self.parts.hint.look(text, known=frozenset(row.name for row in rows))
 
     @work(group="draft", exclusive=True)
     async def keep_draft(self) -> None:

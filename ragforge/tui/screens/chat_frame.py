@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from textual import events
@@ -109,6 +111,14 @@ class ChatFrame(Screen[None]):
     def resume_command(self) -> str:
         """What comes back here."""
         return self.conversation.resume_command if self.conversation else ""
+
+    @cached_property
+    def commands(self) -> Future[list[CommandRow]]:
+        """Every slash command, loaded in a thread from the first call on: they are a hundred modules."""
+        thread = ThreadPoolExecutor(1)
+        commands = thread.submit(_load_commands)
+        thread.shutdown(wait=False)
+        return commands
 
     def ready(self) -> Conversation:
         """The conversation. Raises RuntimeError before it is open."""
@@ -244,13 +254,7 @@ class ChatFrame(Screen[None]):
     # What widgets ask for
 
     def _commands(self) -> Sequence[CommandRow]:
-        if self.conversation is None:
-            return ()
-        from ragforge.tui.screens.base import screen_commands
-
-        rows = [CommandRow(c.name, c.help, c.aliases, c.usage) for c in self.conversation.commands]
-        rows += [CommandRow(screen.name, screen.help, args=screen.usage) for screen in screen_commands()]
-        return sorted(rows, key=lambda row: row.name)
+        return self.commands.result() if self.conversation else ()
 
     def _find_files(self, query: str, stop: threading.Event) -> PathMatches:
         return self._files.find(query, stop) if self._files else PathMatches([], complete=True)
@@ -273,3 +277,12 @@ class ChatFrame(Screen[None]):
     async def load_output(self, call: ToolCall) -> str:
         """A tool's whole output."""
         return await self.ready().whole_result(call)
+
+
+def _load_commands() -> list[CommandRow]:
+    from ragforge.commands.base import find_commands
+    from ragforge.tui.screens.base import screen_commands
+
+    rows = [CommandRow(c.name, c.help, c.aliases, c.usage) for c in find_commands().values()]
+    rows += [CommandRow(screen.name, screen.help, args=screen.usage) for screen in screen_commands()]
+    return sorted(rows, key=lambda row: row.name)
