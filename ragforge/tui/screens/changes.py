@@ -15,7 +15,7 @@ from textual.containers import Vertical, VerticalScroll
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.words import counted
 from ragforge.tui.keys import Where, declared
-from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.screens.list_dialog import ListDialog, list_keys
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import RowList
@@ -27,7 +27,6 @@ DIFF_LINES_MAX = 2_000
 LINES_AROUND = 8
 NARROW, SHORT = 80, 24
 """Below so many columns or lines the hint is one line; below so many lines nothing is left empty."""
-_NOT_HERE = ("rename", "delete")
 SHARED_KEYS = ("chat_alone", "files_alone", "scroll_diff_up", "scroll_diff_down")
 
 
@@ -38,14 +37,13 @@ class Told(Struct, frozen=True):
     files: Sequence[Difference] = ()
 
 
-def list_keys(*more: str) -> list[Binding]:
+def version_keys(*more: str) -> list[Binding]:
     """The keys of a list, those that such screens share, and some more of those for versions."""
-    keys = [key for key in declared(Where.LIST) if key.action not in _NOT_HERE]
     wanted = {*SHARED_KEYS, *more}
-    return [*keys, *(key for key in declared(Where.VERSIONS) if key.action in wanted)]
+    return [*list_keys(), *(key for key in declared(Where.VERSIONS) if key.action in wanted)]
 
 
-class ChangesScreen(Dialog[str | None]):
+class ChangesScreen(ListDialog[str | None]):
     """The command that the person chose, such as `checkout 1a2b3c4d`, or None.
 
     A subclass mounts its list (`_make_list`), fills it (`_read`), says what the chosen one changed (`_told`)
@@ -126,15 +124,13 @@ class ChangesScreen(Dialog[str | None]):
     def _tell(self, words: str = "") -> None:
         """Say it below, in place of what can be done with the chosen one; without words, that again."""
         self._said = words
-        if not self.is_current:
-            return  # closed meanwhile
         is_small = self.size.width < NARROW or self.size.height < SHORT
         doing, _, leaving = self.HINT.partition("\n")
         if is_small or not self._takes_keys:
             hint = words or self.HINT_SHORT
         else:
             hint = f"{words or doing}\n{leaving}"
-        self.query_one(".dialog-hint", PlainText).set_text(hint)
+        super()._tell(hint)
 
     @work(exclusive=True, group="explain")
     async def _explain(self) -> None:
@@ -156,22 +152,6 @@ class ChangesScreen(Dialog[str | None]):
     @on(RowList.Clicked)
     def _clicked(self) -> None:
         self._explain()
-
-    async def action_list_up(self) -> None:
-        """A row up."""
-        await self._step(-1)
-
-    async def action_list_down(self) -> None:
-        """A row down."""
-        await self._step(1)
-
-    async def action_list_page_up(self) -> None:
-        """A page up."""
-        await self._step(-STEP)
-
-    async def action_list_page_down(self) -> None:
-        """A page down."""
-        await self._step(STEP)
 
     async def _step(self, by: int) -> None:
         if self._takes_keys:
@@ -203,10 +183,6 @@ class ChangesScreen(Dialog[str | None]):
     def _take(self, part: str) -> None:
         if self._takes_keys and (command := self._command(part)):
             self.dismiss(command)
-
-    def action_leave(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
 
 def _lines_of(files: Sequence[Difference]) -> list[TextLine]:

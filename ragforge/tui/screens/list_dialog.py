@@ -1,21 +1,35 @@
-"""What dialogs with a list below a line have in common: keys act in the order in which they were pressed."""
+"""What dialogs with a list have in common: the keys that move in it, and a line above that narrows it."""
+
+from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ScreenResultType
 from textual.widgets import Input
 
 from ragforge.domain import timeouts
+from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.plain import PlainText
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Conversation
+
+
+def list_keys(*more: Where) -> list[Binding]:
+    """The keys of a list whose rows are neither renamed nor deleted, and those of more places."""
+    return [key for key in declared(Where.LIST, *more) if key.action not in ("rename", "delete")]
 
 
 def in_order(keys: list[Binding]) -> list[BindingType]:
-    """These keys for the `BINDINGS` of a `ListDialog`.
+    """These keys for the `BINDINGS` of a `FilterDialog`.
 
     They come before the line's own, because some mean other things in a text.
     """
@@ -26,7 +40,43 @@ def in_order(keys: list[Binding]) -> list[BindingType]:
 
 
 class ListDialog(Dialog[ScreenResultType]):
-    """A line to type in, and a list that it narrows.
+    """A list that keys move in, and a hint below that says what they do."""
+
+    PAGE: ClassVar[int] = 8
+    """Rows that a page key moves by."""
+
+    async def _step(self, by: int) -> None:
+        """Choose the row so many further down."""
+        raise NotImplementedError
+
+    async def action_list_up(self) -> None:
+        """A row up."""
+        await self._step(-1)
+
+    async def action_list_down(self) -> None:
+        """A row down."""
+        await self._step(1)
+
+    async def action_list_page_up(self) -> None:
+        """A page up."""
+        await self._step(-self.PAGE)
+
+    async def action_list_page_down(self) -> None:
+        """A page down."""
+        await self._step(self.PAGE)
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    def _tell(self, words: str) -> None:
+        """Say it below the list."""
+        if self.is_current:  # not closed meanwhile
+            self.query_one(".dialog-hint", PlainText).set_text(words)
+
+
+class FilterDialog(ListDialog[ScreenResultType]):
+    """A line to type in, and a list that it narrows. Keys act in the order in which they were pressed.
 
     Textual does at once what such a key stands for, while letters typed before it may still wait for the
     line: Enter would take what is first without them. So the app waits for them, and no later key is
@@ -34,6 +84,8 @@ class ListDialog(Dialog[ScreenResultType]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
+    HEADING: ClassVar[str] = ""
+    PLACEHOLDER: ClassVar[str] = "type to narrow"
 
     class AllTyped(Message):
         """Comes behind all that was typed before it was sent through the line."""
@@ -42,10 +94,47 @@ class ListDialog(Dialog[ScreenResultType]):
             super().__init__()
             self.has_come = asyncio.Event()
 
+    def __init__(self, conversation: Conversation, words: str = "") -> None:
+        """words: what the line holds at first."""
+        super().__init__()
+        self._conversation = conversation
+        self._words = words
+
+    def compose(self) -> ComposeResult:
+        """The line, the list and the hint."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText(self.HEADING, classes="dialog-title")
+            yield Input(self._words, placeholder=self.PLACEHOLDER, select_on_focus=False)
+            yield from self._compose_list()
+            yield PlainText("", classes="dialog-hint")
+
+    def _compose_list(self) -> ComposeResult:
+        """The list, and what is around it."""
+        raise NotImplementedError
+
+    async def on_mount(self) -> None:
+        """Type at once, and fill the list."""
+        self._line.focus()
+        await self._fill()
+
+    async def _fill(self) -> None:
+        """Show what there is to choose from."""
+        raise NotImplementedError
+
+    @property
+    def _line(self) -> Input:
+        return self.query_one(Input)
+
+    def _set_line(self, text: str) -> None:
+        """Put the text in the line without narrowing by it."""
+        with self._line.prevent(Input.Changed):
+            self._line.value = text
+        self._line.cursor_position = len(text)
+
     async def action_in_order(self, action: str) -> None:
         """Do it when all that was typed before stands in the line."""
         typed = self.AllTyped()
-        if self.query_one(Input).post_message(typed):
+        if self._line.post_message(typed):
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeouts.TYPED_KEYS_S_MAX):
                     await typed.has_come.wait()
@@ -53,10 +142,14 @@ class ListDialog(Dialog[ScreenResultType]):
             await self.run_action(action)
 
     @on(AllTyped)
-    def _read(self, event: AllTyped) -> None:
+    def _all_typed(self, event: AllTyped) -> None:
         event.stop()
         self.read_line()  # that the line has changed is told behind this
         event.has_come.set()
+
+    @on(Input.Changed)
+    def _line_changed(self) -> None:
+        self.read_line()
 
     def read_line(self) -> None:
         """Narrow the list by what stands in the line; done again for the same words it changes nothing."""

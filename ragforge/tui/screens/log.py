@@ -16,7 +16,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now, short_id
 from ragforge.domain.words import counted
 from ragforge.tui.screens.base import Chat, NamedScreen
-from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
+from ragforge.tui.screens.changes import ChangesScreen, Told, version_keys
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.version_list import VersionList
 from ragforge.versions.book import VersionBook
@@ -53,7 +53,7 @@ class LogScreen(ChangesScreen):
         "Shift+Up and Shift+Down scroll what it changed · Esc closes"
     )
     HINT_SHORT = "Enter checks out · B branch · L label · Esc"
-    BINDINGS: ClassVar[list[BindingType]] = [*list_keys("branch_version", "label_version", "mark_version")]
+    BINDINGS: ClassVar[list[BindingType]] = [*version_keys("branch_version", "label_version", "mark_version")]
 
     def __init__(self, conversation: Conversation) -> None:
         super().__init__()

@@ -9,8 +9,6 @@ from msgspec import Struct
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.widgets import Input
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
@@ -18,9 +16,9 @@ from ragforge.domain.memories import AssociationKind, Memory, MemorySort, Memory
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted
 from ragforge.session.memory_book import LISTED_MAX, TurnPlace
-from ragforge.tui.keys import Where, declared
+from ragforge.tui.keys import Where
 from ragforge.tui.screens.base import Chat, NamedScreen
-from ragforge.tui.screens.list_dialog import ListDialog, in_order
+from ragforge.tui.screens.list_dialog import FilterDialog, in_order, list_keys
 from ragforge.tui.widgets.memory_list import MemoryList
 from ragforge.tui.widgets.plain import PlainText
 
@@ -28,14 +26,12 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.memory.memories import Story
     from ragforge.session.conversation import Conversation
 
-PAGE = 8
 LINES_AROUND = 17
 """Lines of the screen that are not the list."""
 DETAIL_CHARS_SHOWN = 400
 
 HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Ctrl+U takes back"
 HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten ones too · Esc closes"
-_NOT_HERE = ("rename", "delete")
 
 
 class _Undo(Struct, frozen=True):
@@ -45,36 +41,26 @@ class _Undo(Struct, frozen=True):
     told: str
 
 
-class MemoryScreen(ListDialog[TurnPlace | None]):
+class MemoryScreen(FilterDialog[TurnPlace | None]):
     """The turn to go to, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = in_order(
-        [key for key in declared(Where.LIST, Where.MEMORY) if key.action not in _NOT_HERE]
-    )
+    BINDINGS: ClassVar[list[BindingType]] = in_order(list_keys(Where.MEMORY))
+    HEADING = "Memories"
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
-        super().__init__()
-        self._conversation = conversation
+        super().__init__(conversation, words)
         self._book = conversation.memory_book
-        self._words = words
         self._sort = MemorySort.RECENT
         self._type: MemoryType | None = None
         self._forgotten = False
         self._editing: Memory | None = None
         self._undo: list[_Undo] = []
 
-    def compose(self) -> ComposeResult:
-        """A line to type in, the list, and what is known of the chosen one."""
-        with Vertical(classes="dialog wide"):
-            yield PlainText("Memories", classes="dialog-title")
-            yield Input(self._words, placeholder="type to narrow", select_on_focus=False)
-            yield MemoryList()
-            yield PlainText("", id="memory-detail")
-            yield PlainText("", classes="dialog-hint")
+    def _compose_list(self) -> ComposeResult:
+        yield MemoryList()
+        yield PlainText("", id="memory-detail")
 
-    async def on_mount(self) -> None:
-        """Read the memories."""
-        self.query_one(Input).focus()
+    async def _fill(self) -> None:
         self._hint()
         await self._reload()
 
@@ -93,7 +79,7 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
         self.on_resize()
         self._list.show(found, now=now())
         if self._editing is None:
-            self._list.narrow(self.query_one(Input).value, self._type)
+            self._list.narrow(self._line.value, self._type)
         self._title()
         self._explain()
 
@@ -104,7 +90,7 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
         )
         if listed.known >= LISTED_MAX:
             count = f"the first {LISTED_MAX:,}"
-        parts = [f"Memories · {count}", self._type or "all types", f"by {_SORTED[self._sort]}"]
+        parts = [f"{self.HEADING} · {count}", self._type or "all types", f"by {_SORTED[self._sort]}"]
         if self._forgotten:
             parts.append("with forgotten ones")
         self.query_one(".dialog-title", PlainText).set_text(" · ".join(parts))
@@ -113,10 +99,6 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
         self._tell(
             "Enter keeps the new words, Esc the old ones." if self._editing else f"{HINT}\n{HINT_MORE}"
         )
-
-    def _tell(self, words: str) -> None:
-        if self.is_current:  # not closed meanwhile
-            self.query_one(".dialog-hint", PlainText).set_text(words)
 
     # What is known of the chosen one
 
@@ -142,10 +124,9 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
 
     # Narrowing and moving
 
-    @on(Input.Changed)
     def read_line(self) -> None:
         """Keep those that fit what was typed."""
-        words = self.query_one(Input).value
+        words = self._line.value
         if self._editing is None and words != self._list.words:
             self._list.narrow(words, self._type)
             self._title()
@@ -155,23 +136,7 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
     def _clicked(self) -> None:
         self._explain()
 
-    def action_list_up(self) -> None:
-        """A memory up."""
-        self._step(-1)
-
-    def action_list_down(self) -> None:
-        """A memory down."""
-        self._step(1)
-
-    def action_list_page_up(self) -> None:
-        """A page up."""
-        self._step(-PAGE)
-
-    def action_list_page_down(self) -> None:
-        """A page down."""
-        self._step(PAGE)
-
-    def _step(self, by: int) -> None:
+    async def _step(self, by: int) -> None:
         if self._editing is None:
             self._list.step(by)
             self._explain()
@@ -181,7 +146,7 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
         if self._editing is None:
             types = [None, *MemoryType]
             self._type = types[(types.index(self._type) + 1) % len(types)]
-            self._list.narrow(self.query_one(Input).value, self._type)
+            self._list.narrow(self._line.value, self._type)
             self._title()
             self._explain()
 
@@ -207,7 +172,7 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
     async def action_take(self) -> None:
         """Open the turn that the chosen one rests on, or keep its new words."""
         if self._editing is not None:
-            await self._keep_words(self._editing, self.query_one(Input).value)
+            await self._keep_words(self._editing, self._line.value)
         elif memory := self._list.chosen:
             try:
                 place = await self._book.open_evidence(memory)
@@ -229,7 +194,7 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
         memory = self._list.chosen
         if memory and self._editing is None:
             self._editing = memory
-            self._words = self.query_one(Input).value
+            self._words = self._line.value
             self._set_line(memory.content)
             self._hint()
 
@@ -237,12 +202,6 @@ class MemoryScreen(ListDialog[TurnPlace | None]):
         self._set_line(self._words)
         self._editing = None
         self._hint()
-
-    def _set_line(self, text: str) -> None:
-        field = self.query_one(Input)
-        with field.prevent(Input.Changed):
-            field.value = text
-        field.cursor_position = len(text)
 
     async def _keep_words(self, memory: Memory, words: str) -> None:
         try:

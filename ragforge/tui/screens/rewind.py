@@ -8,7 +8,7 @@ from textual.binding import BindingType
 
 from ragforge.domain.words import counted
 from ragforge.tui.screens.base import Chat, NamedScreen
-from ragforge.tui.screens.changes import ChangesScreen, Told, list_keys
+from ragforge.tui.screens.changes import ChangesScreen, Told, version_keys
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.turn_rows import TurnRows
 from ragforge.versions.book import VersionBook
@@ -29,7 +29,7 @@ class RewindScreen(ChangesScreen):
     )
     HINT_SHORT = "Enter goes back · C chat · F files · Esc"
     LIST_SHARE = 0.4
-    BINDINGS: ClassVar[list[BindingType]] = [*list_keys()]
+    BINDINGS: ClassVar[list[BindingType]] = [*version_keys()]
 
     def __init__(self, conversation: Conversation) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from msgspec import Struct
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -19,9 +19,8 @@ from ragforge.domain.search import Hit, what
 from ragforge.domain.words import age_words
 from ragforge.memory.recall.explain import reason
 from ragforge.memory.recall.search import RankedHit
-from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.base import Chat, NamedScreen
-from ragforge.tui.screens.list_dialog import ListDialog, in_order
+from ragforge.tui.screens.list_dialog import FilterDialog, in_order, list_keys
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import cut
 
@@ -39,17 +38,16 @@ class Chosen(Struct, frozen=True):
     turn: int | None
 
 
-class SearchScreen(ListDialog[Chosen | None]):
+class SearchScreen(FilterDialog[Chosen | None]):
     """The hit to go to, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = in_order(
-        [key for key in declared(Where.LIST) if key.action not in ("rename", "delete")]
-    )
+    BINDINGS: ClassVar[list[BindingType]] = in_order(list_keys())
+    HEADING = "Search this project"
+    PLACEHOLDER = "what it was about, words that were said, file names, commands"
+    PAGE = 5
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
-        super().__init__()
-        self._conversation = conversation
-        self._words = words
+        super().__init__(conversation, words)
         self._found: tuple[RankedHit, ...] = ()
         self._index = 0
         self._searched: str | None = None
@@ -57,23 +55,13 @@ class SearchScreen(ListDialog[Chosen | None]):
         self._takes = False
         """Enter was pressed before the hits were there: the first is taken when they are."""
 
-    def compose(self) -> ComposeResult:
-        """A line to type in, and the hits."""
-        with Vertical(classes="dialog wide"):
-            yield PlainText("Search this project", classes="dialog-title")
-            yield Input(
-                self._words,
-                placeholder="what it was about, words that were said, file names, commands",
-                select_on_focus=False,
-            )
-            yield PlainText(id="limit", classes="hidden")
-            with VerticalScroll(can_focus=False, classes="hits"):
-                yield Static(id="hits", markup=False)
-            yield PlainText("Enter opens the session at this turn, Esc closes", classes="dialog-hint")
+    def _compose_list(self) -> ComposeResult:
+        yield PlainText(id="limit", classes="hidden")
+        with VerticalScroll(can_focus=False, classes="hits"):
+            yield Static(id="hits", markup=False)
 
-    def on_mount(self) -> None:
-        """Search for what was given."""
-        self.query_one(Input).focus()
+    async def _fill(self) -> None:
+        self._tell("Enter opens the session at this turn, Esc closes")
         self.read_line()
 
     def _show_limit(self, limited: str = "") -> None:
@@ -84,10 +72,9 @@ class SearchScreen(ListDialog[Chosen | None]):
         if words != line.text:
             line.set_text(words)
 
-    @on(Input.Changed)
     def read_line(self) -> None:
         """Search for what was typed, in place of what is being searched for."""
-        words = self.query_one(Input).value
+        words = self._line.value
         if words != self._searched:
             self._searched, self._is_searching, self._takes = words, True, False
             self._search(words)
@@ -151,27 +138,7 @@ class SearchScreen(ListDialog[Chosen | None]):
             in_path = hit.turn_id and not hit.left
             self.dismiss(Chosen(hit.session_id, hit.turn_index + 1 if in_path else None))
 
-    def action_leave(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
-    def action_list_up(self) -> None:
-        """A hit up."""
-        self._step(-1)
-
-    def action_list_down(self) -> None:
-        """A hit down."""
-        self._step(1)
-
-    def action_list_page_up(self) -> None:
-        """A page up."""
-        self._step(-5)
-
-    def action_list_page_down(self) -> None:
-        """A page down."""
-        self._step(5)
-
-    def _step(self, by: int) -> None:
+    async def _step(self, by: int) -> None:
         if self._found:
             self._index = max(0, min(self._index + by, len(self._found) - 1))
             self._draw()

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.widgets import Input
 
 from ragforge.agent.shield import undisturbed
 from ragforge.domain.errors import RagforgeError
@@ -17,42 +15,36 @@ from ragforge.domain.words import counted
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
-from ragforge.tui.screens.list_dialog import ListDialog, in_order
+from ragforge.tui.screens.list_dialog import FilterDialog, in_order
 from ragforge.tui.textual_types import app_of
-from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.session_list import SessionList
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
-PAGE = 8
 ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
 
 
-class SessionsScreen(ListDialog[str | None]):
+class SessionsScreen(FilterDialog[str | None]):
     """The id of the session to resume, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = in_order(declared(Where.LIST))
+    HEADING = "Sessions"
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
-        super().__init__()
-        self._conversation = conversation
-        self._words = words
+        super().__init__(conversation, words)
         self._narrowed_by: str | None = None
         self._renaming: str | None = None
 
-    def compose(self) -> ComposeResult:
-        """A line to type in, and the list."""
-        with Vertical(classes="dialog wide"):
-            yield PlainText("Sessions", classes="dialog-title")
-            yield Input(self._words, placeholder="type to narrow", select_on_focus=False)
-            yield SessionList()
-            yield PlainText("", classes="dialog-hint")
+    def _compose_list(self) -> ComposeResult:
+        yield SessionList()
 
-    async def on_mount(self) -> None:
-        """Read the sessions."""
-        self.query_one(Input).focus()
+    @property
+    def _list(self) -> SessionList:
+        return self.query_one(SessionList)
+
+    async def _fill(self) -> None:
         self._hint()
         await self._reload()
 
@@ -65,47 +57,43 @@ class SessionsScreen(ListDialog[str | None]):
         if not self.is_current:
             return  # closed meanwhile
         self.on_resize()
-        sessions = self.query_one(SessionList)
-        sessions.show(rows, here=str(self._conversation.workspace.place.cwd), now=now())
+        self._list.show(rows, here=str(self._conversation.workspace.place.cwd), now=now())
         self._narrowed_by = None
         self.read_line()
         if not rows:
-            self.query_one(".dialog-hint", PlainText).set_text("No session in this project yet. Esc closes.")
+            self._tell("No session in this project yet. Esc closes.")
 
     def on_resize(self) -> None:
         """Fit the new height."""
-        self.query_one(SessionList).set_rows_max((self.size.height - ROWS_AROUND) // 2)
+        self._list.set_rows_max((self.size.height - ROWS_AROUND) // 2)
 
     def _hint(self) -> None:
-        words = (
+        self._tell(
             "Enter keeps the new title, Esc the old one"
             if self._renaming
             else "Enter resumes, Ctrl+E renames, Ctrl+X deletes, Esc closes"
         )
-        self.query_one(".dialog-hint", PlainText).set_text(words)
 
-    @on(Input.Changed)
     def read_line(self) -> None:
         """Keep those that fit what was typed."""
-        words = self.query_one(Input).value
+        words = self._line.value
         if self._renaming is None and words != self._narrowed_by:
             self._narrowed_by = words
-            sessions = self.query_one(SessionList)
-            sessions.narrow(words)
-            sessions.step(1)
+            self._list.narrow(words)
+            self._list.step(1)
 
     async def action_take(self) -> None:
         """Resume the chosen session, or keep the new title."""
         if self._renaming is not None:
-            await self._rename(self.query_one(Input).value)
+            await self._rename(self._line.value)
             return
-        row = self.query_one(SessionList).chosen
+        row = self._list.chosen
         if row:
             self.dismiss(row.session.id)
 
     @on(SessionList.Clicked)
     def _clicked(self) -> None:
-        if row := self.query_one(SessionList).chosen:
+        if row := self._list.chosen:
             self.dismiss(row.session.id)
 
     def action_leave(self) -> None:
@@ -114,39 +102,20 @@ class SessionsScreen(ListDialog[str | None]):
             self.dismiss(None)
             return
         self._renaming = None
-        self.query_one(Input).value = ""
+        self._line.value = ""
         self._hint()
 
-    def action_list_up(self) -> None:
-        """A session up."""
-        self._step(-1)
-
-    def action_list_down(self) -> None:
-        """A session down."""
-        self._step(1)
-
-    def action_list_page_up(self) -> None:
-        """A page up."""
-        self._step(-PAGE)
-
-    def action_list_page_down(self) -> None:
-        """A page down."""
-        self._step(PAGE)
-
-    def _step(self, by: int) -> None:
-        sessions = self.query_one(SessionList)
-        sessions.step(by)
-        if not sessions.is_chosen:  # here the list is all there is: its first line stays chosen
-            sessions.step(1)
+    async def _step(self, by: int) -> None:
+        self._list.step(by)
+        if not self._list.is_chosen:  # here the list is all there is: its first line stays chosen
+            self._list.step(1)
 
     def action_rename(self) -> None:
         """Type a new title for the chosen session."""
-        row = self.query_one(SessionList).chosen
+        row = self._list.chosen
         if row and self._renaming is None:
             self._renaming = row.session.id
-            field = self.query_one(Input)
-            field.value = row.session.title
-            field.cursor_position = len(field.value)
+            self._set_line(row.session.title)
             self._hint()
 
     async def _rename(self, title: str) -> None:
@@ -156,14 +125,14 @@ class SessionsScreen(ListDialog[str | None]):
                 await self._conversation.rename(session_id, " ".join(title.split()))
         except RagforgeError as error:
             self._failed(error)
-        self.query_one(Input).value = ""
+        self._line.value = ""
         self._hint()
         await self._reload()
 
     @work
     async def action_delete(self) -> None:
         """Ask, saying what goes, then delete the chosen session."""
-        row = self.query_one(SessionList).chosen
+        row = self._list.chosen
         if row is None or self._renaming is not None:
             return
         try:
