@@ -1,11 +1,12 @@
-"""Memories without a model: what the person states, found by rules in English and French.
+"""Memories without a model: what the person states, found by rules.
 
 What it finds should be right; that much is missed is the price. Only the person's own sentences count, and
 of those neither questions, nor hypotheses, nor what somebody else is said to say.
 """
 
-import re
+from collections.abc import Mapping
 
+from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import (
     MEMORY_CHARS_MAX,
     Association,
@@ -19,7 +20,6 @@ from ragforge.memory.constraints import is_standing
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
-from ragforge.memory.rules import RULES
 from ragforge.memory.rules_of_replacement import has_changed_mind, replaced_by
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.statements import is_report, is_wondering, said_by
@@ -31,11 +31,32 @@ RULE_IMPORTANCE = 0.8
 """Of what is to hold always or never: it is recalled before every message."""
 
 
+def _rule(type: MemoryType) -> AnyOf:
+    return AnyOf(lambda language: language.memories.get(type, ()))
+
+
+RULES: Mapping[MemoryType, AnyOf] = {
+    type: _rule(type)
+    for type in (
+        MemoryType.IDENTITY,
+        MemoryType.TODO,
+        MemoryType.DECISION,
+        MemoryType.GOAL,
+        MemoryType.PREFERENCE,
+        MemoryType.EVENT,
+        MemoryType.OBSERVATION,
+        MemoryType.FACT,
+    )
+}
+"""In the order in which they are asked: the first that fits says the type."""
+_FIRST_PERSON = AnyOf(lambda language: language.first_person)
+
+
 def type_of(words: str) -> MemoryType | None:
     """What kind of memory the plain sentence makes; None where it makes none."""
     if is_report(words) or is_wondering(words):
         return None
-    for type, rule in RULES:
+    for type, rule in RULES.items():
         if rule.search(words):
             return type
     return MemoryType.PREFERENCE if is_standing(words) else None
@@ -67,9 +88,7 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
 def _memory(material: Material, sentence: str, type: MemoryType, *, rule: bool) -> Memory:
     turn = material.turn
     # Who somebody is holds everywhere; all else was said of this project.
-    personal = type is MemoryType.IDENTITY and re.search(
-        r"\b(?:I|I'm|my|me|je|j'|moi|mon)\b", sentence, re.IGNORECASE
-    )
+    personal = type is MemoryType.IDENTITY and _FIRST_PERSON.search(sentence)
     topics = topics_of(sentence)
     return new_memory(
         cut_words(with_dates(sentence, turn.started_at), MEMORY_CHARS_MAX),

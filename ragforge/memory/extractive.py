@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from ragforge.domain.json import JsonValue
+from ragforge.domain.language.base import AnyOf, common_words, stop_words
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import TurnStatus
-from ragforge.memory.common_words import COMMON
 from ragforge.memory.constraints import constraints_in
 from ragforge.memory.ids import summary_id
 from ragforge.memory.material import (
@@ -21,9 +21,7 @@ from ragforge.memory.material import (
     TOPICS_MAX,
     Material,
 )
-from ragforge.memory.patterns import AnyOf
 from ragforge.memory.sentences import SCANNED_CHARS_MAX, cut_sentence, one_line, sentences, with_dates
-from ragforge.store.stopwords import STOP_WORDS
 
 PERSON_CHARS_MAX = 500
 """Of a summary: what was wanted comes first and must not crowd out what came of it."""
@@ -37,41 +35,19 @@ _ENDINGS = (
     r"r|ex|exs|hs|ml|scala|zig|tf|proto|graphql|lock|xml|svg|dockerfile|mk|cypher|db|sqlite|log|"
     r"patch|diff"
 )
-_FILE = AnyOf(
-    (
-        rf"(?<![\w/.@:-])(?:~|\.{{1,2}})?/?(?:[\w.+@-]{{1,80}}/){{0,15}}[\w.+@-]{{0,80}}\.(?:{_ENDINGS})"
-        r"(?![\w/-]|\.\w)"
-    ),
-    r"(?<![\w/.-])(?:Dockerfile|Makefile|Justfile|Procfile|CODEOWNERS)(?![\w/-])",
+_FILE = re.compile(
+    rf"(?<![\w/.@:-])(?:~|\.{{1,2}})?/?(?:[\w.+@-]{{1,80}}/){{0,15}}[\w.+@-]{{0,80}}\.(?:{_ENDINGS})"
+    r"(?![\w/-]|\.\w)"
+    r"|(?<![\w/.-])(?:Dockerfile|Makefile|Justfile|Procfile|CODEOWNERS)(?![\w/-])",
+    re.IGNORECASE,
 )
 _URL = re.compile(r"\w{2,10}://\S+")
 _ANSWERS_THAT_ARE_NO_FILES = frozenset(
     {"node.js", "next.js", "vue.js", "express.js", "three.js", "d3.js", "asp.net"}
 )
-_TELLS = AnyOf(
-    (
-        r"\b(?:found|fixed|because|cause[ds]?|due to|turn(?:s|ed) out|root|fail(?:s|ed|ing)?|pass(?:es|"
-        r"ed)?|broke[n]?|bug|error|wrong|missing|added|removed|changed|replaced|renamed|moved|created|"
-        r"decided|now|so that|instead|measured|faster|slower|works|must|leak|trouvé\w*|corrigé\w*|parce "
-        r"qu|car|cause|dû|vient d|échou\w+|pass\w+|cassé\w*|bogue|erreur|manqu\w+|ajouté\w*|supprimé\w*|"
-        r"changé\w*|remplacé\w*|renommé\w*|déplacé\w*|créé\w*|décidé\w*|désormais|mesuré\w*|"
-        r"fonctionne\w*|marche)\b"
-    ),
-)
-_FINDS = AnyOf(
-    (
-        r"\b(?:found|because|cause[ds]? |root cause|due to|turn(?:s|ed) out|the (?:bug|problem|issue|"
-        r"reason|fix) (?:is|was)|fail(?:s|ed)|fixed|missing|leak|measured|trouvé\w*|parce qu|la cause|"
-        r"vient d|le (?:bogue|bug|problème) (?:est|était|vient)|échou\w+|corrigé\w*|manqu\w+|mesuré\w*)"
-        r"\b"
-    ),
-)
-_FILLS = AnyOf(
-    (
-        r"(?:let me|i'll|i will|i'm going to|sure|great|okay|ok\b|certainly|of course|now i|here(?:'s| "
-        r"is)|would you|je vais|bien sûr|d'accord|parfait|voici|voulez|veux-tu|souhaite|n'hésite)"
-    ),
-)
+_TELLS = AnyOf(lambda language: language.tells)
+_FINDS = AnyOf(lambda language: language.finds)
+_FILLS = AnyOf(lambda language: language.fills)
 _WORD = re.compile(r"[^\W\d_][\w+#.-]{1,40}")
 
 
@@ -190,7 +166,7 @@ def topics_of(person: str, assistant: str = "") -> tuple[str, ...]:
 def is_telling(word: str) -> bool:
     """Whether the word says what a text is about."""
     low = word.lower()
-    return len(low) > 2 and low not in STOP_WORDS and low not in COMMON
+    return len(low) > 2 and low not in stop_words() and low not in common_words()
 
 
 def _rareness(word: str) -> float:

@@ -2,7 +2,9 @@
 
 import re
 from datetime import datetime, timedelta
+from functools import cache
 
+from ragforge.domain.language.base import days, languages
 from ragforge.store.json_text import storable
 
 SCANNED_CHARS_MAX = 40_000
@@ -23,9 +25,13 @@ QUOTED = re.compile(
 
 _BULLET = re.compile(r"^[ \t]*(?:[-*•+]|\d{1,3}[.)]|#{1,6})[ \t]+")
 _END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=\S)")
-_NO_END = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|resp|approx|p\. ?ex|ex|env|Mr|Mrs|Dr|M|Mme|No|no)|^\d+)\.$"
-)
+
+
+@cache
+def _no_end() -> re.Pattern[str]:
+    """What ends in a full stop and no sentence."""
+    words = [each.abbreviations for each in languages() if each.abbreviations]
+    return re.compile(rf"(?:\b(?:{'|'.join(words)})|^\d+)\.$")
 
 
 def one_line(text: str) -> str:
@@ -69,7 +75,7 @@ def sentences(text: str) -> list[str]:
         # What is quoted belongs to the sentence that quotes it, whatever stops it has.
         unquoted = QUOTED.sub(lambda found: "x" * len(found[0]), paragraph)
         for end in _END.finditer(unquoted):
-            if not _NO_END.search(paragraph[start : end.start()]):
+            if not _no_end().search(paragraph[start : end.start()]):
                 found.append(paragraph[start : end.end()].strip())
                 start = end.end()
         found.append(paragraph[start:].strip())
@@ -91,36 +97,20 @@ def _paragraphs(text: str) -> list[str]:
     return joined
 
 
-_DAYS = {
-    "day before yesterday": -2,
-    "yesterday": -1,
-    "last night": -1,
-    "today": 0,
-    "this morning": 0,
-    "tonight": 0,
-    "tomorrow": 1,
-    "avant-hier": -2,
-    "hier": -1,
-    "aujourd'hui": 0,
-    "ce matin": 0,
-    "ce soir": 0,
-    "demain": 1,
-    "après-demain": 2,
-}
-_DAY = re.compile(
-    r"(?<![\w-])(" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")(?![\w-]|,?\s*\(?\d{4}-)",
-    re.IGNORECASE,
-)
+@cache
+def _day() -> re.Pattern[str]:
+    words = "|".join(sorted(days(), key=len, reverse=True))
+    return re.compile(rf"(?<![\w-])({words})(?![\w-]|,?\s*\(?\d{{4}}-)", re.IGNORECASE)
 
 
 def with_dates(text: str, at: datetime) -> str:
     """The text with the date behind each word for a day that only its moment gives: "today (2026-03-04)"."""
 
     def dated(found: re.Match[str]) -> str:
-        days = _DAYS[found[1].lower().replace("’", "'")]
+        away = timedelta(days=days()[found[1].lower().replace("’", "'")])
         try:
-            return f"{found[1]} ({at.date() + timedelta(days=days)})"
+            return f"{found[1]} ({at.date() + away})"
         except OverflowError:  # the first or last day of the calendar
             return found[1]
 
-    return _DAY.sub(dated, text.replace("aujourd’hui", "aujourd'hui"))
+    return _day().sub(dated, text.replace("aujourd’hui", "aujourd'hui"))

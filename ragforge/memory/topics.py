@@ -1,54 +1,23 @@
 """Which of a few well-known fields a text speaks of, so that "MySQL" and "PostgreSQL" are seen as rivals."""
 
 import re
-from collections.abc import Mapping
 
-from ragforge.memory.common_words import OF_DECISIONS
-from ragforge.store.stopwords import STOP_WORDS
+from ragforge.domain.language.base import decision_words, stop_words
+from ragforge.domain.language.products import FIELDS
 
-_NAMES: Mapping[str, str] = {
-    "database": "postgres postgresql mysql mariadb sqlite mongodb mongo cockroachdb dynamodb oracle mssql "
-    "cassandra duckdb firestore neo4j supabase database base sgbd",
-    "cache": "redis memcached valkey cache",
-    "web framework": "fastapi flask django starlette express nestjs rails laravel symfony spring actix axum "
-    "gin fiber litestar",
-    "frontend": "react vue svelte angular solidjs nextjs next.js nuxt htmx remix",
-    "styling": "tailwind bootstrap sass scss bulma css",
-    "package manager": "npm pnpm yarn bun pip poetry uv pipenv conda pdm cargo",
-    "test framework": "pytest unittest nose jest vitest mocha jasmine playwright cypress selenium phpunit",
-    "linter": "eslint biome ruff flake8 pylint prettier black",
-    "queue": "rabbitmq kafka celery sqs nats sidekiq rq pulsar",
-    "hosting": "aws gcp azure heroku vercel netlify fly.io render ovh scaleway hetzner kubernetes k8s nomad",
-    "ci": "jenkins circleci travis github-actions gitlab-ci buildkite",
-    "api style": "rest graphql grpc trpc soap",
-    "authentication": "jwt oauth oauth2 sessions cookies saml keycloak auth0",
-    "orm": "sqlalchemy prisma typeorm sequelize peewee drizzle hibernate doctrine",
-    "bundler": "webpack vite rollup parcel esbuild",
-    "date library": "moment dayjs luxon date-fns",
-    "http client": "axios requests httpx aiohttp fetch",
-    "serialisation": "json yaml toml protobuf msgpack avro",
-}
-_FIELDS: Mapping[str, str] = {name: field for field, names in _NAMES.items() for name in names.split()}
-_PLAIN = frozenset(
-    {
-        *("database", "base", "cache", "css", "fetch", "cookies"),
-        *("sessions", "rest", "requests", "json", "yaml", "toml"),
-    }
-)
-KNOWN_NAMES = frozenset(_FIELDS) - _PLAIN
-"""Names of what a project is built on; not those that are plain words, or used in any file."""
 _TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
 
 
 def terms_of(text: str) -> frozenset[str]:
     """The words that say what it is about."""
+    empty = stop_words() | decision_words()
     words = (found[0].strip(".-").lower() for found in _TERM.finditer(text))
-    return frozenset(word for word in words if len(word) > 2 and word not in STOP_WORDS | OF_DECISIONS)
+    return frozenset(word for word in words if len(word) > 2 and word not in empty)
 
 
 def fields_in(text: str) -> frozenset[str]:
     """The well-known fields that it names something of."""
-    return frozenset(_FIELDS[word] for word in terms_of(text) if word in _FIELDS)
+    return frozenset(FIELDS[word] for word in terms_of(text) if word in FIELDS)
 
 
 def field_of(text: str) -> str:

@@ -7,8 +7,8 @@ import apsw
 from msgspec import Struct
 
 from ragforge.domain.compounds import parts_within
+from ragforge.domain.language.base import stop_words
 from ragforge.store.json_text import storable
-from ragforge.store.stopwords import STOP_WORDS
 
 if TYPE_CHECKING:
     # At run time this would be a circle: whichever module came first would find the other half made.
@@ -50,7 +50,8 @@ def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
     """The words to look for, by their stems, without stop words unless there is nothing else."""
     encoded = storable(text)[:SCANNED_CHARS_MAX].encode()
     words = [(stem, encoded[start:end].decode()) for start, end, stem in _cut_with_parts(encoded, cut)]
-    telling = [(stem, word) for stem, word in words if word.lower() not in STOP_WORDS]
+    empty = stop_words()
+    telling = [(stem, word) for stem, word in words if word.lower() not in empty]
     chosen: dict[str, str] = {}
     for stem, word in telling or words:
         if len(chosen) == limit:

@@ -28,7 +28,7 @@ from typing import Any
 import uuid_utils
 
 from ragforge.domain.blas import load_numpy
-from ragforge.memory.patterns import AnyOf
+from ragforge.domain.language.base import AnyOf
 from ragforge.tools.registry import find_tools
 from tests.patience import COMMAND, loosen
 

@@ -352,10 +352,11 @@ def test_of_too_many_findings_each_of_the_newest_summaries_has_one() -> None:
 def test_importing_makes_no_pattern_ready() -> None:
     """So that a start that summarises nothing does not pay for the rules."""
     program = (
-        "import ragforge.memory.summarise, ragforge.memory.rules as rules;"
-        "print(any('_ready' in vars(rule) for _, rule in rules.RULES))"
+        "import sys, ragforge.memory.summarise, ragforge.memory.extract as extract;"
+        "print(any('_ready' in vars(rule) for rule in extract.RULES.values()),"
+        "'ragforge.domain.language.en' in sys.modules)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
-    assert ran.stdout.strip() == "False"
+    assert ran.stdout.strip() == "False False"

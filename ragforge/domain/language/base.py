@@ -1,0 +1,164 @@
+"""What a language tells: its words, and patterns for what is said in it.
+
+People mix languages within a sentence, so all of them hold at once: a pattern of any of them fits.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+
+from msgspec import Struct, field
+
+from ragforge.domain.discovery import discover
+from ragforge.domain.memories import MemoryType
+
+Patterns = tuple[str, ...]
+"""Regular expressions, in small or capital letters, over sentences with straight apostrophes and without what
+is quoted in them. A name in angle brackets is a slot: one of `FRAMES`, or what the languages have for it in
+`Language.slots`, all of them together."""
+
+
+class Language(Struct, frozen=True, kw_only=True):
+    """One language. What it leaves out is not recognised in it."""
+
+    stop_words: str
+    """They say nothing of what is looked for. Left out are those that are a noun worth finding in another
+    language: car, son, or, main."""
+    common_words: str = ""
+    """Everybody uses them who talks to a coding assistant: they say nothing of what a turn is about."""
+    decision_words: str = ""
+    """They say that something was decided, not what."""
+    abbreviations: str = ""
+    """A pattern of words whose full stop ends no sentence."""
+    days: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Words for days, as the number of days from the one on which they are said."""
+    slots: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    asks: Patterns = ()
+    """How a question begins."""
+    wonders: Patterns = ()
+    """Hypotheses and examples."""
+    reports: Patterns = ()
+    """What somebody else says, or what was so before."""
+    memories: Mapping[MemoryType, Patterns] = field(default_factory=dict[MemoryType, Patterns])
+    """What makes a sentence a memory of this type."""
+    first_person: Patterns = ()
+    standing: Patterns = ()
+    """Demands that hold beyond the turn: rules, and as such preferences of the user."""
+    demands: Patterns = ()
+    """Demands and prohibitions for now."""
+    instead: Patterns = ()
+    """One thing takes the place of another."""
+    changed_mind: Patterns = ()
+    goes: Patterns = ()
+    """What is used no more is the first group: the slot `<thing>`."""
+    purpose: Patterns = ()
+    place: Patterns = ()
+    """What a decision is for, and where it holds: the first group."""
+    negated: Patterns = ()
+    in_use: Patterns = ()
+    """What the project is made with comes right after."""
+    tells: Patterns = ()
+    """Words that say more than others: each counts for its sentence."""
+    finds: Patterns = ()
+    """What makes a sentence of an answer a finding."""
+    fills: Patterns = ()
+    """How a sentence of an answer begins that says nothing."""
+
+
+FRAMES: Mapping[str, str] = {
+    "name": r"(?-i:[A-Z][\w.+#-]*|`)",  # with a capital, or quoted as code
+    "value": r"(?:``|[\"']?(?:[~.]?/?[\w.-]+/[\w./-]*\w|https?://|localhost|v?\d|<name>))",
+    # Where a clause begins, so that "it never returns" is no order and "Never return None" is one.
+    "clause": r"(?:^|[,;:—–(]\s*|\b<openings>[,:]?\s+)",
+    "ends": r"(?=\s*(?:$|[,.;:!?)]|\b<followers>\b))",
+    "thing": r"((?:[\w.+#-]+ ){0,3}?[\w.+#-]*[\w+#])<ends>",
+}
+_SLOT = re.compile(r"<(\w+)>")
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """All of them, by the names of their modules."""
+    return tuple(discover(__name__.rpartition(".")[0], "LANGUAGE", Language).values())
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Those of all languages."""
+    return frozenset(word for each in languages() for word in each.stop_words.split())
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Those of all languages."""
+    return frozenset(word for each in languages() for word in each.common_words.split())
+
+
+@cache
+def decision_words() -> frozenset[str]:
+    """Those of all languages."""
+    return frozenset(word for each in languages() for word in each.decision_words.split())
+
+
+@cache
+def days() -> Mapping[str, int]:
+    """Words for days of all languages."""
+    return {word: count for each in languages() for word, count in each.days.items()}
+
+
+def filled(pattern: str) -> str:
+    """The pattern with what its slots stand for. Raises KeyError for a slot that no language knows."""
+    return _SLOT.sub(lambda found: _slot(found[1]), pattern)
+
+
+@cache
+def _slot(name: str) -> str:
+    if name in FRAMES:
+        return filled(FRAMES[name])
+    if name == "known":
+        from ragforge.domain.language.products import KNOWN_NAMES
+
+        return f"(?:{'|'.join(sorted(map(re.escape, KNOWN_NAMES)))})"
+    found = [each.slots[name] for each in languages() if name in each.slots]
+    if not found:
+        raise KeyError(name)
+    return f"(?:{'|'.join(found)})"
+
+
+class AnyOf:
+    """What a pattern of any language fits, in small or capital letters.
+
+    They are compiled at first use, which is in a thread: some hundred of them take tenths of a second, and
+    a start that summarises nothing shall not pay for them.
+    """
+
+    def __init__(self, patterns: Callable[[Language], Sequence[str]]) -> None:
+        self._patterns = patterns
+
+    @cached_property
+    def pattern(self) -> str:
+        """All of them as one; what fits nothing where no language has any."""
+        found = [filled(each) for language in languages() for each in self._patterns(language)]
+        return "|".join(found) or r"(?!)"
+
+    @cached_property
+    def _ready(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, re.IGNORECASE)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Where it is first found."""
+        return self._ready.search(text)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """What it is at the beginning."""
+        return self._ready.match(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """All places."""
+        return self._ready.finditer(text)
+
+
+def first_group(found: re.Match[str]) -> str:
+    """What the group of the pattern that fits holds."""
+    return next(filter(None, found.groups()), "")

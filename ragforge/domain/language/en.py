@@ -1,0 +1,417 @@
+"""English: its words, and the phrases by which sentences are understood without a model."""
+
+from ragforge.domain.language.base import Language
+from ragforge.domain.memories import MemoryType
+
+LANGUAGE = Language(
+    stop_words="""
+        a about after again all also am an and any are as at be because been before being but by can
+        cannot could did do does doing done don for from had has have having he her here hers him his how
+        i if in into is it its itself just let ll me more most my no nor not now of off on once only other
+        our ours out over re same she should so some such than that the their theirs them then there these
+        they this those through to too under until up us ve very was we were what when where which while
+        who whom why will with would you your yours
+    """,
+    common_words="""
+        add added change changed check code error file files fine fix fixed function good help issue line
+        lines look make need new now ok okay one please problem project put read run said see show test
+        tests thing things think time try use used using want way work works yes line good first last two
+        get got set let's don't didn't i'm it's i'll that's we'll there's can't won't isn't doesn't
+        yesterday today tomorrow prefer prefers like name called decided always never listens runs
+    """,
+    decision_words="""
+        use using used keep going switch move stick adopt drop replace instead actually changed mind
+        decided decision let's we'll we're i'll finally please rather now new everything project store
+        storage
+    """,
+    abbreviations=r"e\.g|i\.e|etc|vs|cf|resp|approx|Mr|Mrs|Dr|No|no",
+    days={
+        "day before yesterday": -2,
+        "yesterday": -1,
+        "last night": -1,
+        "today": 0,
+        "this morning": 0,
+        "tonight": 0,
+        "tomorrow": 1,
+    },
+    slots={
+        "roles": (
+            "developer|dev|engineer|student|designer|scientist|admin|sysadmin|administrator|researcher|"
+            "manager|founder|freelancer|teacher|analyst|architect|beginner|maintainer|programmer|"
+            "consultant|physicist|biologist|lead|cto|intern|newcomer|owner|author|data scientist|devops|"
+            "sre"
+        ),
+        "take": (
+            "use|go with|go for|switch|move (?:to|over)|stick with|stay with|keep|adopt|migrate|drop|"
+            r"replace|store|deploy|build (?:it|this|on)|support|write (?:it|this|the \w+) in|base|target|"
+            "standardi[sz]e|settle|pick|choose|rely|host|ship|run on|name|call"
+        ),
+        "later": (
+            "later|next (?:week|month|time|sprint|quarter)|tomorrow|at some point|eventually|afterwards|"
+            "soon|another day|before we (?:go live|ship|release|launch|merge|deploy)|after the release|"
+            "before the release|one day"
+        ),
+        "deadline": (
+            r"the end of|next (?:month|quarter|year)|q[1-4]\b|summer|christmas|january|february|march|"
+            r"april|may\b|june|july|august|september|october|november|december"
+        ),
+        "when": (
+            "yesterday|last (?:night|week|month|year|monday|tuesday|wednesday|thursday|friday|weekend|"
+            "sprint)|this morning|today|on (?:mon|tues|wednes|thurs|fri)day|(?:two|three|a few) (?:days|"
+            "weeks|months) ago|a (?:week|month) ago|in (?:january|february|march|april|may|june|july|"
+            r"august|september|october|november|december)|on (?:\d{4}-\d\d-\d\d|\d{1,2} \w+|(?:january|"
+            r"february|march|april|may|june|july|august|september|october|november|december) \d)"
+        ),
+        "happened": (
+            "deployed|released|shipped|migrated|merged|launched|lost|crashed|broke|went (?:down|live)|"
+            "moved|upgraded|met|presented|switched|published|rolled (?:back|out)|joined|left|started|"
+            "deleted|removed|expired|leaked|(?:was|were) (?:down|offline|hacked)|finished|cut over|hired|"
+            "had (?:an|a) "
+        ),
+        "places": (
+            "production|staging|prod|preprod|databases?|db|servers?|site|api|keys?|secrets?|docs?|"
+            r"documentation|backups?|images?|assets|config\w*|data|logs?|ci|pipeline|frontend|backend|"
+            r"infra\w*|cluster|repo\w*|queue|customer|clients?"
+        ),
+        "named_things": "branch|table|bucket|queue|file|database|base|user|server|cluster|schema",
+        "routines": r"backup|cron|job|build|deploy\w*|import|export|sync\w*",
+        "users": "we|I|project|app|application|api|backend|frontend|service|site|shop",
+        "openings": "and|but|so|then|also|please|that|remember|important|note|rule|here",
+        "followers": "for|in|on|as|from|here|everywhere|because|since|so|and|but|now|to|with|by|any",
+        "no_tale": r"(?!\w+(?:(?<!e)ed|(?<![su])s|ought|ound|ade|ent)\b)",
+    },
+    asks=(
+        (
+            "(?:(?:and|but|so|then|also|hey|hi|hello|ok|okay)[ ,]+)*(?:why|how|who|whose|(?:what|which|"
+            "where|when) (?:is|are|was|were|do|does|did|can|could|would|should|happens|if)|(?:do|don't|"
+            r"have|haven't) (?:I|you|we|they|any\w*)|(?:is|are|was|were|does|did|can|could|would|should|"
+            "shall|will|has|isn't|aren't|doesn't|won't|can't) (?:I|you|we|they|he|she|it|this|that|there|"
+            r"the|our|my|your|any\w*|some\w*))\b"
+        ),
+    ),
+    wonders=(
+        (
+            r"\b(?:what if|maybe|perhaps|might|suppose|supposing|imagine|let's say|let's imagine|say we|"
+            r"for example|e\.g\.|for instance|not sure|unsure|(?:I )?wonder(?:ing)?|thinking (?:of|about)|"
+            "considering|hypothetically|could (?:use|also|switch|go|move|be)|we could|I could|one could|"
+            "would it|if we|if I|in case we|unless we|in theory|whether|I (?:don't|do not) (?:know|"
+            r"understand|see)|hesitat\w+|torn between|either|not decided|haven't decided|undecided)\b"
+        ),
+        r"\bmust have (?:been|had|\w+(?:ed|en|wn|ne|ght|st))\b",
+    ),
+    reports=(
+        (
+            r"\b(?:docs?|documentation|readme|errors?|logs?|message|article|stack ?overflow|blog|linter|"
+            "compiler|output|tutorial|tool|warning|they|he|she|colleague|coworker|someone|somebody|"
+            "people|wikipedia|chatgpt|copilot|changelog|comment|ticket|issue|story|requirement|reviewer|"
+            r"post|page|spec)\b(?: \w+){0,2}? (?:says?|said|states?|stated|tells?|told|suggests?|"
+            "suggested|recommends?|recommended|claims?|claimed|proposed|proposes?|mentions?|mentioned|"
+            r"reads|complains?|advises?|asks?)\b"
+        ),
+        (
+            r"\b(?:according to|apparently|supposedly|we used to|I used to|previously,? we|the old "
+            r"(?:code|version|team))\b"
+        ),
+        r"\b(?:you|we|I) (?:said|told|suggested|recommended|claimed|proposed|mentioned)\b",
+    ),
+    memories={
+        MemoryType.IDENTITY: (
+            r"\bmy name is \w",
+            r"\b(?:please )?call me (?-i:[A-Z])",
+            r"\b(?:I'm|I am|I work as) (?:an?|the|one of the|your|their) (?:[\w/-]+ ){0,4}<roles>\b",
+            r"\bI work (?:at|for|in the|as an?) \w",
+            r"\bI(?:'m| am) (?:colou?r[- ]?blind|dyslexic|left-handed|deaf|blind|new to (?-i:[A-Z]))",
+            r"\b(?:I live in|I'm based in|I am based in) \w",
+            r"\bmy (?:pronouns|job) (?:are|is)\b",
+            (
+                r"\b(?:this|our) (?:project|repo|repository|app|application|service|library|package|"
+                "codebase|tool) is (?:an?|our|the) (?!mess|pain|bit|joke|disaster|nightmare|lot|little|"
+                r"problem|same|reason|only)\w"
+            ),
+            r"\bI (?:maintain|run|lead|own) (?:the|this|our|a)\b",
+            r"\bI(?:'m| am) (?:in charge of|responsible for)\b",
+            "^(?:(?:hi|hello|hey)[,! ]+)?I'm (?-i:[A-Z][a-zà-ÿ]+)[,.]",
+            r"\bthis repo(?:sitory)? (?:contains|holds) ",
+        ),
+        MemoryType.TODO: (
+            r"^\W*(?:TODO|to-?do)\b[^:]{0,40}:",
+            (
+                r"\b<later>[, ]+(?:\w+ ){0,3}?(?:we|I)(?:'ll)? (?:will |still |also )?(?:need|have|should|"
+                r"must|add|do|fix)\b"
+            ),
+            (
+                r"\b(?:we|I)(?:'ll| will)? (?:still |also )?(?:need to|have to|should|must|add|fix|do|"
+                r"write|handle|come back|look|clean|revisit|migrate|rename|remove)\b.{0,120}\b<later>\b"
+            ),
+            r"\b(?:remind me to|don't forget to|do not forget to|remember to|need to remember to)\b",
+            r"\b(?:we|I) still (?:need|have) to\b",
+            r"\bstill needs? to be\b",
+            r"\b(?:is|are) still missing\b",
+            r"\bleft to do\b",
+            r"\bto-do\b",
+            r"\b(?:for|on the list for) later\s*:",
+        ),
+        MemoryType.DECISION: (
+            (
+                r"\b(?:we|I)(?:'ll| will|'re going to| are going to|'m going to| am going to|'ve decided "
+                r"to)(?: not| only| now)? <take>\b"
+            ),
+            r"\bwe (?:won't|will not|no longer|are not going to|aren't going to) (?:\w+ )?<take>\b",
+            r"\blet's (?:just |not |rather |all |actually )?<take>\b(?!.*\bhere\b)",
+            (
+                r"\b(?:we|I|the team)(?:'ve| have)?(?: finally| now| all)? (?:decided|chose|chosen|"
+                r"settled on|picked|opted|agreed)\b"
+            ),
+            r"^(?:final )?(?:decision|decided)\s*:",
+            r"\bit's decided\b",
+            r"\bdecision made\b",
+            r"\bthe plan is (?:settled|fixed|final)\b",
+            r"\bI want us to <take>\b",
+            r"\bwe're going with\b",
+            r"\bthe decision is\b",
+            (
+                "^(?:(?:ok|okay|yes|yeah|right|fine|alright|good|no|actually|then|so|hmm|wait)[,. "
+                "]+)*(?:go|going) with <name>"
+            ),
+            r"^(?:\w+[.,!] ){0,2}(?:scrap|ditch|drop|dump) (?-i:[A-Z])",
+            (
+                r"\bwe(?:'re| are) (?:now )?(?:moving|switching|migrating|dropping|adopting|keeping|"
+                r"sticking|standardi[sz]ing)\b"
+            ),
+            r"\bwe go (?:with|for)\b",
+            r"\bwe(?:'re| are) (?:now )?using [\w.+#-]+ (?:now )?(?:instead of|rather than) ",
+            r"^decision\b[^:.]{1,40}: ",
+            r"\b[\w.+#-]{2,} it is[.,]",
+            r"\b(?:change of plans?|on reflection)\b",
+            (
+                r"\b(?:switch|move|migrate) (?:everything|all of it|the (?:whole )?project|us) (?:to|over|"
+                r"from)\b"
+            ),
+            (
+                r"^(?:\W*\w+,? ){0,3}?(?:use|switch to) (?!an? |the |this |that |it |my "
+                r")`{0,2}[\w.+#-]*`{0,2},? (?:instead of|rather than|not) (?!an? |the )"
+            ),
+            (
+                r"^(?:(?:ok|okay|please|then)[, ]+)?use <known>\b[ \d.]{0,8} ?(?:for|as) (?:the|our|all|"
+                "storage|every)"
+            ),
+        ),
+        MemoryType.GOAL: (
+            (
+                r"\b(?:my|our|the) (?:\w+[- ]){0,2}?(?:goal|aim|objective|ambition)\b(?= (?:is|was|will|"
+                r"for|of|with|here|behind|this|now)\b|:)[^.?]{0,60}?(?:\bis\b|\bwill be\b|:)"
+            ),
+            r"\b(?:we|I)(?:'re| are|'m| am) aiming (?:to|for|at)\b",
+            r"\b(?:we|I) aim (?:to|for)\b",
+            (
+                r"\b(?:we|I) (?:want|plan|hope|intend) (?:to|for this to|this to|the \w+ to|it to) (?:\w+ "
+                ")?(?:ship|launch|release|reach|publish|open[- ]source|replace|become|go live|get (?:to|"
+                r"rid|under|below)|have .{1,80} (?:by|before) |migrate|support|be able)\b"
+            ),
+            r"\b(?:in the end|ultimately|long[- ]term),? (?:we|I) want\b",
+            (
+                r"\bwhat (?:I'm after|I want|we want|we're after) (?:in the (?:long run|end)|long[- ]term|"
+                r"eventually|ultimately)\b"
+            ),
+            r"\bby <deadline>.{0,30}\b(?:we|I) (?:want|need|plan|aim|hope|must)\b",
+            r"\b(?:we|I) (?:want|plan|aim|hope|need) to .{1,120} by <deadline>",
+            r"\b(?:that's|that is) (?:our|my|the) (?:goal|aim|objective)\b",
+        ),
+        MemoryType.PREFERENCE: (
+            (
+                r"\bI(?:'d| would)? (?:really |much |strongly |always |generally |usually |personally "
+                r")?(?:prefer(?! not to)|rather (?:have|use|keep|see|not|you))\b"
+            ),
+            (
+                r"\bI (?:really |generally |usually |absolutely )?(?:like|love|hate|dislike|can't stand|"
+                r"don't like|do not like)\b(?! (?:it\b|this|that\b|the (?:idea|first|second|third|new|"
+                "look|sound)|your|where|how (?:you|it)|what))"
+            ),
+            r"\bmy preference\b",
+            r"^can't stand\b",
+            r"^(?:all )?(?:code )?(?:comments|commits|commit messages|docs|docstrings) in (?:the )?\w+",
+            r"\bI'm (?:not )?a (?:big )?fan of\b",
+            r"\bmy favou?rite\b",
+            (
+                "^(?:please )?(?:answer|reply|respond|write|speak)(?: to)?(?: me)? in (?:English|French|"
+                "Spanish|German|bullet)"
+            ),
+            (
+                r"(?:^|, |\band )(?:please )?keep (?:your|the) (?:answers?|replies|explanations?|"
+                "comments?|commits?|commit messages?) "
+            ),
+            r"^(?:please )?(?:answer|reply|respond|explain)(?: to)?(?: me)? (?:in|with|briefly)\b",
+            r"\bI (?:hate|dislike|can't stand|love) it when\b",
+        ),
+        MemoryType.EVENT: (
+            r"\b<when>\b.{0,80}\b<happened>",
+            r"\b<happened>.{0,120}\b<when>\b",
+        ),
+        MemoryType.OBSERVATION: (
+            r"\bI(?:'ve| have)?(?: also| just)? (?:noticed|noted|observed|realised|realized)\b",
+            r"^(?:that's )?interesting(?:ly)?\s*[:,] ",
+        ),
+        MemoryType.FACT: (
+            (
+                r"\b(?:runs?|listens?|running|listening|served|exposed|available|reachable|deployed|"
+                r"hosted) (?:on|at|under) (?:the )?(?:port )?(?:\d{2,5}\b|https?://|localhost|(?-i:[A-Z])|"
+                "``)"
+            ),
+            (
+                r"\b(?:the|our|my|[Aa]ll|this)\b(?: [\w'/-]+){1,5} (?:is|are|lives?|sits?|is located|are "
+                "located|is stored|are stored|goes?|resides?) (?:in|at|under|on|behind) (?:the )?(?:``|"
+                r"[~.]?/?[\w.-]+/)"
+            ),
+            (
+                r"\b<places> (?:is|are|runs?|lives?) (?:all )?(?:on|in|at|with|behind|hosted (?:on|by|"
+                "at)) (?:the )?<name>"
+            ),
+            r"\b<named_things>(?: [\w'-]+){0,2} (?:is called|is named) \w",
+            r"\b<routines>\b.{0,60} at \d{1,2}(?: ?h\b|:\d\d)",
+            r"^(?:the )?port \d{2,5} is\b",
+            r"\b(?:our|the) team (?:has|is|consists of) \w+ (?:people|dev)",
+            (
+                r"\bwe(?:'re| are)? (?:currently )?(?:use|using|run|running|target|targeting|support|on|"
+                "deploy|host|depend on|test with)(?: on| to| with| at)? <name>"
+            ),
+            (
+                r"\b(?:the|our|my) (?:[\w-]+ ){0,3}?(?:database|DB|port|server|version|API|endpoint|"
+                "timeout|limit|deadline|branch|bucket|table|cluster|region|repo|repository|domain|URL|"
+                "queue|schema|user|license|licence)(?: name)? (?:is|=|:|is called|is named) <value>"
+            ),
+            (
+                r"\b(?:requires?|needs?) (?:at least )?(?:Python|Node|Java|Go|Rust|Ruby|PHP|Postgres\w*|"
+                r"glibc|macOS|Linux)\b.{0,10}\d"
+            ),
+            (
+                r"\b<places>(?: [\w'/-]+){0,2} (?:is|are|runs?|lives?) (?:all |\w+ed )?(?:on|in|at|with|"
+                r"behind|under|hosted on) (?:the )?(?:[a-z]+[-_]?\d|/\w|<name>)"
+            ),
+            (
+                r"\b<places>(?: [\w'/-]+){0,2} (?:takes?|lasts?) \D{0,20}\d+ ?(?:s|ms|seconds?|min|"
+                r"minutes?|h|hours?)\b"
+            ),
+            r"\b(?:is|are) (?:at|on|under) (?:the )?(?:https?://|localhost)",
+            r"\b<places>(?: [\w'/-]+){0,2} (?:is|are|lives?) (?:in|at|under) [~.]?[\w.-]*/[\w.-]",
+            r"\b(?:default|main|release|stable) branch is \w",
+            r"\b(?:limit|timeout|quota|maximum)\b[^.]{0,40} is (?:of )?\d",
+        ),
+    },
+    first_person=(r"\b(?:I|I'm|my|me)\b",),
+    standing=(
+        r"<clause>(?:always|never),? (?!mind\b)<no_tale>\w+",
+        r"\byou (?:must|should) (?:always|never)\b",
+        r"\bfrom now on\b",
+        r"\bunder no circumstances\b",
+        r"\bat all times\b",
+        r"<clause>(?:don't|do not) ever\b",
+        r"\bmust (?:always|never)\b",
+        r"\bunder any circumstances?\b",
+    ),
+    demands=(
+        (
+            r"<clause>(?:do not|don't|don't ever) (?!know|think|understand|see|worry|get\b|have|remember|"
+            r"mind|hesitate|forget|care|like|want|need|bother|panic)\w+"
+        ),
+        (
+            r"\b(?:must|mustn't|must not)\b(?! (?:say|admit|confess|be (?:because|a |an |some|due|wrong|"
+            r"the |related|caused|something|missing|that|broken|coming)|have (?:been|had|\w+(?:ed|en|wn|"
+            r"ne|ght|st))\b))"
+        ),
+        (
+            r"\b(?:you|they|it|this|that|we|everything|\w+s) (?:can't|cannot|may not|are not allowed to|"
+            "is not allowed to) (?:use|add|change|touch|break|depend|exceed|install|modify|rely|"
+            r"require)\b"
+        ),
+        r"<clause>(?:make sure|be sure to|ensure)\b",
+        r"<clause>only use\b",
+        r"\buse only\b",
+        r"\bonly ever\b",
+        r"\bat all costs\b",
+        "<clause>avoid ",
+        r"^(?:every|each|all) .{1,80}? (?:needs?|should|has to|have to) (?!we\b|to do)",
+        (
+            r"\b(?:need|ha)s? to (?:stay|remain|keep|be compatible|work (?:on|with|without|in|offline)|"
+            r"run (?:on|in|offline)|support|fit)\b"
+        ),
+        (
+            r"<clause>no (?!problem|worries|idea|need|rush|wait|luck|way|one|doubt|change yet|errors?\b|"
+            r"longer|it|that|thanks|matter|i\b|we\b|error|\w+ed\b)(?:new |more |extra |external |"
+            r"third-party |global )?\w+s?\b(?=[^.]{0,60}$|[^.]{0,80}[,;.])(?=.{0,120}$)(?! (?:is|was|were|"
+            r"are|works?|happens?|appears?|found|shows?)\b)"
+        ),
+        (
+            r"\bwithout (?:adding|updating|upgrading|removing|using|changing|touching|breaking|modifying|"
+            r"introducing|(?:any )?(?:\w+ )?(?:downtime|dependenc\w+|librar\w+|regressions?|"
+            r"frameworks?))\b"
+        ),
+        (
+            r"\b(?:at most|no more than|not more than|max(?:imum)?) \d[\d,. ]*\s?(?:ms|s|seconds?|"
+            r"minutes?|kb|mb|gb|lines?|characters?|columns?|%|percent|requests?)(?!\w)"
+        ),
+        r"\bI (?:do not|don't) want (?:you to|any|to see)\b",
+        r"\bleave .{1,60} (?:alone|as (?:it is|they are)|untouched)\b",
+        (
+            r"\b(?:is|are) (?:off[- ]limits|forbidden|not allowed|mandatory|required|not negotiable|"
+            r"non-negotiable)\b"
+        ),
+        (
+            r"(?<!we )(?<!I )(?<!you )\b(?:has|needs) to be (?!an? (?:bug|problem|reason|mistake)|some|"
+            "because|the |done|fixed)"
+        ),
+        r"<clause>(?:stay|stick|keep) (?:within|to|below|under|inside|out of)\b",
+        r"(?:,|\bbut|\band) nothing (?:in|outside|else|from|under)\b",
+    ),
+    instead=(
+        (
+            r"\b(?:instead of|rather than|in place of|no longer|over to|away from|replac\w+|drop(?:ping)?|"
+            r"abandon\w+)\b"
+        ),
+        r"\binstead\b",
+    ),
+    changed_mind=(
+        (
+            r"\b(?:chang(?:ed|e|ing) (?:my|our) minds?|on second thoughts?|scrap that|forget (?:that|"
+            "about)|actually|no,? wait|on reflection|change of plans?|after all|scratch that|finally,? "
+            r"let's)\b"
+        ),
+    ),
+    goes=(
+        r"\b(?:instead of|rather than|in place of|in lieu of) (?:using )?<thing>",
+        r"\b(?:replac(?:e|es|ed|ing)) (?:the |our )?<thing> (?:with|by)\b",
+        r"\b(?:switch|mov|migrat)\w* (?:\w+ ){0,2}?from <thing> to\b",
+        ", (?:and )?not <thing>[.!]?$",
+    ),
+    purpose=(r"\bfor ([^,.;:!?]+)",),
+    place=(r"\bin (?!place|lieu|fav)([^,.;:!?]+)",),
+    negated=(
+        r"n't\b",
+        r"\b(?:not|never|no longer|without|drop\w*|stop\w*|abandon\w*|remov\w+)\b",
+    ),
+    in_use=(
+        (
+            r"\b<users>\b(?: now| currently|'re| are)? (?:uses?|using|runs? on|deploys? (?:with|on|to)) "
+            "(?:the |an? )?"
+        ),
+        r"\bour [\w' -]{1,30}? (?:is|are|uses?|runs? on) (?:the |an? )?",
+    ),
+    tells=(
+        (
+            r"\b(?:found|fixed|because|cause[ds]?|due to|turn(?:s|ed) out|root|fail(?:s|ed|ing)?|"
+            "pass(?:es|ed)?|broke[n]?|bug|error|wrong|missing|added|removed|changed|replaced|renamed|"
+            r"moved|created|decided|now|so that|instead|measured|faster|slower|works|must|leak)\b"
+        ),
+    ),
+    finds=(
+        (
+            r"\b(?:found|because|cause[ds]? |root cause|due to|turn(?:s|ed) out|the (?:bug|problem|issue|"
+            r"reason|fix) (?:is|was)|fail(?:s|ed)|fixed|missing|leak|measured)\b"
+        ),
+    ),
+    fills=(
+        (
+            r"(?:let me|i'll|i will|i'm going to|sure|great|okay|ok\b|certainly|of course|now i|here(?:'s|"
+            " is)|would you)"
+        ),
+    ),
+)

@@ -1,0 +1,401 @@
+"""French: its words, and the phrases by which sentences are understood without a model."""
+
+from ragforge.domain.language.base import Language
+from ragforge.domain.memories import MemoryType
+
+LANGUAGE = Language(
+    stop_words="""
+        ai aie ainsi alors as au aucun aussi autre aux avait avec avez avoir avons c ce ceci cela celle
+        celui ces cet cette ceux chaque ci comme comment d dans de depuis des donc du elle elles en encore
+        entre es est et étaient était été êtes être eu eux fait fut il ils j je jusque l la là le les leur
+        leurs lui m ma mais me même mes moi mon n ne ni nos notre nous on ont où ou par parce pas peu peut
+        plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera ses si sommes
+        sont sous suis sur t ta tandis te tes toi ton tous tout toute toutes très tu un une vers voici
+        voilà vos votre vous y à
+    """,
+    common_words="""
+        ajoute ajouter besoin bien bon ça change changer chose code corrige corriger dit dois erreur faire
+        fais faut fichier fichiers fonction jamais lance ligne mets mettre montre non nouveau nouvelle oui
+        pense problème projet regarde sais toujours utilise utiliser va vais vas veut veux voir vérifie
+        c'est j'ai qu'il d'un d'une n'est s'il hier demain aujourd'hui préfère aime nom appelle décidé
+        tourne écoute
+    """,
+    decision_words="""
+        utiliser utilise utilisons partir prendre garder passer rester remplacer abandonner finalement
+        plutôt place lieu avis changé décidé décision fait projet tout c'est j'ai
+    """,
+    abbreviations=r"etc|cf|p\. ?ex|ex|env|M|Mme",
+    days={
+        "avant-hier": -2,
+        "hier": -1,
+        "aujourd'hui": 0,
+        "ce matin": 0,
+        "ce soir": 0,
+        "demain": 1,
+        "après-demain": 2,
+    },
+    slots={
+        "roles": (
+            "développeu(?:r|se)|doctorante?|ingénieure?|étudiante?|freelance|cherch(?:eur|euse)|médecin|"
+            "prof|professeure?|enseignante?|responsable|chef|cheffe|débutante?|architecte|stagiaire|"
+            "alternante?|administrat(?:eur|rice)|indépendante?|biologiste|physicienne?|graphiste|"
+            "mainteneu(?:r|se)|auteure?"
+        ),
+        "prend": (
+            "(?:utiliser|partir|prendre|passer|garder|rester|adopter|migrer|abandonner|remplacer|stocker|"
+            "déployer|basculer|héberger|choisir|conserver|supprimer|écrire|nommer|appeler|retenir|opter|"
+            r"se baser|s'appuyer)(?! (?:un peu|le temps|une pause|\w+ minutes?))"
+        ),
+        "plus_tard": (
+            "plus tard|demain|la semaine prochaine|le mois prochain|la prochaine fois|un jour|ensuite|"
+            "après (?:la|cette|ça)|avant la (?:mise en (?:prod|ligne|service)|release|sortie|livraison)|"
+            "au prochain sprint"
+        ),
+        "avant": (
+            r"la fin|fin|l'été|noël|l'an prochain|janvier|février|mars|avril|mai\b|juin|juillet|août|"
+            r"septembre|octobre|novembre|décembre|\w+ (?:mois|semaines)"
+        ),
+        "quand": (
+            "avant-hier|hier(?: soir)?|ce matin|aujourd'hui|la semaine dernière|le mois dernier|l'an "
+            r"dernier|(?:lundi|mardi|mercredi|jeudi|vendredi)(?: dernier)?|ce week-end|le (?:\d{1,2}|1er) "
+            "(?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)|il "
+            r"y a (?:\w+ ){1,2}(?:jours?|semaines?|mois)"
+        ),
+        "est_arrive": (
+            "(?:on a|nous avons|j'ai|a été|a|ont|qui a)(?: tous| enfin)? (?:déployé|livré|sorti|publié|"
+            "migré|fusionné|mergé|lancé|perdu|planté|basculé|rencontré|présenté|mis (?:en prod|en ligne|"
+            "à jour)|rejoint|quitté|eu une|terminé|fini|commencé|supprimé|effacé|expiré|cassé|fuité)|"
+            "(?:est|sont) tombée?s?|a lâché|s'est arrêtée?"
+        ),
+        "places": r"préprod\w*|dépôt|serveurs?|base|clés|file d'attente|sauvegardes?|données",
+        "named_things": "branche|utilisateur|serveur|schéma",
+        "routines": "sauvegarde|déploiement",
+        "users": "on|nous|projet|appli|boutique",
+        "openings": "et|mais|donc|alors|puis|surtout|s'il (?:te|vous) plaît|stp|svp|règle|ici",
+        "followers": "pour|dans|sur|comme|ici|partout|car|parce|et|mais|désormais|à|vers|par|au|maintenant",
+    },
+    asks=(
+        (
+            "(?:(?:et|mais|donc|alors|salut|bonjour|ok|okay)[ ,]+)*(?:qu(?:el(?:le)?s?|oi)|qu'est|est-ce|"
+            "pourquoi|comment|combien|peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|faut-il|dois-je|"
+            r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il)\b"
+        ),
+    ),
+    wonders=(
+        (
+            r"\b(?:je (?:ne )?(?:comprends|sais|vois) pas|et si|si (?:on|nous|je|jamais)|peut-être|"
+            "pourrai(?:t|ent|s)|pourrions|imagin(?:ons|e|ez)|suppos(?:ons|e|ez)|admettons|disons qu|"
+            r"mettons qu|par exemple|me demande|j'hésite|hésit\w+|pas (?:encore )?(?:sûr|certain|"
+            r"décidé)\w*|éventuellement|en théorie|soit .{1,60} soit)\b"
+        ),
+        r"\b(?:j'ai|on a) dû \w+(?:er|ir|re)\b",
+    ),
+    reports=(
+        (
+            r"\b(?:la doc|documentation|l'erreur|le message|l'article|le linter|le compilateur|le tuto\w*|"
+            "le ticket|le readme|le log|les logs|la sortie|le commentaire|il|elle|ils|on m'|quelqu'un|"
+            r"(?:mon|ma|un|une) collègue|tu|vous|copilot|chatgpt)\b(?: \w+){0,2}? (?:dit|disent|disait|"
+            r"indique\w*|recommand\w+|conseill\w+|affirm\w+|suggér\w+|suggèr\w+|propos\w+|préconis\w+|"
+            r"mentionn\w+|prétend\w*|as dit|avez dit|a dit|demandent?|exigent?)\b"
+        ),
+        (
+            r"\b(?:selon|d'après|apparemment|soi-disant|avant,? on|autrefois|à l'époque|l'ancien(?:ne)? "
+            r"(?:code|version))\b"
+        ),
+    ),
+    memories={
+        MemoryType.IDENTITY: (
+            r"\bje suis (?:daltonien|malvoyant|dyslexique|gauch|sourd|aveugle|seule? (?:sur|à))",
+            r"\bje (?:débute|commence) (?:en|avec) (?-i:[A-Z])",
+            r"\bje m'appelle \w",
+            r"\bmon (?:nom|prénom) est \w",
+            r"\bmoi c'est (?-i:[A-Z])",
+            r"\bje suis (?:une? |le |la |l'|en )?(?:[\w'/-]+ ){0,3}<roles>\b",
+            r"\bje (?:travaille|bosse) (?:chez|pour|comme|à|dans|en tant que) \w",
+            r"\bj'habite\b",
+            (
+                r"\b(?:ce|notre|mon) (?:projet|dépôt|outil|logiciel|service|site|paquet|appli\w*)(?: est| "
+                r"sert|, c'est) (?:une?|l[ea]|à|notre)\b"
+            ),
+            r"\bcette (?:appli\w*|bibliothèque) est une?\b",
+            r"\bje (?:m'occupe d|maintiens|gère|dirige) ?(?:u |e |es |l|c)",
+            "^(?:(?:salut|bonjour)[,! ]+)I'm (?-i:[A-Z][a-zà-ÿ]+)[,.]",
+            r"\bce dépôt (?:contient|est) ",
+        ),
+        MemoryType.TODO: (
+            r"^\W*à faire\b[^:]{0,40}:",
+            r"\b(?:pour )?plus tard\s*:",
+            r"\bil (?:nous |me )?faudra\b",
+            r"\bil (?:nous |me )?reste à\b",
+            r"\breste à faire\b",
+            r"\bà faire\s*:",
+            r"\bpenser à\b",
+            (
+                r"\b(?:n'oublie|n'oublions|n'oubliez|ne pas oublier|rappelle-moi|pensons|pense|pensez)(?: "
+                "pas)? (?:à|de|d')"
+            ),
+            (
+                r"\b<plus_tard>[, ]+(?:\w+ ){0,3}?(?:il faut|on doit|je dois|on devra|je devrai|on fera|"
+                r"on ajoutera|faudra)\b"
+            ),
+            (
+                r"\b(?:on|je|nous) (?:devr|fer|ajouter|verr|s'occuper|reprendr|corriger|nettoier|écrir|"
+                r"migrer|traiter|renommer|reviendr|gérer|supprimer)(?:a|ai|ons)\b.{0,120}\b<plus_tard>"
+            ),
+            r"\b(?:je|on|nous) d(?:ois|oit|evons) encore\b",
+            r"\bil (?:nous |me )?reste (?:encore )?à\b",
+        ),
+        MemoryType.DECISION: (
+            (
+                r"\bon (?:va|ne va|ne va pas|va plutôt|va donc|va finalement|part|reste|passe|prend|garde|"
+                "utilisera|n'utilisera|partira|abandonne|choisit|retient|adopte|bascule|migrera|"
+                r"remplacera|stockera|déploiera|passera|gardera|prendra|restera)\b(?: pas| plus| plutôt| "
+                "donc| finalement)? ?(?:<prend>|sur|avec|à|en|<name>|l[ea]s? |un|l'|plus|du|des|de)"
+            ),
+            r"\b(?:nous allons|nous n'allons pas|je vais|nous n'allons plus)(?: plutôt| donc)? <prend>\b",
+            (
+                r"\b(?:partons|utilisons|gardons|restons|passons|prenons|adoptons|abandonnons|choisissons|"
+                "remplaçons|optons)(?: plutôt| donc)? (?:sur|à|avec|pour|l[ea]s?|un|une|l'|en|du|`|"
+                "(?-i:[A-Z]))"
+            ),
+            (
+                r"\b(?:j'ai|nous avons|on a|l'équipe a)(?: finalement| enfin| tous)? (?:décidé|choisi|"
+                r"opté|tranché|retenu|convenu)\b"
+            ),
+            r"\bc'est (?:décidé|tranché|acté|réglé)\b",
+            r"\bje (?:pars|reste|passe) (?:plutôt |donc |finalement )?(?:sur|avec|à) (?-i:[A-Z`])",
+            r"\bon (?:laisse tomber|arrête|oublie|vire) (?:l[ea]s? |l')?(?-i:[A-Z`])",
+            (
+                r"\bnous (?:n')?(?:utiliser|prendr|garder|adopter|passer|partir|stocker|déploier|migrer|"
+                r"rester)ons\b"
+            ),
+            r"^décision\s*:",
+            r"\bla décision est\b",
+            r"\bje retiens\b",
+            r"\bfinalement (?:on|je pars)\b",
+            r"\bj'(?:abandonne|arrête|oublie) (?:l[ea]s? )?(?-i:[A-Z])",
+            r"^décision\b[^:.]{1,40}: ",
+            (
+                r"(?:^|[,:] |\bfinalement |\bdonc )ce sera (?!bon|fait|tout|mieux|plus|long|difficile|"
+                r"compliqué|simple|rapide)\w"
+            ),
+            r"\b(?:changement de plan|tout compte fait|après réflexion)\b",
+            (
+                r"^(?:\W*\w+,? ){0,3}?(?:utilise[rz]?|passe[rz]? à|prends|prenez) (?!une? |l[ea] |"
+                r"ce)`{0,2}[\w.+#-]*`{0,2},? (?:au lieu de|à la place de|plutôt que) (?:de )?(?!une? |"
+                "l[ea] )"
+            ),
+            r"\b(?:on|nous) (?:a |avons )?remplac(?:e|é|ons) <known>\b[ \d.]{0,8} ?par <known>\b",
+            (
+                r"^(?:(?:ok|okay|stp)[, ]+)?utilise[rz]? <known>\b[ \d.]{0,8} ?(?:pour|comme) (?:l[ea]s? |"
+                "l'|notre|nos|tou)"
+            ),
+        ),
+        MemoryType.GOAL: (
+            (
+                r"\b(?:mon|notre|l[ea]s?|l') ?(?:objectif|but|ambition|visée)\b[^.?]{0,60}?(?:\best\b|"
+                r"c'est|:|\bserait\b|\bsont\b)"
+            ),
+            (
+                r"\b(?:on|nous|je) (?:veu[tx]|voulons|vise|visons|compte|comptons|souhaite|souhaitons|"
+                "cherche à|cherchons à|espère|espérons)(?: à)? (?:sortir|lancer|livrer|publier|atteindre|"
+                "migrer|ouvrir|supporter|remplacer|descendre|passer (?:sous|en)|être (?:prêts?|en prod)|"
+                r"mettre en (?:prod|ligne)|réduire|diviser)\b"
+            ),
+            r"\bà terme,? (?:on|nous|je|l)",
+            r"\bd'ici <avant>.{0,30}\b(?:on|nous|je) (?:veu[tx]|voulons|vis|dev|doit|compt|souhait)",
+            r"\b(?:on|nous|je) (?:veu[tx]|voulons|vise|visons|compte|souhaite)\b.{1,120} d'ici <avant>",
+            (
+                r"\b(?:je|on|nous) (?:veux|veut|voulons|souhaite|souhaitons) que .{1,80} soi(?:t|ent) "
+                "(?:prêt|fini|en ligne|livré|public)"
+            ),
+            r"\b(?:c'est|voilà) (?:notre|mon|le) (?:objectif|but)\b",
+        ),
+        MemoryType.PREFERENCE: (
+            r"^(?:commentaires|commits|messages de commit|docs|docstrings) (?:en|à) \w+",
+            r"\bje (?:préfère|préférerais|préfèrerais)\b",
+            r"\bj'aime(?:rais)? (?:mieux|pas)\b",
+            r"\bje n'aime pas\b",
+            r"\bje déteste\b(?! (?:ce|cette|ça|quand ça)\b)",
+            (
+                r"\bj'(?:adore|aime bien|aime)\b(?! (?:bien )?(?:l'idée|ça|cette|ce |ta |ton |votre|la "
+                "(?:première|deuxième|nouvelle)))"
+            ),
+            (
+                r"^(?:\w+,? )?(?:réponds|répondez|écris|parle)(?:-moi)?(?: toujours)? en (?:français|"
+                r"anglais)\b"
+            ),
+            r"\btutoie-moi\b",
+            r"\bmon préféré\b",
+            r"\bma préférence\b",
+            r"\bj'ai horreur d",
+        ),
+        MemoryType.EVENT: (
+            r"\b<quand>\b.{0,80}\b<est_arrive>",
+            r"\b<est_arrive>.{0,120}\b<quand>(?!\w)",
+        ),
+        MemoryType.OBSERVATION: (
+            r"\bj'ai(?: aussi| bien)? (?:remarqué|constaté|noté|observé)\b",
+            r"\bje (?:remarque|constate|note) qu",
+            r"^(?:c'est )?(?:curieux|curieusement|intéressant)\s*[:,] ",
+            r"\bje me suis rendue? compte\b",
+        ),
+        MemoryType.FACT: (
+            r"\b<places> (?:est|sont|tourne) (?:sur|chez|dans|derrière|hébergée?s? (?:chez|sur)) <name>",
+            r"\b<named_things>(?: [\w'-]+){0,2} (?:s'appelle|se nomme) \w",
+            r"\b<routines>\b.{0,60} à \d{1,2}(?: ?h\b|:\d\d)",
+            r"^(?:le )?port \d{2,5} (?:est|c'est)\b",
+            r"\b(?:notre |l')équipe (?:compte|fait|est composée de) \w+ (?:personnes|dev)",
+            (
+                r"\b(?:tourne(?:nt)?|écoute(?:nt)?|est (?:disponible|exposée?|accessible|hébergée?|"
+                "déployée?|servie?)|répond)(?: aussi)? (?:sur|à|au|en|chez) (?:le |l'adresse )?(?:port "
+                r")?(?:\d{2,5}\b|https?://|localhost|(?-i:[A-Z])|``)"
+            ),
+            (
+                r"\b(?:les?|la|notre|nos|mon|ma|mes|tous les|toutes les|l')(?: ?[\w'/-]+){1,5} (?:est|"
+                "sont|se trouve(?:nt)?|se situe(?:nt)?|vi(?:t|vent)|va|vont) (?:dans|sous|à|sur|"
+                r"derrière) (?:le dossier |la branche )?(?:``|[~.]?/?[\w.-]+/)"
+            ),
+            (
+                r"\b(?:on|nous) (?:utilis(?:e|ons)|tourn(?:e|ons)|déplo(?:ie|yons)|cibl(?:e|ons)|"
+                "support(?:e|ons)|héberge(?:ons)?|est|sommes|dépend(?:ons)?) (?:sur |en |avec |de |chez |"
+                "tout sur |tout chez )?<name>"
+            ),
+            (
+                r"\b(?:le|la|l'|notre|mon|ma) ?(?:[\w'-]+ ){0,3}?(?:port|version|base(?: de données)?|"
+                "serveur|API|délai|limite|échéance|branche|bucket|table|cluster|région|dépôt|domaine|URL|"
+                r"file|schéma|licence)(?: [\w'-]+){0,4}? (?:est|s'appelle|c'est|:|se nomme) (?:le |la |l'|"
+                "en |au |à )?<value>"
+            ),
+            (
+                r"\b(?:nécessite|exige|demande|requiert) (?:au moins )?(?:Python|Node|Java|Go|Rust|Ruby|"
+                r"PHP|Postgres\w*|macOS|Linux)\b.{0,10}\d"
+            ),
+            (
+                r"\b<places>(?: [\w'/-]+){0,2} (?:est|sont|tourne(?:nt)?|vit) (?:sur|chez|dans|derrière|"
+                r"sous) (?:le |la )?(?:[a-z]+[-_]?\d|/\w|<name>)"
+            ),
+            (
+                r"\b<places>(?: [\w'/-]+){0,2} (?:prend|prennent|dure(?:nt)?) \D{0,20}\d+ ?(?:s|ms|"
+                r"secondes?|min|minutes?|h|heures?)\b"
+            ),
+            r"\b(?:est|sont) (?:sur|à) (?:le |la )?(?:https?://|localhost)",
+            r"\b<places>(?: [\w'/-]+){0,2} (?:est|sont) (?:dans|sous) [~.]?[\w.-]*/[\w.-]",
+            r"\bbranche (?:par défaut|principale|stable|de \w+) est \w",
+            r"\b(?:limite|timeout|délai|quota|maximum)\b[^.]{0,40} est (?:de )?\d",
+        ),
+    },
+    first_person=(r"\b(?:je|j'|moi|mon)\b",),
+    standing=(
+        r"<clause>(?:toujours|jamais) (?:de |d'|un|\w+(?:er|ir|re)\b)",
+        r"<clause>(?:ne |n')(?:\w+ )?jamais\b",
+        r"<clause>(?:ne |n')\w+(?: \w+)? jamais\b",
+        (
+            r"<clause>(?!ça|il|elle|on|je|c'|qui\b)\w+(?:e|s|z|ons)(?:-\w+)? toujours\b(?! (?:pas|le même|"
+            "la même|une?|des))"
+        ),
+        (
+            r"\b(?:il (?:ne )?faut|(?:on|tu|vous) (?:ne )?d(?:oit|ois|evez)|d(?:oit|oivent)) (?:toujours|"
+            r"jamais)\b"
+        ),
+        r"\b(?:désormais|dorénavant|à partir de maintenant|en aucun cas|sous aucun prétexte)\b",
+    ),
+    demands=(
+        r"<clause>évite[zr]? (?!\w+é)",
+        (
+            r"<clause>(?:ne |n')(?!importe|est|a |ai |oublie)(?:\w+ )?(?:pas|plus|rien|aucun\w*|\w+(?:e|s|"
+            r"z|ons)(?:-\w+)? (?:pas|plus|rien|aucun\w*|que|surtout pas))\b"
+        ),
+        r"\bil (?:ne )?faut (?:que (?!je\b|j')|qu'|pas\b|surtout|absolument|impérativement)",
+        (
+            r"\b(?:tu|vous) (?:ne )?d(?:ois|evez) (?:pas|absolument|impérativement|uniquement|rester|"
+            r"garder|utiliser)\b"
+        ),
+        (
+            r"(?<!ça )(?<!ce )\bd(?:oit|oivent) (?:absolument |impérativement |pouvoir )?(?:rester|tenir|"
+            "fonctionner|tourner|passer|marcher|respecter|utiliser|être (?:compatible|en |accessible|"
+            r"testé|typé|documenté|idempotent|rétro)\w*|supporter|répondre|avoir)\b"
+        ),
+        (
+            r"\b(?:l[ea]s?|l'|chaque|tou(?:t|s|tes)|une?|notre|nos|ces?|mon|ma|mes)\b[^.?!,;]{1,80}? "
+            r"d(?:oit|oivent) (?!être|venir|y |avoir (?:été|un problème)|dire)\w+(?:er|ir|re)\b"
+        ),
+        (
+            r"\bne d(?:oit|oivent) (?:pas|jamais|plus)\b(?! être (?:bien|très|si|trop|loin|compliqué|"
+            "difficile))"
+        ),
+        (
+            r"<clause>(?:pas de|pas d'|aucune?) (?!souci|problème|panique|idée|soucis|mal\b|quoi|chance|"
+            r"erreur|changement|doute|résultat|retour|nouvelles?$)\w+"
+        ),
+        r"\bsurtout pas\b",
+        r"\b(?:est|sont) (?:interdite?s?|obligatoires?|non négociables?|proscrite?s?)\b",
+        r"\binterdiction de\b",
+        r"\b(?:impérativement|obligatoirement)\b",
+        (
+            r"\bsans (?:toucher|mettre à jour|supprimer|changer|modifier|casser|ajouter|utiliser|rien|"
+            r"aucune?|introduire|(?:\w+ )?(?:dépendance|bibliothèque|librairie|framework|coupure|"
+            r"interruption|régression)s?)\b"
+        ),
+        r"<clause>utilise[zr]? (?:uniquement|seulement)\b",
+        r"<clause>uniquement\b",
+        r"\bje ne veux (?:pas|plus|aucun\w*|surtout pas)\b",
+        r"<clause>(?:assure-toi|assurez-vous|veille|veillez|fais en sorte|faites en sorte)\b",
+        (
+            r"\b(?:au maximum|au plus|maximum|max) \d[\d,. ]*\s?(?:ms|s|secondes?|minutes?|ko|mo|go|"
+            r"lignes?|caractères?|colonnes?|%|requêtes?)(?!\w)"
+        ),
+        (
+            r"\blaisse[zr]? .{1,60} (?:tels? quels?|telles? quelles?|tranquilles?|comme (?:il|elle)s? "
+            r"(?:est|sont))\b"
+        ),
+        (
+            r"\b(?:ça|il|elle|cela) doi(?:t|vent) (?:aussi |absolument )?(?:marcher|fonctionner|rester|"
+            "tenir|tourner|passer) (?!maintenant|normalement)"
+        ),
+        r"\bd(?:oit|oivent) être (?:du|de la|des|valides?|au|sous|uniques?|écrite?s? en|en) ",
+        r"(?:,|\bmais|\bet) rien (?:dans|hors|en dehors|d'autre|sous)\b",
+    ),
+    instead=(
+        r"\b(?:à la place d\w*|au lieu d\w*|plutôt que?|remplac\w+|abandonn\w+|ne .{1,40} plus)\b",
+        r"\bn'\w+ .{0,40}plus\b",
+        r"\bà la place\b",
+    ),
+    changed_mind=(
+        (
+            r"\b(?:changement de plan|après réflexion|chang\w+ d'avis|finalement|en fait|tout compte fait|"
+            r"réflexion faite|oublie|non,? attends)\b"
+        ),
+    ),
+    goes=(
+        r"\b(?:à la place|au lieu) d(?:e |u |es |')(?:l'|la |les )?<thing>",
+        r"\bplutôt qu(?:e |')(?:d'|de |sur |avec |l'|l[ea]s? )?<thing>",
+        r"\bremplac\w+ (?:l'|l[ea]s? |notre |nos )?<thing> par\b",
+        r"\b(?:pass|migr|bascul)\w* (?:\w+ ){0,2}?d(?:e |')(?:l'|l[ea]s? )?<thing> (?:à|vers)\b",
+        ", (?:et )?pas <thing>[.!]?$",
+    ),
+    purpose=(r"\bpour ([^,.;:!?]+)",),
+    place=(r"\bdans (?!place|lieu|fav)([^,.;:!?]+)",),
+    negated=(r"\b(?:pas|plus|jamais|sans|abandon\w*|arrêt\w+)\b",),
+    in_use=(
+        (
+            r"\b<users>\b (?:utilise|utilisons|tourne sur|déploie (?:avec|sur|chez)|déployons (?:avec|sur|"
+            "chez)) (?:l[ea] |une? )?"
+        ),
+        r"\b(?:notre|nos) [\w' -]{1,30}? (?:est|sont|utilise|tourne sur) (?:l[ea] |une? )?",
+    ),
+    tells=(
+        (
+            r"\b(?:trouvé\w*|corrigé\w*|parce qu|car|cause|dû|vient d|échou\w+|pass\w+|cassé\w*|bogue|"
+            r"erreur|manqu\w+|ajouté\w*|supprimé\w*|changé\w*|remplacé\w*|renommé\w*|déplacé\w*|créé\w*|"
+            r"décidé\w*|désormais|mesuré\w*|fonctionne\w*|marche)\b"
+        ),
+    ),
+    finds=(
+        (
+            r"\b(?:trouvé\w*|parce qu|la cause|vient d|le (?:bogue|bug|problème) (?:est|était|vient)|"
+            r"échou\w+|corrigé\w*|manqu\w+|mesuré\w*)\b"
+        ),
+    ),
+    fills=("(?:je vais|bien sûr|d'accord|parfait|voici|voulez|veux-tu|souhaite|n'hésite)",),
+)

@@ -1,0 +1,36 @@
+"""Names of what projects are built on, the same in every language, by the field of each."""
+
+from collections.abc import Mapping
+
+_NAMES: Mapping[str, str] = {
+    "database": "postgres postgresql mysql mariadb sqlite mongodb mongo cockroachdb dynamodb oracle mssql "
+    "cassandra duckdb firestore neo4j supabase database base sgbd",
+    "cache": "redis memcached valkey cache",
+    "web framework": "fastapi flask django starlette express nestjs rails laravel symfony spring actix axum "
+    "gin fiber litestar",
+    "frontend": "react vue svelte angular solidjs nextjs next.js nuxt htmx remix",
+    "styling": "tailwind bootstrap sass scss bulma css",
+    "package manager": "npm pnpm yarn bun pip poetry uv pipenv conda pdm cargo",
+    "test framework": "pytest unittest nose jest vitest mocha jasmine playwright cypress selenium phpunit",
+    "linter": "eslint biome ruff flake8 pylint prettier black",
+    "queue": "rabbitmq kafka celery sqs nats sidekiq rq pulsar",
+    "hosting": "aws gcp azure heroku vercel netlify fly.io render ovh scaleway hetzner kubernetes k8s nomad",
+    "ci": "jenkins circleci travis github-actions gitlab-ci buildkite",
+    "api style": "rest graphql grpc trpc soap",
+    "authentication": "jwt oauth oauth2 sessions cookies saml keycloak auth0",
+    "orm": "sqlalchemy prisma typeorm sequelize peewee drizzle hibernate doctrine",
+    "bundler": "webpack vite rollup parcel esbuild",
+    "date library": "moment dayjs luxon date-fns",
+    "http client": "axios requests httpx aiohttp fetch",
+    "serialisation": "json yaml toml protobuf msgpack avro",
+}
+FIELDS: Mapping[str, str] = {name: field for field, names in _NAMES.items() for name in names.split()}
+"""The field by name, so that "MySQL" and "PostgreSQL" are seen as rivals."""
+_PLAIN = frozenset(
+    {
+        *("database", "base", "cache", "css", "fetch", "cookies"),
+        *("sessions", "rest", "requests", "json", "yaml", "toml"),
+    }
+)
+KNOWN_NAMES = frozenset(FIELDS) - _PLAIN
+"""Names of what a project is built on; not those that are plain words, or used in any file."""
