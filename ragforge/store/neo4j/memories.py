@@ -13,7 +13,6 @@ from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
 from ragforge.store.neo4j.connection import as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
 from ragforge.store.neo4j.left import MEMORY_LEFT
-from ragforge.store.neo4j.memories_here import associations_here, find_here, memories_here
 from ragforge.store.neo4j.memory_rows import (
     REPLACED,
     TYPES,
@@ -116,7 +115,7 @@ class Neo4jMemories:
             answer = await self._nodes.ask(as_one(GET, COLUMNS), ids=valid_ids(ids))
             found = [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
         except StoreUnavailable:
-            found = await self._nodes.outbox.read(memories_here)
+            return await self._nodes.here.memories.get(ids)
         by_id = {memory.id: memory for memory in found}
         return [by_id[each] for each in dict.fromkeys(ids) if each in by_id]
 
@@ -138,7 +137,7 @@ class Neo4jMemories:
                 limit=max(0, wanted.limit),
             )
         except StoreUnavailable:
-            return await self._nodes.outbox.read(lambda rows: find_here(rows, wanted))
+            return await self._nodes.here.memories.find(wanted)
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def get_recent_since(
@@ -154,8 +153,7 @@ class Neo4jMemories:
         try:
             found = await self._nodes.ask(WITH_ID_PART, part=part, limit=limit)
         except StoreUnavailable:
-            here = await self._nodes.outbox.read(lambda rows: rows.of_label(Label.MEMORY))
-            return sorted(row.id for row in here if row.id.startswith(part))[:limit]
+            return await self._nodes.here.memories.with_id_part(part, limit=limit)
         return [each["id"] for each in found]
 
     async def forget(self, ids: Sequence[str], at: datetime) -> None:
@@ -199,7 +197,7 @@ class Neo4jMemories:
         try:
             found = await self._nodes.ask(ASSOCIATIONS, ids=valid_ids(ids))
         except StoreUnavailable:
-            return await self._nodes.outbox.read(lambda rows: associations_here(rows, ids))
+            return await self._nodes.here.memories.associations(ids)
         return [association_of(each) for each in found]
 
     async def _write(self, write: Any) -> None:

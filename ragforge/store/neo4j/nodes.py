@@ -4,8 +4,9 @@ While the server is away, what is here answers alone.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable
@@ -16,6 +17,9 @@ from ragforge.store.neo4j.left import mark_all
 from ragforge.store.neo4j.outbox import Outbox, Rows
 from ragforge.store.neo4j.outbox_row import OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
+
+if TYPE_CHECKING:
+    from ragforge.store.neo4j.replica import Replica
 
 USAGE = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")
 
@@ -92,6 +96,13 @@ class Nodes:
         self.graph = graph
         self.outbox = outbox
         self.carrier = carrier
+
+    @cached_property
+    def here(self) -> "Replica":
+        """What answers while the server is away."""
+        from ragforge.store.neo4j.replica import Replica  # mostly the server is there
+
+        return Replica(self.outbox)
 
     async def ask(
         self, query: str, /, *, deadline_s: float | None = None, **parameters: Any

@@ -109,6 +109,10 @@ class Rows:
         self._connection = connection
         self._claims = claims
 
+    def state(self) -> object:
+        """A value that is another one once anything was written, by this process or another."""
+        return self._connection.pragma("data_version")
+
     def get(self, label: str, identifier: str | None) -> OutboxRow | None:
         """The row, or None where it is not here."""
         if identifier is None:

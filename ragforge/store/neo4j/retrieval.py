@@ -9,7 +9,6 @@ from ragforge.store.neo4j import search
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.places import related
 from ragforge.store.neo4j.scores import Rarities
-from ragforge.store.neo4j.search_here import by_id_here, candidates_here, words_here
 
 
 class Neo4jSearch:
@@ -27,7 +26,7 @@ class Neo4jSearch:
             return await search.words(self._nodes.graph, self._rarities, query)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
-            return await self._nodes.outbox.read(lambda rows: words_here(rows, query))
+            return await self._nodes.here.search.words(query)
 
     async def candidates(self, query: Query, nearby: Nearby | None = None) -> list[Candidate]:
         """What may answer: the best by words and the nearest; while the server is away, by words alone."""
@@ -39,7 +38,7 @@ class Neo4jSearch:
             return await search.candidates(self._nodes.graph, self._rarities, query, nearby)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
-            return await self._nodes.outbox.read(lambda rows: candidates_here(rows, query))
+            return await self._nodes.here.search.candidates(query)
 
     async def by_id(self, owners: Sequence[Owner]) -> list[Candidate]:
         """These as candidates, in their order, but for those that are not stored."""
@@ -49,10 +48,11 @@ class Neo4jSearch:
             return await search.by_id(self._nodes.graph, owners)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
-            return await self._nodes.outbox.read(lambda rows: by_id_here(rows, owners))
+            found = await self._nodes.here.search.by_id(owners)
+            return [candidate for candidate in found if candidate.id not in self._nodes.here.missing]
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
-        """Turns one step away from each, in the order of the candidates; without the server, none."""
+        """Turns one step away from each, in the order of the candidates."""
         if not candidates:
             return []
         await self._settle()
@@ -61,7 +61,8 @@ class Neo4jSearch:
             return await related(self._nodes.graph, candidates, limit=limit)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
-            return []
+            found = await self._nodes.here.search.related(candidates, limit=limit)
+            return [each for each in found if each.turn.id not in self._nodes.here.missing]
 
     async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
         """The candidates as hits, in their order, with the excerpt that fits the text best."""
@@ -70,10 +71,7 @@ class Neo4jSearch:
             return await search.hits(self._nodes.graph, candidates, text)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
-            wanted = {each.id: place for place, each in enumerate(candidates)}
-            query = Query(text, limit=len(candidates) * 10)
-            found = await self._nodes.outbox.read(lambda rows: words_here(rows, query))
-            return sorted((hit for hit in found if hit.id in wanted), key=lambda hit: wanted[hit.id])
+            return await self._nodes.here.search.hits(candidates, text)
 
     async def _settle(self) -> None:
         await self._nodes.settle()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.domain.ids import id_fits, now
+from ragforge.domain.ids import now
 from ragforge.domain.turns import ConversationSession
 from ragforge.store.base_conversations import Deleted, SessionRow
 from ragforge.store.json_text import storable
@@ -87,7 +87,9 @@ class Neo4jSessions:
         try:
             found = await self._nodes.ask(RECENT, project=project_id, part=part, limit=max(0, limit))
         except StoreUnavailable:
-            return (await self._recent_here(project_id, part))[: max(0, limit)]
+            here = self._nodes.here
+            rows = await here.sessions.recent(project_id=project_id, with_id_part=part, limit=limit)
+            return [row for row in rows if row.session.id not in here.missing]
         return [_session_row(each["session"], each) for each in found]
 
     async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
@@ -130,26 +132,6 @@ class Neo4jSessions:
         # What is known here of a session that others write may be old.
         await self._nodes.outbox.write(lambda rows: rows.put(Label.SESSION, session_id, changes, surely=True))
         self._nodes.carrier.nudge()
-
-    async def _recent_here(self, project_id: str | None, part: str) -> list[SessionRow]:
-        def read(rows: Rows) -> list[SessionRow]:
-            found = [row.props for row in rows.of_label(Label.SESSION)]
-            wanted = [
-                props
-                for props in found
-                if project_id in (None, props["projectId"]) and id_fits(props["sessionId"], part)
-            ]
-            wanted.sort(key=lambda props: (props["lastActivity"], props["sessionId"]), reverse=True)
-            return [_session_row(props, _head(rows, props)) for props in wanted]
-
-        return await self._nodes.outbox.read(read)
-
-
-def _head(rows: Rows, session: Mapping[str, Any]) -> dict[str, Any]:
-    row = rows.get(Label.TURN, session.get("headId"))
-    if row is None:
-        return {"depth": None, "words": ""}
-    return {"depth": row.props["turnIndex"], "words": row.props["userMessage"][:FIRST_WORDS_CHARS]}
 
 
 def _session_row(session: Mapping[str, Any], head: Mapping[str, Any]) -> SessionRow:

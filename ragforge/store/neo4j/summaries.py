@@ -173,7 +173,7 @@ class Neo4jSummaries:
         try:
             rows = [each["n"] for each in await self._nodes.ask(GET, ids=valid_ids(ids))]
         except StoreUnavailable:
-            rows = [row.props for row in await self._here() if row.id in set(ids)]
+            return await self._nodes.here.summaries.get(ids)
         found = {each["id"]: summary_of(each) for each in rows}
         return [found[each] for each in ids if each in found]
 
@@ -185,7 +185,7 @@ class Neo4jSummaries:
         try:
             found = await self._nodes.ask(OF_SESSION, session=session_id, level=level, uncovered=uncovered)
         except StoreUnavailable:
-            return await self._of_session_here(session_id, level, uncovered)
+            return await self._nodes.here.summaries.of_session(session_id, level=level, uncovered=uncovered)
         return [summary_of(each["n"]) for each in found]
 
     async def covering(self, turn_ids: Sequence[str]) -> dict[str, list[Summary]]:
@@ -243,18 +243,6 @@ class Neo4jSummaries:
             if levels.get(each) != summary.level - 1:
                 kind = "turn" if summary.level == 1 else f"summary of level {summary.level - 1}"
                 raise Conflict(f"Summary {summary.id} covers {each}, which is no {kind} in the store.")
-
-    async def _here(self) -> list[Any]:
-        return await self._nodes.outbox.read(lambda rows: rows.of_label(Label.SUMMARY))
-
-    async def _of_session_here(self, session_id: str, level: int | None, uncovered: bool) -> list[Summary]:
-        found = [summary_of(row.props) for row in await self._here()]
-        own = [each for each in found if each.session_id == session_id]
-        covered = (
-            {child for each in own if each.level > 1 for child in each.covers} if uncovered else set[str]()
-        )
-        wanted = [each for each in own if level in (None, each.level) and each.id not in covered]
-        return sorted(wanted, key=lambda each: (each.level, each.at, each.id))
 
 
 def _check(summary: Summary) -> None:

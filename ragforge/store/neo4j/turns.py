@@ -12,7 +12,6 @@ from ragforge.domain.usage import Usage, sum_costs
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
 from ragforge.store.neo4j.left import LEFT
-from ragforge.store.neo4j.left_here import left_here
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.outbox_row import OutboxRow
@@ -115,7 +114,7 @@ class Neo4jTurns:
         try:
             found = await self._nodes.ask(LEFT, ids=wanted)
         except StoreUnavailable:
-            return await self._nodes.outbox.read(lambda rows: left_here(rows, wanted))
+            return await self._nodes.here.turns.left(wanted)
         return {each["id"] for each in found}
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:

@@ -1,16 +1,14 @@
 """What was used, in the graph: summed from the steps, and from calls that are no steps."""
 
-from collections import defaultdict
 from datetime import datetime
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.domain.usage import Purpose, Spent, Usage, sum_costs
+from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.store.base_conversations import UsageRow
 from ragforge.store.neo4j.memory_rows import spent_row
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import OutboxRow
-from ragforge.store.neo4j.rows import Label, usage_of, utc
+from ragforge.store.neo4j.rows import Label, utc
 
 
 class Neo4jUsageLog:
@@ -35,7 +33,9 @@ class Neo4jUsageLog:
         try:
             found = await self._nodes.ask(query, session=session_id, project=project_id, since=moment)
         except StoreUnavailable:
-            return await self._here(session_id, project_id, moment)
+            return await self._nodes.here.usage.by_model(
+                session_id=session_id, project_id=project_id, since=since
+            )
         sums = [
             UsageRow(
                 each["name"],
@@ -57,42 +57,6 @@ class Neo4jUsageLog:
 
         await self._nodes.outbox.write(write)
         self._nodes.carrier.nudge()
-
-    async def _here(
-        self, session_id: str | None, project_id: str | None, since: datetime | None
-    ) -> list[UsageRow]:
-        """The sums of what is here, while the server is away."""
-
-        def is_wanted(row: OutboxRow) -> bool:
-            return (
-                session_id in (None, row.props["sessionId"])
-                and project_id in (None, row.props["projectId"])
-                and (since is None or row.props["timestamp"] >= since)
-            )
-
-        def read(rows: Rows) -> dict[tuple[str, Purpose], list[tuple[Usage, float | None]]]:
-            used: dict[tuple[str, Purpose], list[tuple[Usage, float | None]]] = defaultdict(list)
-            turns = {row.id for row in rows.of_label(Label.TURN) if is_wanted(row)}
-            for row in rows.of_label(Label.STEP):
-                if row.props["turnId"] in turns:
-                    name = f"{row.props['provider']}:{row.props['model']}"
-                    used[name, Purpose.CHAT].append(usage_of(row.props))
-            for row in rows.of_label(Label.USAGE):
-                if is_wanted(row):
-                    used[row.props["model"], Purpose(row.props["purpose"])].append(usage_of(row.props))
-            return used
-
-        sums = [
-            UsageRow(
-                name,
-                purpose,
-                len(used),
-                sum((usage for usage, _ in used), Usage()),
-                sum_costs(cost_usd for _, cost_usd in used),
-            )
-            for (name, purpose), used in (await self._nodes.outbox.read(read)).items()
-        ]
-        return sorted(sums, key=_dearest_first)
 
 
 def _dearest_first(row: UsageRow) -> tuple[float, str, str]:

@@ -1,14 +1,13 @@
 """The version tree in the graph: versions, branches, and moves of the heads."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable
-from ragforge.domain.ids import id_fits
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.base_versions import VersionRow
@@ -27,25 +26,18 @@ from ragforge.store.neo4j.version_rows import (
     version_of,
     version_row,
 )
-from ragforge.store.neo4j.versions_here import (
-    BRIEF,
-    branches_here,
-    children_here,
-    get_here,
-    line_here,
-    moves_here,
-    of_turns_here,
-    rows_here,
-    unversioned_here,
-    when_here,
-    with_id_part_here,
-)
 from ragforge.store.version_text import moment_after
+
+if TYPE_CHECKING:
+    from ragforge.store.neo4j.replica import ReplicaVersions
 
 T = TypeVar("T")
 
 KEPT_MAX = 20
 """Versions that are asked for by id and kept here, so that one can be built upon while the server is away."""
+
+BRIEF = frozenset({"changes", "words"})
+"""What a list of versions goes without."""
 
 WHOLE = f"RETURN {fields('n', Label.VERSION)} AS n"
 SHORT = f"RETURN n {{{', '.join(f'.{name}' for name in FIELDS[Label.VERSION] if name not in BRIEF)}}} AS n"
@@ -76,7 +68,7 @@ WHERE n.projectId = $project AND n.timestamp <= $at AND n.id IS NOT NULL
   AND CASE WHEN n.timestamp = $at THEN n.id < $before ELSE true END
 WITH n {NEWEST_FIRST} LIMIT $limit {SHORT}
 """
-WHEN = f"MATCH (n:{Label.VERSION} {{id: $id}}) RETURN n {{.timestamp}} AS n"
+BY_ID = f"MATCH (n:{Label.VERSION} {{id: $id}}) {SHORT}"
 WITH_ID_PART = f"""
 {BY_TIME} WHERE {IN_ORDER}
   AND (n.id STARTS WITH $id OR n.id ENDS WITH $id OR right(n.id, 8) STARTS WITH $id OR n.label = $label)
@@ -132,7 +124,7 @@ class Neo4jVersions:
         Raises StoreUnavailable while the server is away for one that is not here.
         """
         wanted = valid_ids(list(dict.fromkeys(ids)))
-        found = await self._ask(GET, lambda rows: get_here(rows, wanted), version_of, ids=wanted)
+        found = await self._ask(GET, lambda here: here.get(wanted), version_of, ids=wanted)
         by_id = {version.id: version for version in found}
         if len(by_id) <= KEPT_MAX:
             await self._keep(found)
@@ -141,7 +133,7 @@ class Neo4jVersions:
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Version]:
         """The versions of these turns, whole, oldest first."""
         wanted = valid_ids(turn_ids)
-        return await self._ask(OF_TURNS, lambda rows: of_turns_here(rows, wanted), version_of, ids=wanted)
+        return await self._ask(OF_TURNS, lambda here: here.of_turns(wanted), version_of, ids=wanted)
 
     async def unversioned(self, session_id: str, *, limit: int = 100) -> list[str]:
         """Turns of the session that ended and have no version, oldest first."""
@@ -154,7 +146,7 @@ class Neo4jVersions:
                 UNVERSIONED, session=session_id, running=running, limit=max(0, limit)
             )
         except StoreUnavailable:
-            return await self._nodes.outbox.read(lambda rows: unversioned_here(rows, session_id, limit))
+            return await self._nodes.here.versions.unversioned(session_id, limit=limit)
         return [each["id"] for each in found]
 
     async def rows(self, project_id: str, *, limit: int = 200, before: str | None = None) -> list[VersionRow]:
@@ -163,13 +155,13 @@ class Neo4jVersions:
             return []
         at: datetime | None = None
         if before is not None:
-            found = await self._ask(WHEN, lambda rows: when_here(rows, before), dict, id=before)
+            found = await self._ask(BY_ID, lambda here: here.get([before]), version_of, id=before)
             if not found:
                 return []
-            at = found[0]["timestamp"]
+            at = found[0].at
         rows = await self._ask(
             ROWS if at is None else ROWS_BEFORE,
-            lambda rows: rows_here(rows, project_id, limit=limit, before=before),
+            lambda here: here.rows(project_id, limit=limit, before=before),
             lambda props: VersionRow(version_of(props), props["files"]),
             project=project_id,
             before=before,
@@ -185,12 +177,9 @@ class Neo4jVersions:
             return []
         identifier = label.lower()
 
-        def is_meant(props: Props) -> bool:
-            return id_fits(props["id"], identifier) or props["label"] == label
-
         found = await self._ask(
             WITH_ID_PART,
-            lambda rows: with_id_part_here(rows, project_id, is_meant)[:limit],
+            lambda here: here.with_id_part(project_id, part, limit=limit),
             version_of,
             project=project_id,
             id=identifier,
@@ -211,7 +200,7 @@ class Neo4jVersions:
         found = await self._ask(
             f"MATCH (:{Label.VERSION} {{id: $id}})-[:PARENT*0..{reach} {{ord: 0}}]->(n:{Label.VERSION}) "
             f"WITH DISTINCT n {WHOLE}",
-            lambda rows: line_here(rows, version_id, limit),
+            lambda here: here.line(version_id, limit=limit),
             version_of,
             id=version_id,
         )
@@ -222,9 +211,7 @@ class Neo4jVersions:
         """Versions of which it is a parent, oldest first, whole."""
         if not valid_ids([version_id]):
             return []
-        return await self._ask(
-            CHILDREN, lambda rows: children_here(rows, version_id), version_of, id=version_id
-        )
+        return await self._ask(CHILDREN, lambda here: here.children(version_id), version_of, id=version_id)
 
     async def label(self, version_id: str, label: str) -> None:
         """Give it a label; an empty one takes it away. Raises Conflict where it is not stored."""
@@ -259,18 +246,18 @@ class Neo4jVersions:
     async def delete_branch(self, project_id: str, name: str) -> bool:
         """Take the name away, never a version; whether there was one."""
         key = branch_key(project_id, name)
-        found = await self._ask(BRANCH, lambda rows: _branch_here(rows, key), dict, id=key)
-        if not found:
-            return False
-        await self._write(lambda rows: _put_branch(rows, {**found[0], GONE: True}))
-        return True
+        found = await self._ask(BRANCH, lambda here: here.branches(project_id), branch_of, id=key)
+        gone = [branch_row(branch) for branch in found if branch_key(project_id, branch.name) == key]
+        for row in gone:
+            await self._write(lambda rows, row=row: _put_branch(rows, row | {GONE: True}))
+        return bool(gone)
 
     async def branches(self, project_id: str) -> list[Branch]:
         """The project's, by name."""
         if not valid_ids([project_id]):
             return []
         found = await self._ask(
-            BRANCHES, lambda rows: branches_here(rows, project_id), branch_of, project=project_id
+            BRANCHES, lambda here: here.branches(project_id), branch_of, project=project_id
         )
         return sorted(found, key=lambda branch: branch.name)
 
@@ -292,7 +279,7 @@ class Neo4jVersions:
             return []
         found = await self._ask(
             MOVES,
-            lambda rows: moves_here(rows, project_id, session_id, limit),
+            lambda here: here.moves(project_id, session_id=session_id, limit=limit),
             move_of,
             project=project_id,
             session=session_id,
@@ -312,7 +299,7 @@ class Neo4jVersions:
     async def _ask(
         self,
         query: str,
-        here: Callable[[Rows], list[T]],
+        here: "Callable[[ReplicaVersions], Awaitable[list[T]]]",
         read: Callable[[Mapping[str, Any]], T],
         /,
         **parameters: Any,
@@ -323,7 +310,7 @@ class Neo4jVersions:
             found = await self._nodes.ask(query, deadline_s=timeouts.NEO4J_READ_S_MAX, **parameters)
         except StoreUnavailable as error:
             try:
-                return await self._nodes.outbox.read(here)
+                return await here(self._nodes.here.versions)
             except StoreUnavailable as missing:
                 raise StoreUnavailable(f"{missing} {error}") from error
         return [read(each["n"]) for each in found]
@@ -378,11 +365,6 @@ def _parent(rows: Rows, version: Version, parent: str) -> Props:
 
 def _put_branch(rows: Rows, props: Props) -> None:
     rows.put(Label.BRANCH, props["id"], props | {MACHINE: rows.fact("machine")}, surely=True)
-
-
-def _branch_here(rows: Rows, key: str) -> list[Props]:
-    row = rows.get(Label.BRANCH, key)
-    return [] if row is None or row.props.get(GONE) else [row.props]
 
 
 def _in_line(version_id: str, found: Sequence[Version]) -> list[Version]:

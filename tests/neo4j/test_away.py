@@ -1,0 +1,176 @@
+"""What a store answers while its server is away: the same as a store of SQLite that was told the same."""
+
+import socket
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import replace
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.memories import MemoryFilter, MemorySort
+from ragforge.domain.search import Hit, Query
+from ragforge.domain.vectors import Owner, OwnerKind
+from ragforge.store.base import Store
+from ragforge.store.files import outbox_file, outbox_folder
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.identity import KnownServers
+from ragforge.store.neo4j.outbox import Outbox, Rows
+from ragforge.store.neo4j.rows import Label, summary_row
+from tests.contract.builders import a_project, a_summary, a_turn, new_session, said
+from tests.contract.builders_archive import history
+from tests.contract.builders_versions import a_branch, new_version
+from tests.faults.graph import opened
+
+DATABASE = "0192d8e4-0000-7000-8000-000000000001"
+NEEDS_SERVER = ("summaries", "vectors", "touch")
+
+
+class Twice:
+    """Tells two stores the same, but for what needs the server, and answers as the first."""
+
+    def __init__(self, *stores: Any) -> None:
+        self._stores = stores
+
+    def __getattr__(self, name: str) -> Any:
+        return Twice(*(getattr(store, name) for store in self._stores if name not in NEEDS_SERVER))
+
+    async def __call__(self, *values: Any, **named: Any) -> Any:
+        return next(iter([await store(*values, **named) for store in self._stores]), None)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Nobody answers there."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield f"bolt://neo4j@127.0.0.1:{reserved.getsockname()[1]}"
+
+
+@pytest.fixture
+async def away(address: str, tmp_path: Path) -> AsyncIterator[Store]:
+    """The store of a server that was reached before."""
+    servers = KnownServers(outbox_folder(tmp_path) / "servers.json")
+    servers.remember(Address.from_url(address, "").shown, DATABASE)
+    async with opened(address, tmp_path) as store:
+        yield store
+
+
+@pytest.fixture
+async def local(tmp_path: Path) -> AsyncIterator[Store]:
+    async with opened(f"sqlite://{tmp_path}/local/ragforge.db", tmp_path / "local") as store:
+        yield store
+
+
+@pytest.fixture
+async def outbox(away: Store, tmp_path: Path) -> AsyncIterator[Outbox]:
+    """The file of what waits, as another process sees it."""
+    found = Outbox(outbox_file(tmp_path, DATABASE).path)
+    yield found
+    await found.close()
+
+
+async def test_a_whole_history_is_answered_as_by_sqlite(away: Store, local: Store, outbox: Outbox) -> None:
+    both = cast("Store", Twice(away, local))
+    session = await history(both)
+    below = a_summary(session, "gnu", await said(both, session, "Count them."), topics=("hay",))
+    for summary in (below, a_summary(session, "all", below)):
+        await local.summaries.save(summary)
+        row = summary_row(summary)
+        await outbox.write(lambda rows, row=row: rows.put(Label.SUMMARY, row["id"], row))
+    project, memories = session.project_id, MemoryFilter(forgotten=True, replaced=True, left=True)
+    turns = [hit.id for hit in await local.search.words(Query("zebra left kept may", project))]
+    versions = [row.version.id for row in await local.versions.rows(project)]
+    owners = [Owner(OwnerKind.TURN, turn) for turn in turns]
+    found = await local.search.candidates(Query("zebra hay straw keeper", project))
+
+    def asked(store: Store) -> list[Awaitable[object]]:
+        return [
+            store.sessions.recent(project_id=project),
+            store.turns.left(turns),
+            store.usage.by_model(project_id=project),
+            store.usage.by_model(session_id=session.id, since=session.started_at),
+            store.summaries.of_session(session.id),
+            store.summaries.of_session(session.id, uncovered=True),
+            store.memories.find(memories),
+            store.memories.find(MemoryFilter(project, session.id, sort=MemorySort.RECENT)),
+            _unscored(store.search.words(Query("zebra okapi gnu straw", project))),
+            _unscored(store.search.words(Query("tapir quagga", project))),
+            store.search.by_id(owners),
+            store.search.related(found),
+            store.search.hits(found, "hay for the zebra"),
+            store.versions.rows(project, before=versions[1]),
+            store.versions.get(versions),
+            store.versions.line(versions[0]),
+            store.versions.children(versions[-1]),
+            store.versions.with_id_part(project, "quagga"),
+            store.versions.branches(project),
+            store.versions.moves(project),
+            store.versions.unversioned(session.id),
+        ]
+
+    answers = [await answer for answer in asked(local)]
+    assert all(answers[:-1])
+    for expected, answer in zip(answers, asked(away), strict=True):
+        assert await answer == expected
+    ids = [memory.id for memory in await local.memories.find(memories)]
+    assert await away.memories.associations(ids) == await local.memories.associations(ids)
+    assert await away.memories.get(ids) == await local.memories.get(ids)
+    assert {each.id for each in await away.search.candidates(Query("zebra"))} == {
+        each.id for each in await local.search.candidates(Query("zebra"))
+    }
+
+
+async def _unscored(search: Awaitable[list[Hit]]) -> list[Hit]:
+    """The hits; their scores depend on when each of them was last indexed."""
+    return sorted((replace(hit, score=0.0) for hit in await search), key=lambda hit: hit.id)
+
+
+async def test_what_is_written_while_it_is_away_is_found_at_once(away: Store) -> None:
+    session = await new_session(away)
+    first = await said(away, session, "Feed the zebra.")
+    assert [hit.id for hit in await away.search.words(Query("zebra"))] == [first.id]
+    second = await said(away, session, "Brush the zebra.", parent=first)
+    assert {hit.id for hit in await away.search.words(Query("zebra"))} == {first.id, second.id}
+    await away.sessions.set_head(session.id, first.id)
+    assert await away.turns.left([first.id, second.id]) == {second.id}
+
+
+async def test_what_rows_refer_to_and_is_not_here_is_no_answer(away: Store, outbox: Outbox) -> None:
+    """Rows that were carried go with the time; those that others refer to too."""
+    session = await new_session(away, title="of yore")
+    old = await said(away, session, "Feed the zebra.")
+    base = await new_version(away, session, turn_id=old.id)
+    fork = await new_session(away, a_project(id=session.project_id), head=old.id)
+    new = await said(away, fork, "Brush the zebra.", parent=old)
+    version = await new_version(away, fork, base, turn_id=new.id)
+    await away.versions.set_branch(a_branch(base, "main"))
+    gone = {
+        *((Label.PROJECT, session.project_id), (Label.SESSION, session.id)),
+        *((Label.TURN, old.id), (Label.VERSION, base.id)),
+    }
+    rows = await outbox.read(Rows.all_waiting)
+    await outbox.write(lambda here: here.mark_carried([row for row in rows if (row.label, row.id) in gone]))
+    for label, identifier in gone:
+        await outbox.write(lambda here, label=label, each=identifier: here.forget(label, [each]))
+    project = session.project_id
+    assert [row.session.id for row in await away.sessions.recent(project_id=project)] == [fork.id]
+    assert {hit.id for hit in await away.search.words(Query("zebra 1970", project))} == {new.id}
+    assert await away.search.by_id([Owner(OwnerKind.TURN, old.id)]) == []
+    found = await away.search.by_id([Owner(OwnerKind.TURN, new.id)])
+    assert await away.search.related(found) == []
+    assert [row.version for row in await away.versions.rows(project)] == [
+        replace(version, changes=(), words="")
+    ]
+    assert await away.versions.children(base.id) == await away.versions.get([version.id]) == [version]
+    assert [branch.version_id for branch in await away.versions.branches(project)] == [base.id]
+    assert await away.versions.line(version.id, limit=1) == [version]
+    for ask in (
+        away.versions.line(version.id),
+        away.versions.get([base.id]),
+        away.versions.rows(project, before=base.id),
+        away.versions.of_turns([a_turn(session).id]),
+    ):
+        with pytest.raises(StoreUnavailable, match="not on this machine"):
+            await ask
