@@ -52,7 +52,7 @@ CALL () {{
 }}
 """
 
-# A batch may come late, after one that followed it (see `carry_parts.py`): it moves no branch back.
+# A batch may come late, after one that followed it (see `carry.py`): it moves no branch back.
 BRANCHES = f"""
 CALL () {{
   UNWIND $rows.branches AS row

@@ -8,7 +8,6 @@ from ragforge.domain.errors import StoreError, StoreUnavailable
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.laws import Law, laws
-from ragforge.store.neo4j.laws_versions import version_laws
 from ragforge.store.neo4j.left import mark_afresh, wrong_lefts
 from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.schema import Definition, Kind, Standing, await_online, find, fits, wanted_now
@@ -29,7 +28,7 @@ async def findings(graph: Graph, *, repair: bool) -> list[str]:
     wanted = wanted_now(graph, info.embedder, info.dimensions)
     async for sentence in _of_schema(graph, wanted, repair=repair):
         found.append(sentence)
-    for law in (*laws(embedder=info.embedder, dimensions=info.dimensions), *version_laws()):
+    for law in laws(embedder=info.embedder, dimensions=info.dimensions):
         found += await _of_law(graph, law, repair=repair, embedder=info.embedder, dimensions=info.dimensions)
     return found + await _of_lefts(graph, repair=repair)
 

@@ -1,6 +1,7 @@
 """Deleting a session from the graph without breaking any other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -8,13 +9,13 @@ from ragforge.domain import timeouts
 from ragforge.domain.search import HitKind
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.neo4j.connection import Transaction
-from ragforge.store.neo4j.deletion_versions import hand_over_versions, leave_versions, remove_moves
+from ragforge.store.neo4j.index_rows import version_props
 from ragforge.store.neo4j.left import MEMORY_LEFT, SETTLE_THESE
-from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.outbox_row import ASSOCIATION
-from ragforge.store.neo4j.rows import Label
-from ragforge.store.neo4j.search_words import scope_tokens
+from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.neo4j.search_words import EVERYWHERE, scope_tokens
 
 BATCH = 500
 
@@ -123,6 +124,39 @@ SET n.sessionId = '', n.searchScope = replace(n.searchScope, $token, '')
 RETURN n.id AS id
 """
 
+# The version tree stays, for others stand on it.
+HAND_OVER_VERSIONS = f"""
+UNWIND $rows AS row
+MATCH (n:{Label.VERSION} {{turnId: row.turn}})
+SET n.sessionId = row.heir, n.searchScope = head(split(n.searchScope, ' ')) + row.scope
+RETURN n.id AS id
+"""
+
+VERSIONS = f"""
+CALL () {{
+  MATCH (n:{Label.VERSION} {{sessionId: $id}}) RETURN n
+  UNION
+  MATCH (n:{Label.VERSION}) WHERE n.turnId IN $turns RETURN n
+}}
+RETURN n.id AS id
+"""
+READ_VERSIONS = f"MATCH (n:{Label.VERSION}) WHERE n.id IN $ids RETURN {fields('n', Label.VERSION)} AS n"
+CHANGE_VERSIONS = f"""
+UNWIND $rows AS row
+MATCH (n:{Label.VERSION} {{id: row.id}})
+SET n += row.set
+WITH n
+MATCH (n)-[made:MADE_IN]->()
+DELETE made
+"""
+
+REMOVE_MOVES = f"""
+MATCH (n:{Label.MOVE} {{sessionId: $id}})
+WITH n, n.id AS id
+DETACH DELETE n
+RETURN id
+"""
+
 REMOVE_SESSION = f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) DETACH DELETE s"
 
 
@@ -204,20 +238,67 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
         }
         for turn, (heir, project) in plan.heirs.items()
     ]
-    for start in range(0, len(rows), BATCH):
-        await transaction.run(HAND_OVER, rows=rows[start : start + BATCH])
+    for batch in _batches(rows):
+        await transaction.run(HAND_OVER, rows=batch)
     memories = await transaction.run(MEMORIES, id=session_id, turns=list(plan.gone))
     links = await transaction.run(REMOVE_LINKS, turns=list(plan.gone))
     memories += await transaction.run(REMOVE_EVIDENCE, turns=list(plan.gone))
     heirs = {turn: heir for turn, (heir, _) in plan.heirs.items()}
-    versions = await hand_over_versions(transaction, heirs)
-    versions += await leave_versions(transaction, session_id, plan.gone)
-    for start in range(0, len(plan.gone), BATCH):
-        await transaction.run(REMOVE_TURNS, turns=list(plan.gone[start : start + BATCH]))
+    versions = await _hand_over_versions(transaction, heirs)
+    versions += await _leave_versions(transaction, session_id, plan.gone)
+    for batch in _batches(plan.gone):
+        await transaction.run(REMOVE_TURNS, turns=batch)
     await transaction.run(REMOVE_SESSION, id=session_id)
     # `s<session> `, wherever it stands among the words of the scope.
     token = scope_tokens("", session_id, HitKind.MEMORY).split()[1] + " "
     memories += await transaction.run(REMOVE_ORIGIN, id=session_id, token=token)
-    moves = await remove_moves(transaction, session_id)
+    moves = await _remove_moves(transaction, session_id)
     await transaction.run(SETTLE_THESE, ids={"of": [plan.lowest]})
     return _Changed([each["id"] for each in memories], [each["id"] for each in links], versions, moves)
+
+
+async def _hand_over_versions(transaction: Transaction, heirs: Mapping[str, str]) -> list[str]:
+    """The versions of these turns go with them to another session; their ids."""
+    rows = [
+        # Behind the project: `s<session> kv`.
+        {
+            "turn": turn,
+            "heir": heir,
+            "scope": scope_tokens("", heir, HitKind.VERSION).removeprefix(EVERYWHERE),
+        }
+        for turn, heir in heirs.items()
+    ]
+    ids: list[str] = []
+    for batch in _batches(rows):
+        ids += [each["id"] for each in await transaction.run(HAND_OVER_VERSIONS, rows=batch)]
+    return ids
+
+
+async def _leave_versions(transaction: Transaction, session_id: str, turns: Sequence[str]) -> list[str]:
+    """The session's versions name neither it nor these turns, which go, any more; their ids."""
+    found = await transaction.run(VERSIONS, id=session_id, turns=list(turns))
+    ids = [each["id"] for each in found]
+    for batch in _batches(ids):
+        read = await transaction.run(READ_VERSIONS, ids=batch)
+        await transaction.run(
+            CHANGE_VERSIONS, rows=[{"id": each["n"]["id"], "set": _alone(each["n"])} for each in read]
+        )
+    return ids
+
+
+async def _remove_moves(transaction: Transaction, session_id: str) -> list[str]:
+    """The moves that the session made go; their ids."""
+    return [each["id"] for each in await transaction.run(REMOVE_MOVES, id=session_id)]
+
+
+def _alone(version: Props) -> Props:
+    """What changes of the version when its session goes."""
+    without: Props = {"sessionId": None, "turnId": None}
+    if version.get("turnId"):
+        # It was the first words of the turn's message.
+        without["title"] = ""
+    return without | version_props(version | without)
+
+
+def _batches(rows: Sequence[Any]) -> Iterator[list[Any]]:
+    return (list(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH))

@@ -61,18 +61,23 @@ TIES = (
     Tie("PART_OF", _TURN, "id", _CALL, "turnId", inward=True),
     Tie("PART_OF", _TURN, "id", _STEP, "turnId", inward=True),
     Tie("HAS_SUMMARY", _SESSION, "sessionId", _SUMMARY, "sessionId"),
+    Tie("HAS_VERSION", Label.PROJECT, "id", _VERSION, "projectId"),
+    Tie("MADE_IN", Label.TURN, "id", _VERSION, "turnId", inward=True),
+    Tie("HAS_BRANCH", Label.PROJECT, "id", Label.BRANCH, "projectId"),
+    Tie("POINTS_TO", _VERSION, "id", Label.BRANCH, "versionId", inward=True),
+    Tie("HAS_MOVE", Label.PROJECT, "id", Label.MOVE, "projectId"),
 )
 
 
 def laws(*, embedder: str, dimensions: int) -> list[Law]:
     """All of them, for the embedder in use."""
-    found = [law for tie in TIES for law in of_tie(tie)]
+    found = [law for tie in TIES for law in _of_tie(tie)]
     # A call is drawn twice to its turn; one sentence tells that it has none.
     found = list({(law.sentence, law.find): law for law in found}.values())
-    return [*found, *_OTHERS, *_of_covers(), *_of_memories(), *_of_vectors(embedder, dimensions)]
+    return [*found, *_OTHERS, *_OF_TREE, *_of_covers(), *_of_memories(), *_of_vectors(embedder, dimensions)]
 
 
-def of_tie(tie: Tie) -> tuple[Law, ...]:
+def _of_tie(tie: Tie) -> tuple[Law, ...]:
     """Its ends are stored, and it stands where they say, once."""
     return _orphans(tie), _astray(tie), _doubled(tie), _undrawn(tie)
 
@@ -164,6 +169,61 @@ _OTHERS = (
     Law(
         "The database has more than one RagforgeDatabase node: {}.",
         f"MATCH (d:{Label.DATABASE}) WITH d ORDER BY d.id SKIP 1 RETURN d.id AS id LIMIT $limit",
+    ),
+)
+
+
+# What a version comes from is a list, so it is no Tie.
+_ABOVE = f"MATCH (n:{_VERSION}) UNWIND range(0, size(n.parents) - 1) AS ord"
+_STORED = f"{_ABOVE} MATCH (p:{_VERSION}) WHERE p.id = n.parents[ord]"
+_UNDRAWN = f"{_STORED} AND NOT EXISTS {{ (n)-[:PARENT {{ord: ord}}]->(p) }} WITH n, ord, p"
+_ASTRAY = f"MATCH (n:{_VERSION})-[r:PARENT]->(p) WHERE NOT coalesce(n.parents[r.ord] = p.id, false)"
+_DOUBLED = (
+    f"MATCH (n:{_VERSION})-[r:PARENT]->(p) WITH n, r.ord AS ord, collect(r) AS drawn WHERE size(drawn) > 1"
+)
+_LATE = "(p.timestamp > n.timestamp OR p.timestamp = n.timestamp AND p.id >= n.id)"
+
+_OF_TREE = (
+    Law(
+        "Version {} names a parent that is not stored.",
+        f"{_ABOVE} WITH n, ord WHERE NOT EXISTS {{ MATCH (p:{_VERSION}) WHERE p.id = n.parents[ord] }} "
+        "RETURN DISTINCT n.id AS id LIMIT $limit",
+    ),
+    Law(
+        "Version {} has a PARENT that its parents do not name.",
+        f"{_ASTRAY} RETURN DISTINCT n.id AS id LIMIT $limit",
+        f"{_ASTRAY} CALL (r) {{ DELETE r }} IN TRANSACTIONS OF {BATCH} ROWS",
+        "It was removed.",
+    ),
+    Law(
+        "Version {} has the same PARENT more than once.",
+        f"{_DOUBLED} RETURN DISTINCT n.id AS id LIMIT $limit",
+        f"{_DOUBLED} CALL (drawn) {{ UNWIND tail(drawn) AS more DELETE more }} "
+        f"IN TRANSACTIONS OF {BATCH} ROWS",
+        "Only one was kept.",
+    ),
+    Law(
+        "Version {} lacks a PARENT.",
+        f"{_UNDRAWN} RETURN DISTINCT n.id AS id LIMIT $limit",
+        f"{_UNDRAWN} CALL (n, ord, p) {{ MERGE (n)-[:PARENT {{ord: ord}}]->(p) }} "
+        f"IN TRANSACTIONS OF {BATCH} ROWS",
+        "It was drawn.",
+    ),
+    Law(
+        "Version {} does not come after its parent, or is another project's.",
+        f"{_STORED} AND ({_LATE} OR p.projectId <> n.projectId) RETURN DISTINCT n.id AS id LIMIT $limit",
+    ),
+    Law(
+        # Who comes after all parents stands on no circle, so few are looked at.
+        "Version {} is its own ancestor.",
+        f"{_STORED} AND {_LATE} WITH DISTINCT n "
+        f"MATCH (n)-[:PARENT]->(up:{_VERSION}) WITH n, up "
+        f"MATCH ANY SHORTEST (up)-[:PARENT]->*(n) RETURN DISTINCT n.id AS id LIMIT $limit",
+    ),
+    Law(
+        "Version {} names a Session that is not stored.",
+        f"MATCH (n:{_VERSION}) WHERE n.sessionId IS NOT NULL AND NOT EXISTS {{ "
+        f"MATCH (s:{Label.SESSION}) WHERE s.sessionId = n.sessionId }} RETURN n.id AS id LIMIT $limit",
     ),
 )
 

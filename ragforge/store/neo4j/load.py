@@ -21,6 +21,7 @@ from ragforge.store.base import Record
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import check_memory
 from ragforge.store.neo4j.carry import carry, new_row, whole_rows
+from ragforge.store.neo4j.carry_versions import GONE, MACHINE
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.index_rows import (
     call_props,
@@ -29,10 +30,10 @@ from ragforge.store.neo4j.index_rows import (
     summary_props,
     tools_props,
     turn_props,
+    version_props,
 )
 from ragforge.store.neo4j.load_new import New, write_nodes, write_vectors
 from ragforge.store.neo4j.load_there import THERE, There, named
-from ragforge.store.neo4j.load_versions import branch_rows, version_rows
 from ragforge.store.neo4j.memory_rows import association_key, association_row, memory_row, spent_row
 from ragforge.store.neo4j.outbox_row import ASSOCIATION, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import (
@@ -46,7 +47,8 @@ from ragforge.store.neo4j.rows import (
     summary_row,
     turn_row,
 )
-from ragforge.store.neo4j.version_rows import move_row
+from ragforge.store.neo4j.version_rows import branch_row, move_row, version_row
+from ragforge.store.neo4j.versions import after_parents
 
 BATCH = 1000
 """As many as a copy sends at once: its chunks are no larger than a server takes at once."""
@@ -181,12 +183,12 @@ def _add(record: Record, there: There, batch: _Batch) -> bool:
             return batch.add(_if_new(Label.USAGE, spent_row(record), there.spent))
         case Version():
             _check_version(record, there)
-            return batch.add(_joined_versions(batch, version_rows(record, there.tree)))
+            return batch.add(_joined_versions(batch, _version_rows(record, there)))
         case Branch():
-            return batch.add(branch_rows(record, there.tree))
+            return batch.add(_branch_rows(record, there))
         case CheckoutLog():
             there.need_project(record.project_id, "a move")
-            return batch.add(_if_new(Label.MOVE, move_row(record), there.tree.moves))
+            return batch.add(_if_new(Label.MOVE, move_row(record), there.moves))
 
 
 def _if_new(label: Label, props: Props, known: set[str]) -> list[OutboxRow]:
@@ -293,6 +295,55 @@ def _check_version(version: Version, there: There) -> None:
         there.project_of(version.session_id)
     if version.turn_id:
         there.turn(version.turn_id)
+
+
+def _version_rows(version: Version, there: There) -> list[OutboxRow]:
+    """What is to be written of it. Raises Conflict where a parent is not stored or another project's."""
+    if version.id in there.versions:
+        return _origin_rows(version, there.versions[version.id])
+    parents: list[Props] = []
+    for parent in version.parents:
+        found = there.versions.get(parent)
+        if found is None:
+            raise Conflict(f"Version {version.id} is a child of {parent}, which is not in the store.")
+        if found["projectId"] != version.project_id:
+            raise Conflict(f"Version {version.id} is a child of {parent}, which is another project's.")
+        parents.append(found)
+    props = version_row(after_parents(version, parents))
+    there.versions[version.id] = props
+    return [new_row(Label.VERSION, props | version_props(props))]
+
+
+def _branch_rows(branch: Branch, there: There) -> list[OutboxRow]:
+    """What is to be written of it. Raises Conflict where its version is not one of the project's."""
+    version = there.versions.get(branch.version_id)
+    if version is None or version["projectId"] != branch.project_id:
+        raise Conflict(
+            f"Branch {branch.name} cannot point to version {branch.version_id}: "
+            f"project {branch.project_id} has none of that id."
+        )
+    props = branch_row(branch)
+    known = there.branches.get(props["id"])
+    if known is not None and known >= props["timestamp"]:
+        return []
+    there.branches[props["id"]] = props["timestamp"]
+    return whole_rows([(Label.BRANCH, props | {GONE: False, MACHINE: ""})])
+
+
+def _origin_rows(version: Version, known: Props) -> list[OutboxRow]:
+    """What a version takes whose session was deleted here and has come back: session, turn and title."""
+    if known.get("sessionId") or known.get("turnId") or not version.session_id:
+        return []
+    row = version_row(version) | {"timestamp": known["timestamp"]}
+    names = ("sessionId", "turnId", "title")
+    known |= {name: row[name] for name in names}
+    changes = {name: row[name] for name in names} | _found_by(row)
+    return [OutboxRow(Label.VERSION, version.id, row | changes, dirty=frozenset(changes))]
+
+
+def _found_by(row: Props) -> Props:
+    """What changes of what it is found by; its label and note here may be others."""
+    return {name: value for name, value in version_props(row).items() if name != "searchUser"}
 
 
 def _association_rows(association: Association, there: There) -> list[OutboxRow]:

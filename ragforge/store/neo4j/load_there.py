@@ -11,9 +11,9 @@ from ragforge.domain.usage import Spent
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind
 from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.base import Record
-from ragforge.store.neo4j.load_versions import TREE_NAMES, TREE_THERE, TreeThere, name_tree
 from ragforge.store.neo4j.memory_rows import TYPES
 from ragforge.store.neo4j.rows import Label, Props, step_key
+from ragforge.store.neo4j.version_rows import branch_key
 
 OWNERS = {OwnerKind.TURN: "turns", OwnerKind.SUMMARY: "summaries", OwnerKind.MEMORY: "memories"}
 
@@ -55,7 +55,14 @@ RETURN
       + CASE coalesce(r.turn, '') WHEN '' THEN '' ELSE '/' + r.turn END
   }} AS links,
   COLLECT {{ MATCH (n:{Label.USAGE}) WHERE n.id IN $ids.spent RETURN n.id }} AS spent,
-{TREE_THERE}
+  COLLECT {{
+    MATCH (n:{Label.VERSION}) WHERE n.id IN $ids.versions
+    RETURN n {{.id, .projectId, .timestamp, .sessionId, .turnId}}
+  }} AS versions,
+  COLLECT {{
+    MATCH (n:{Label.BRANCH}) WHERE n.id IN $ids.branches RETURN n {{.id, .timestamp}}
+  }} AS branches,
+  COLLECT {{ MATCH (n:{Label.MOVE}) WHERE n.id IN $ids.moves RETURN n.id }} AS moves
 """
 
 
@@ -72,17 +79,20 @@ class There:
         self.memories: dict[str, Props] = {found["id"]: found for found in answer["memories"]}
         self.links = set[str](answer["links"])
         self.spent = set[str](answer["spent"])
-        self.tree = TreeThere(answer)
+        self.versions: dict[str, Props] = {found["id"]: found for found in answer["versions"]}
+        self.branches: dict[str, Any] = {found["id"]: found["timestamp"] for found in answer["branches"]}
+        self.moves = set[str](answer["moves"])
         self.arrived = False
         """Whether what the batch brings is there."""
 
     def add(self, coming: "There") -> None:
         """Add what another batch brings, which is being written."""
-        for name in ("projects", "steps", "calls", "links", "spent"):
+        for name in ("projects", "steps", "calls", "links", "spent", "moves"):
             getattr(self, name).update(getattr(coming, name))
         self.sessions |= coming.sessions
         self.summaries |= coming.summaries
-        self.tree.add(coming.tree)
+        self.versions |= coming.versions
+        self.branches |= coming.branches
         for mine, others in ((self.turns, coming.turns), (self.memories, coming.memories)):
             for key, props in others.items():
                 # What the other batch did not need to know, this one has asked for.
@@ -123,7 +133,7 @@ def named(records: Sequence[Record]) -> dict[str, list[str]]:
         name: set()
         for name in (
             *("projects", "sessions", "turns", "said", "steps", "calls", "summaries", "memories", "spent"),
-            *TREE_NAMES,
+            *("versions", "branches", "moves"),
         )
     }
     for record in records:
@@ -161,5 +171,15 @@ def _name(record: Record, ids: Mapping[str, set[str]]) -> None:
             ids[OWNERS[record.owner.kind]].add(record.owner.id)
         case Spent():
             ids["spent"].add(record.id)
-        case Version() | Branch() | CheckoutLog():
-            name_tree(record, ids)
+        case Version():
+            ids["projects"].add(record.project_id)
+            ids["versions"].update((record.id, *record.parents))
+            ids["sessions"].update({record.session_id} - {""})
+            ids["turns"].update({record.turn_id} - {""})
+        case Branch():
+            ids["projects"].add(record.project_id)
+            ids["versions"].add(record.version_id)
+            ids["branches"].add(branch_key(record.project_id, record.name))
+        case CheckoutLog():
+            ids["projects"].add(record.project_id)
+            ids["moves"].add(record.id)

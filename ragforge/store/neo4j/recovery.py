@@ -4,8 +4,7 @@ from typing import Any
 
 from ragforge.domain.ids import now
 from ragforge.domain.turns import TurnStatus, cut_off_calls
-from ragforge.store.neo4j.carry import as_written, new_row
-from ragforge.store.neo4j.carry_parts import CALLS
+from ragforge.store.neo4j.carry import CALLS, as_written, new_row
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import call_props, child_props, reply_props
 from ragforge.store.neo4j.nodes import WHOLE_TURNS
