@@ -6,14 +6,10 @@ Code and tests ask for a role, never for a file name. Nothing here opens or crea
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
 
 from msgspec import Struct
 
 from ragforge.config.store_address import parse_store_url
-
-if TYPE_CHECKING:  # what opens databases names this table's commands in its errors
-    from ragforge.store.sqlite.prepare import Schema
 
 CHECK = "ragforge db check"
 REPAIR = "ragforge db check --repair"
@@ -143,25 +139,6 @@ def store_files(folder: Path, url: str) -> list[StoreFile | StoreServer]:
         machine_file(folder),
         *outbox_files(folder),
     ]
-
-
-def schema_of(role: Role) -> "Schema":
-    """What the database of this role looks like."""
-    # Each is loaded when it is asked for: these modules ask here for their place, and one loads a driver.
-    match role:
-        case Role.CONVERSATIONS:
-            from ragforge.store.sqlite.migrations import STORE as found
-        case Role.CONTENTS:
-            from ragforge.store.blobs import BLOBS as found
-        case Role.VERSIONS:
-            from ragforge.store.history_schema import HISTORY as found
-        case Role.MACHINE:
-            from ragforge.store.local_schema import LOCAL as found
-        case Role.OUTBOX:
-            from ragforge.store.neo4j.outbox import OUTBOX as found
-        case _:
-            assert_never(role)
-    return found
 
 
 _DATABASE = "SQLite's integrity check"

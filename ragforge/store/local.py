@@ -24,7 +24,7 @@ from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
 from ragforge.store.backups import recovery_words
 from ragforge.store.damage_words import moved
 from ragforge.store.files import machine_file
-from ragforge.store.local_schema import LOCAL
+from ragforge.store.schemas import LOCAL
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, prepare
 

@@ -22,10 +22,10 @@ from ragforge.store.files import (
     conversations_row,
     machine_file,
     outbox_files,
-    schema_of,
     store_files,
     versions_file,
 )
+from ragforge.store.schemas import schema_of
 from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, look, reading, refuse_newer
 
 log = logging.getLogger(__name__)

@@ -29,8 +29,8 @@ from ragforge.files.presence import Presence, is_present
 from ragforge.store.backups import recovery_words
 from ragforge.store.damage_words import moved
 from ragforge.store.files import versions_file
-from ragforge.store.history_schema import HISTORY
 from ragforge.store.json_text import to_json
+from ragforge.store.schemas import HISTORY
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, prepare
 

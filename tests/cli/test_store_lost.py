@@ -16,10 +16,10 @@ from ragforge.store.files import (
     contents_file,
     conversations_row,
     machine_file,
-    schema_of,
     versions_file,
 )
 from ragforge.store.open import open_store
+from ragforge.store.schemas import schema_of
 from ragforge.store.sqlite.prepare import Schema, prepare
 from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn

@@ -13,7 +13,7 @@ from ragforge.domain.approvals import Rule
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreMoved, StoreNewer, StoreUnavailable
 from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.store.local import LocalState, open_local_state
-from ragforge.store.local_schema import LOCAL
+from ragforge.store.schemas import LOCAL
 from ragforge.store.sqlite.prepare import Schema, prepare
 
 

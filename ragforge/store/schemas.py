@@ -1,0 +1,143 @@
+"""The tables of `local.db` and `history.db`, and what the database of each role looks like."""
+
+from typing import assert_never
+
+from ragforge.store.files import Role
+from ragforge.store.sqlite.prepare import Schema
+
+# Keys and paths are bytes: a folder's name need not be UTF-8.
+_LOCAL_FIRST = """
+CREATE TABLE prompt (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    project TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX prompt_project ON prompt (project);
+
+CREATE TABLE draft (key BLOB PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE queue (session TEXT PRIMARY KEY, messages TEXT NOT NULL) STRICT;
+
+CREATE TABLE rule (
+    number INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    UNIQUE (project, tool, pattern)
+) STRICT;
+
+CREATE TABLE place (path BLOB PRIMARY KEY, project TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE INDEX place_project ON place (project);
+
+CREATE TABLE confirmed (path BLOB PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE chosen (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+"""
+
+_LOCAL_SECOND = """
+CREATE TABLE recalled (
+    turn TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    block TEXT NOT NULL -- JSON
+) STRICT;
+
+CREATE TABLE compacted (session TEXT PRIMARY KEY, turn TEXT NOT NULL) STRICT;
+"""
+
+_LOCAL_THIRD = """
+CREATE TABLE command (
+    folder BLOB NOT NULL,
+    setting TEXT NOT NULL,
+    text TEXT NOT NULL,
+    may_run INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (folder, setting, text)
+) STRICT;
+"""
+
+_LOCAL_FOURTH = """
+CREATE TABLE ran_on (turn TEXT PRIMARY KEY, project TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+"""
+
+# Instruction files of projects that the user trusts or declined, by the hash of their text.
+_LOCAL_FIFTH = """
+CREATE TABLE instruction (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    project TEXT NOT NULL,
+    path BLOB NOT NULL,
+    digest TEXT NOT NULL,
+    trusted INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (project, path, digest)
+) STRICT;
+"""
+
+# Which folder was at the path when it was opened last, whatever its name now.
+_LOCAL_SIXTH = """
+ALTER TABLE place ADD COLUMN folder TEXT;
+CREATE INDEX place_folder ON place (folder);
+"""
+
+APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
+LOCAL = Schema(
+    application_id=APPLICATION_ID,
+    steps=(_LOCAL_FIRST, _LOCAL_SECOND, _LOCAL_THIRD, _LOCAL_FOURTH, _LOCAL_FIFTH, _LOCAL_SIXTH),
+)
+
+
+# A root is bytes: a folder's name need not be UTF-8. Times are milliseconds of UTC.
+_HISTORY_FIRST = """
+CREATE TABLE head (root BLOB PRIMARY KEY, version TEXT NOT NULL, branch TEXT NOT NULL) STRICT;
+
+CREATE TABLE manifest (root BLOB PRIMARY KEY, content BLOB NOT NULL) STRICT;
+
+CREATE TABLE turn (
+    number INTEGER PRIMARY KEY,
+    root BLOB NOT NULL,
+    session TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    presence TEXT NOT NULL, -- of the process that runs it
+    since INTEGER NOT NULL,
+    touched INTEGER NOT NULL,
+    commands INTEGER NOT NULL, -- under way
+    ended INTEGER
+) STRICT;
+CREATE UNIQUE INDEX turn_open ON turn (root, turn) WHERE ended IS NULL;
+CREATE INDEX turn_ended ON turn (root, ended);
+
+CREATE TABLE note (
+    number INTEGER PRIMARY KEY,
+    turn INTEGER NOT NULL REFERENCES turn (number) ON DELETE CASCADE,
+    changes TEXT NOT NULL -- JSON
+) STRICT;
+CREATE INDEX note_turn ON note (turn, number);
+
+CREATE TABLE journal (root BLOB PRIMARY KEY, content BLOB NOT NULL) STRICT;
+
+CREATE TABLE prepared (root BLOB, session TEXT, PRIMARY KEY (root, session)) STRICT, WITHOUT ROWID;
+"""
+_HISTORY_PLAN = """
+CREATE TABLE plan (root BLOB PRIMARY KEY, content BLOB NOT NULL) STRICT; -- of a tool that writes; JSON
+"""
+HISTORY = Schema(application_id=0x72616768, steps=(_HISTORY_FIRST, _HISTORY_PLAN))  # `ragh`
+
+
+def schema_of(role: Role) -> Schema:
+    """What the database of this role looks like."""
+    # The others are loaded when they are asked for: one loads a driver.
+    match role:
+        case Role.CONVERSATIONS:
+            from ragforge.store.sqlite.migrations import STORE as found
+        case Role.CONTENTS:
+            from ragforge.store.blobs import BLOBS as found
+        case Role.VERSIONS:
+            found = HISTORY
+        case Role.MACHINE:
+            found = LOCAL
+        case Role.OUTBOX:
+            from ragforge.store.neo4j.outbox import OUTBOX as found
+        case _:
+            assert_never(role)
+    return found
