@@ -1,7 +1,7 @@
 """Words as the index sees them: where they stand in a text and what they are reduced to."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import apsw
 from msgspec import Struct
@@ -9,10 +9,6 @@ from msgspec import Struct
 from ragforge.domain.compounds import parts_within
 from ragforge.domain.language.base import stop_words
 from ragforge.store.json_text import storable
-
-if TYPE_CHECKING:
-    # At run time this would be a circle: whichever module came first would find the other half made.
-    from ragforge.store.sqlite.connection import Connection
 
 EXCERPT_CHARS = 240
 EXCERPT_LEAD_CHARS = 60
@@ -40,7 +36,15 @@ class Excerpt(Struct, frozen=True):
     marks: tuple[tuple[int, int], ...]
 
 
-def tokenizer(connection: "Connection") -> Cut:
+class Tokenizers(Protocol):
+    """What is needed of a connection to SQLite."""
+
+    def fts5_tokenizer(self, name: str, args: list[str], /) -> Callable[..., list[tuple[int, int, str]]]:
+        """The tokenizer of this name."""
+        ...
+
+
+def tokenizer(connection: Tokenizers) -> Cut:
     """Cuts a text into words exactly as the index does."""
     cut = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
     return lambda text: cut(text, apsw.FTS5_TOKENIZE_QUERY, None, include_colocated=False)

@@ -22,7 +22,7 @@ from ragforge.store.sqlite.vector_blocks import wrong_blocks
 from ragforge.store.sqlite.vector_cache import WHOLE_FLOATS_MAX
 from ragforge.store.sqlite.vector_codes import BYTES, codes_of, words_of
 from ragforge.store.sqlite.vector_shelves import Coded, units
-from ragforge.store.sqlite.vectors import write_codes
+from ragforge.store.sqlite.vector_tail import write_codes
 from tests.contract.builders import a_project, a_session, an_embedding, conversation, said
 
 MODEL = "static:256"

@@ -16,7 +16,8 @@ from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.vector_blocks import seal_some, unseal, wrong_blocks
 from ragforge.store.sqlite.vector_cache import VectorCache
-from ragforge.store.sqlite.vectors import WAITS, drop_embeddings, move_embeddings, put_embeddings
+from ragforge.store.sqlite.vector_tail import WAITS
+from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings, put_embeddings
 
 DIMENSIONS = 4
 TURNS = 24

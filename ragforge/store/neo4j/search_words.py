@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import apsw
 
@@ -16,10 +16,7 @@ from ragforge.domain.search import HitKind
 from ragforge.store.index_text import IndexText
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.rows import Props
-from ragforge.store.text import Cut, tokenizer
-
-if TYPE_CHECKING:
-    from ragforge.store.sqlite.connection import Connection
+from ragforge.store.text import Cut, Tokenizers, tokenizer
 
 INDEX = "conversation_words"
 
@@ -54,7 +51,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 @cache
 def stemmer() -> Cut:
     """Cuts a text into words exactly as SQLite's index does."""
-    return tokenizer(cast("Connection", apsw.Connection(":memory:")))
+    return tokenizer(cast("Tokenizers", apsw.Connection(":memory:")))
 
 
 def index_props(text: IndexText, *, scope: str, cut: Cut) -> Props:

@@ -26,7 +26,8 @@ from ragforge.store.sqlite.sessions import insert_session
 from ragforge.store.sqlite.summaries import put_summary
 from ragforge.store.sqlite.turns import insert_step, insert_turn, place_of
 from ragforge.store.sqlite.usage import insert_spent
-from ragforge.store.sqlite.vectors import is_embedded, put_vectors, write_codes
+from ragforge.store.sqlite.vector_tail import write_codes
+from ragforge.store.sqlite.vectors import is_embedded, put_vectors
 from ragforge.store.sqlite.version_rows import put_branch, put_move, put_version, take_origin
 
 

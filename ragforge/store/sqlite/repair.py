@@ -5,7 +5,8 @@ from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_call, index_memory, index_summary, index_turn, index_version
 from ragforge.store.sqlite.left import count_afresh
 from ragforge.store.sqlite.owed import list_afresh
-from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings, seal_afresh, write_codes
+from ragforge.store.sqlite.vector_tail import write_codes
+from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings, seal_afresh
 
 INDEXED = (
     ("turn", index_turn),

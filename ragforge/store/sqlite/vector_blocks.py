@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.vector_codes import BYTES, WORDS, words_of
-from ragforge.store.sqlite.vectors import WAITS, write_codes
+from ragforge.store.sqlite.vector_tail import WAITS, write_codes
 
 BLOCK_ROWS_MAX = 4_096
 

@@ -3,8 +3,6 @@
 import json
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -25,6 +23,7 @@ from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.owed import EVERYWHERE, FORGOTTEN_LEVEL, MEMORY_LEVEL, have_vectors
 from ragforge.store.sqlite.rows import one, to_ms
+from ragforge.store.sqlite.vector_tail import ARE_MANY_WAITING, write_codes
 
 if TYPE_CHECKING:
     from ragforge.store.sqlite.vector_cache import VectorCache
@@ -77,12 +76,6 @@ SELECT text_hash, vector FROM json_each(:hashes) CROSS JOIN embedding ON text_ha
 WHERE +model = :model AND dimensions = coalesce(:dimensions, dimensions)
     AND length(vector) = 4 * dimensions AND vector != zeroblob(length(vector))
 """
-
-
-SEALED_MIN = 1_024
-"""Fewer rows wait: each sealing writes the block anew that they belong to."""
-WAITS = "(change, embedding.owner) > (SELECT sealed_change, sealed_owner FROM embedder)"
-ARE_MANY_WAITING = f"SELECT 1 FROM embedding WHERE {WAITS} LIMIT 1 OFFSET {SEALED_MIN - 1}"
 
 
 class SqliteVectors:
@@ -237,7 +230,6 @@ class SqliteVectors:
 
 
 NOWHERE = -1
-CODED_AT_ONCE = 256
 
 
 def scope_key(connection: Connection, table: str, identifier: str | None) -> int | None:
@@ -283,28 +275,6 @@ def put_vectors(connection: Connection, embeddings: Sequence[Embedding]) -> list
     )
     have_vectors(connection, [place[0] for place, _ in stored])
     return [None if place is None else place[0] for place in places]
-
-
-def write_codes(connection: Connection, owners: Sequence[int]) -> None:
-    """Keep the codes of these owners' vectors, of which none is cut."""
-    if not owners:
-        return
-    load_numpy()
-    from ragforge.store.sqlite.vector_codes import codes_of
-    from ragforge.store.sqlite.vector_shelves import units_of
-
-    for at in range(0, len(owners), CODED_AT_ONCE):
-        rows = connection.execute(
-            "SELECT dimensions, owner, vector FROM json_each(?) JOIN embedding ON owner = value "
-            "ORDER BY dimensions",
-            (json.dumps(owners[at : at + CODED_AT_ONCE]),),
-        )
-        for dimensions, group in groupby(rows, key=itemgetter(0)):
-            vectors = {owner: vector for _, owner, vector in group}
-            codes = codes_of(units_of(vectors.values(), dimensions))
-            connection.executemany(
-                "INSERT OR REPLACE INTO vector_code VALUES (?, ?)", zip(vectors, codes, strict=True)
-            )
 
 
 def move_embeddings(connection: Connection, owners: Iterable[int]) -> None:
