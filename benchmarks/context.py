@@ -18,7 +18,7 @@ from seed import START, project_id, seeded, session_id, turn_id, words_of
 from ragforge.config.schema import MemorySettings, Settings
 from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.domain.search import Query
-from ragforge.memory.embedding import embed_owners
+from ragforge.memory.derive.vectors import embed_owners
 from ragforge.memory.memories import new_memory
 from ragforge.memory.recall.gather import gather
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits, RecallRequest

@@ -36,7 +36,7 @@ from ragforge.domain.messages import TextPart
 from ragforge.domain.search import Query
 from ragforge.domain.turns import ConversationSession, Project, Turn, TurnStatus
 from ragforge.embedders.base import Embedder, learn_dimensions
-from ragforge.memory.embedding import embed_owners
+from ragforge.memory.derive.vectors import embed_owners
 from ragforge.memory.recall.search import Recall, search
 from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.store.base import Record, Store

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragforge.domain.ids import now
-from ragforge.memory.embedding import embed_owners
+from ragforge.memory.derive.vectors import embed_owners
 from tests.cli.running import Program
 from tests.contract.builders_versions import a_version
 from tests.flow.running import opened, say

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragforge.memory.levels import due
+from ragforge.memory.derive.levels import due
 from ragforge.session.state import Session
 from tests.flow.beside import QUICK, all_embedded, beside
 

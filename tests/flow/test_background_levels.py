@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragforge.domain.summaries import SummaryMethod
-from ragforge.memory.levels import due
+from ragforge.memory.derive.levels import due
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
 from tests.contract.builders import a_session, conversation, said

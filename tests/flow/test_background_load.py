@@ -17,7 +17,7 @@ from typing import Any
 
 from ragforge.domain.summaries import Summary
 from ragforge.domain.vectors import Owner, OwnerKind
-from ragforge.memory.levels import due
+from ragforge.memory.derive.levels import due
 from ragforge.store.base import RecordKind, keep_project
 from tests.contract.builders import a_session, conversation
 from tests.flow.beside import beside, by_the_model

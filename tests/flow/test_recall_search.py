@@ -15,7 +15,7 @@ from ragforge.domain.search import HitKind, Query, what
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.base import Embedder
 from ragforge.embedders.registry import open_embedder
-from ragforge.memory.embedding import embed_owners
+from ragforge.memory.derive.vectors import embed_owners
 from ragforge.memory.recall.explain import reason
 from ragforge.memory.recall.search import HitSource, Recall, SearchResults, search
 from ragforge.store.base import Store

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from ragforge.config.schema import MemorySettings
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ConversationSession, Turn
-from ragforge.memory.ids import summary_id
-from ragforge.memory.levels import (
+from ragforge.memory.derive.levels import (
     Children,
     Uncovered,
     due,
@@ -24,6 +23,7 @@ from ragforge.memory.levels import (
     standing,
     turn_chars,
 )
+from ragforge.memory.ids import summary_id
 from ragforge.memory.summarise import roll_up_offline
 from ragforge.store.open import open_store
 from tests.contract.builders import a_project, a_session, a_summary, a_turn, an_end

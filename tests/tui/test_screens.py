@@ -15,7 +15,7 @@ from ragforge.cli.start import open_for_interface
 from ragforge.domain import words
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.messages import TextPart
-from ragforge.memory.embedding import embed_owners
+from ragforge.memory.derive.vectors import embed_owners
 from ragforge.session.background import Background, Timing
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Workspace

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ragforge.domain.messages import TextPart
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Owner, OwnerKind, Vector
-from ragforge.memory.embedding import ANSWER_CHARS_MAX, embed_owners, summary_text, text_hash, turn_text
+from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, embed_owners, summary_text, text_hash, turn_text
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from tests.contract.builders import (

@@ -82,7 +82,7 @@ class Background:
     def wake(self) -> None:
         """Something was written that needs a vector."""
         if self._work:
-            self._work.vectors.wake()
+            self._work.written()
 
     async def finish(self, *, timeout_s: float) -> None:
         """Wait for the work on this run's turns, for at most so long; the rest is done by a next start."""

@@ -2,8 +2,7 @@
 
 - *own*: summaries and memories of this run's turns;
 - *backlog*: those that earlier runs left, then better ones for turns that are owed one;
-- *levels*: summaries of summaries;
-- *vectors*: embeddings;
+- one for each derivation of `memory/derive/`, such as summaries of summaries and embeddings;
 - *backup*: the day's backup.
 """
 
@@ -12,21 +11,22 @@ import logging
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from ragforge.agent.shield import undisturbed
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import Turn
-from ragforge.memory.levels import turn_chars
+from ragforge.memory.derive.base import Derivation, Moment, find_derivations
+from ragforge.memory.derive.levels import turn_chars
 from ragforge.session.background import Progress, Timing
 from ragforge.session.background.better import Better, ran_on
 from ragforge.session.background.daily_backup import back_up_daily
+from ragforge.session.background.desk import WorkDesk, home_of
 from ragforge.session.background.lane import Lane
-from ragforge.session.background.levels import LevelWork
 from ragforge.session.background.model import TakenBack, Thinker, answers_one_at_a_time, is_offline
 from ragforge.session.background.turns import keep, material_of, understand_turns
-from ragforge.session.background.vectors import VectorWork
 from ragforge.session.state import Session
 
 log = logging.getLogger(__name__)
@@ -54,8 +54,6 @@ class Work:
         """Set while no backup is under way or about to begin."""
         self._turn_ended = asyncio.Event()
         self._timing = timing
-        self._homes: dict[str, Session] = {}
-        """The session that was last in front, by project; the newest at the end."""
         self._own: dict[str, Session] = {}
         """Turns of this run that wait, oldest first."""
         self._in_hand: set[str] = set()
@@ -68,27 +66,30 @@ class Work:
         """Turns of earlier runs that were listed and still wait."""
         self._last_listed: list[str] = []
         self._better = Better()
-        self._bettering = False
         self._thinker = Thinker(timing)
         self._thinker.idle.set()
-        self._levels = LevelWork(self._thinker)
-        self._vectors = VectorWork(timing, self._thinker.purse)
+        self._desk = WorkDesk(self._thinker, timing, lambda: self._of_this_run)
+        self._homes = self._desk.sessions
         start_s = timing.start_s
         self.own = Lane("The summaries of this run's turns", self._own_step, timing)
         self.backlog = Lane("The summaries of earlier turns", self._backlog_step, timing, delay_s=start_s)
         together = {"delay_s": start_s, "gather_s": timing.gather_s}
-        self.levels = Lane("The summaries of summaries", self._levels_step, timing, **together)
-        self.vectors = Lane("Embedding", self._vectors_step, timing, **together)
+        self._derivations = {
+            derivation: Lane(derivation.title, partial(self._derive, derivation), timing, **together)
+            for derivation in (kind(self._desk) for kind in find_derivations())
+        }
         self.backup = Lane("The daily backup", self._backup_step, timing)
-        self.lanes = (self.own, self.backlog, self.levels, self.vectors, self.backup)
+        self.lanes = (self.own, self.backlog, *self._derivations.values(), self.backup)
 
     @property
     def progress(self) -> Progress:
         """How it stands now."""
-        notes = [self._thinker.note, self._vectors.note, *(lane.note for lane in self.lanes)]
+        derived = [derivation.note for derivation in self._derivations]
+        notes = [self._thinker.note, *derived, *(lane.note for lane in self.lanes)]
         note = " ".join(dict.fromkeys(note for note in notes if note))
         turns = len(self._own) + len(self._in_hand) + len(self._backlog)
-        return Progress(turns, self._vectors.waiting, note, self._thinker.purse.payments)
+        vectors = sum(derivation.waiting for derivation in self._derivations)
+        return Progress(turns, vectors, note, self._thinker.purse.payments)
 
     def opened(self, session: Session) -> None:
         """This session is in front now."""
@@ -97,7 +98,8 @@ class Work:
         self._homes.pop(project_id, None)
         self._homes[project_id] = session
         if is_new:
-            self._wake(self.backlog, self.levels, self.vectors)
+            self.backlog.wake()
+            self.wake(Moment.OPENED)
 
     def turn_begins(self, session: Session, task: "asyncio.Task[object] | None") -> None:
         """A turn runs in this task from now on."""
@@ -115,7 +117,9 @@ class Work:
             self.own_done.clear()
         self.backed_up.clear()
         self._turn_ended.set()
-        self._wake(self.own, self.backlog, self.vectors, self.backup)
+        for lane in (self.own, self.backlog, self.backup):
+            lane.wake()
+        self.wake(Moment.TURN_ENDED)
 
     async def close(self) -> None:
         """Release the model's connections; the lanes have ended."""
@@ -125,12 +129,18 @@ class Work:
         self._running.pop(task, None)
         if not self._running:
             self._thinker.idle.set()
-            self._wake(self.backlog, self.levels)
+            self.backlog.wake()
+            self.wake(Moment.SETTLED)
 
-    @staticmethod
-    def _wake(*lanes: Lane) -> None:
-        for lane in lanes:
-            lane.wake()
+    def written(self) -> None:
+        """Something was written beside the turns, by the user or a tool."""
+        self.wake(Moment.WRITTEN)
+
+    def wake(self, moment: Moment) -> None:
+        """Let the derivations begin that this concerns."""
+        for derivation, lane in self._derivations.items():
+            if moment in derivation.wakes_on:
+                lane.wake()
 
     # Turns of this run.
 
@@ -188,7 +198,7 @@ class Work:
             self._in_hand -= taken.keys()
             if not self._own and not self._in_hand:
                 self.own_done.set()
-                self.vectors.wake()
+                self.wake(Moment.WRITTEN)
 
     # Turns of earlier runs.
 
@@ -261,7 +271,7 @@ class Work:
             if await self._thinker.ready(session) is None:
                 self._end_bettering()
                 return self._thinker.resumes_in_s or self._timing.final_s
-            self._bettering = True
+            self._desk.improving = True
             self._better.tries(turn)
             await self._summarise_or_pass(session, [turn], patient=False)
             return 0
@@ -270,9 +280,9 @@ class Work:
         return max(1.0, min(waits_s)) if waits_s else None
 
     def _end_bettering(self) -> None:
-        if self._bettering:
-            self._bettering = False
-            self.levels.wake()  # what stands on them is made anew once, now that all are there
+        if self._desk.improving:
+            self._desk.improving = False
+            self.wake(Moment.SETTLED)  # what stands on them is made anew once, now that all are there
 
     async def _summarise_or_pass(self, session: Session, turns: Sequence[Turn], *, patient: bool) -> None:
         """Let the turns have their summaries and memories. Raises StoreError, and TakenBack.
@@ -312,10 +322,10 @@ class Work:
         for turn in turns:
             owners = await keep(session, understood[turn.id])
             await self._better.kept(session, turn, understood[turn.id].summary)
-            if turn.id in self._in_hand:
-                await self._vectors.at_once(session, owners)
-            self._levels.changed(session.workspace.project.id, turn.session_id)
-        self._wake(self.levels, self.vectors)
+            own, home = turn.id in self._in_hand, home_of(session)
+            for derivation in self._derivations:
+                await derivation.understood(home, turn, owners, own=own)
+        self.wake(Moment.UNDERSTOOD)
 
     async def _lease(self, session: Session, turn: Turn) -> bool:
         """Whether the model is asked here for this turn. It saves money, no more: the result is kept once."""
@@ -356,21 +366,14 @@ class Work:
 
     # The other lanes.
 
-    async def _levels_step(self) -> float | None:
+    async def _derive(self, derivation: Derivation) -> float | None:
         began = time.monotonic()
         try:
-            again = await self._levels.step(self._homes, redo=not self._bettering)
+            again_s = await derivation.step()
         except TakenBack:
             return 0
-        self.vectors.wake()
-        await self._breathe(time.monotonic() - began)
-        return self._timing.final_s if again else None
-
-    async def _vectors_step(self) -> float | None:
-        began = time.monotonic()
-        again_s = await self._vectors.step(
-            self._homes, without=self._of_this_run, gently=not self._thinker.idle.is_set()
-        )
+        if Moment.WRITTEN not in derivation.wakes_on:
+            self.wake(Moment.WRITTEN)
         await self._breathe(time.monotonic() - began)
         return again_s
 

@@ -1,20 +1,28 @@
-"""Which text of what is embedded, and embedding it.
+"""Vectors: which text of what is embedded, and embedding what lacks one, the newest first.
 
 The texts are short on purpose: a long answer would drown what the person said. So of a turn it is the
 person's words, what they came to, and the names of what was touched.
 """
 
 import hashlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 
+from ragforge.domain import timeouts
+from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.memories import Memory
 from ragforge.domain.messages import text_of
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ToolCall, Turn
+from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind, Vector
-from ragforge.embedders.base import Embedder
+from ragforge.embedders.base import Embedder, learn_dimensions
+from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
 from ragforge.memory.material import answer_of
+from ragforge.providers.registry import ModelName
 from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
 
 USER_CHARS_MAX = 4_000
 ANSWER_CHARS_MAX = 300
@@ -30,6 +38,146 @@ AT_ONCE = 100
 """So many are loaded, embedded and stored together: what is done stays done when the rest fails."""
 ROUNDS_MAX = 3
 """A text that changes again while it is embedded stays for the next time."""
+LISTED_MAX = 2_000
+"""So many are listed at once: enough to tell how far it is, few enough to see soon what came since."""
+CHUNKS_A_STEP = 5
+"""Then it is looked anew at what there is to do, the newest first."""
+GENTLY_AT_ONCE = 10
+"""While a turn runs: a commit of many vectors would keep the turn's own waiting."""
+
+
+class Vectors(Derivation):
+    """Embeds what lacks a vector, the newest first. While it fails, search goes on by words."""
+
+    title = "Embedding"
+    order = 9
+    wakes_on = frozenset({Moment.OPENED, Moment.TURN_ENDED, Moment.UNDERSTOOD, Moment.WRITTEN})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._in_use = ""
+        self._seen = Usage()
+        self._failures = 0
+        self._last: list[Owner] = []
+
+    async def step(self) -> float | None:
+        """Embed what is listed; while a turn runs only a few. Raises StoreError."""
+        homes = self.desk.homes
+        home = list(homes.values())[-1] if homes else None
+        embedder = home.recall.embedder if home else None
+        if home is None or embedder is None or not await self._may_embed(home, embedder):
+            return None if not self.note else self.desk.final_s
+        try:
+            await self._use(home, embedder)
+            owners = await self._list(homes, home, embedder)
+            if owners == self._last:
+                return timeouts.WORK_AGAIN_S if owners else None
+            self._last = owners
+            owners = owners[: GENTLY_AT_ONCE if self.desk.busy else CHUNKS_A_STEP * AT_ONCE]
+            for start in range(0, len(owners), AT_ONCE):
+                chunk = owners[start : start + AT_ONCE]
+                await embed_owners(home.store, embedder, chunk)
+                await self._pay(home, embedder)
+                self.waiting = max(0, self.waiting - len(chunk))
+        except (ModelError, UsageError) as error:
+            return self._failed(error)
+        finally:
+            await self._pay(home, embedder)
+        self._failures, self.note = 0, ""
+        return 0
+
+    async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
+        """Embed what came of a turn of this run now if that can be; all else is embedded together."""
+        embedder = home.recall.embedder
+        if not own or embedder is None or self.note or not await self._may_embed(home, embedder):
+            return
+        try:
+            await self._use(home, embedder)
+            await embed_owners(home.store, embedder, owners)
+        except (ModelError, UsageError) as error:
+            self._failed(error)
+        finally:
+            await self._pay(home, embedder)
+
+    async def _use(self, home: Home, embedder: Embedder) -> None:
+        """Make the store ready for the embedder before anything is asked or kept of it."""
+        if self._in_use != embedder.name:
+            dimensions = await learn_dimensions(embedder)
+            await home.store.vectors.use(embedder.name, dimensions)
+            self._in_use = embedder.name
+
+    async def _list(self, homes: Mapping[str, Home], home: Home, embedder: Embedder) -> list[Owner]:
+        # What costs nothing is done for all projects, for any may be searched; the rest where it is needed.
+        projects = [*homes] if embedder.remote else [*homes, None]
+        owners: dict[Owner, None] = {}
+        for project_id in projects:
+            if len(owners) < LISTED_MAX:
+                lacking = await home.store.vectors.lacking(
+                    embedder.name, project_id=project_id, limit=LISTED_MAX
+                )
+                owners |= dict.fromkeys(lacking)
+        unfinished = self.desk.unfinished  # what costs money waits for their text
+        listed = [
+            owner for owner in owners if owner.kind is not OwnerKind.TURN or owner.id not in unfinished
+        ][:LISTED_MAX]
+        self.waiting = len(listed)
+        return listed
+
+    async def _may_embed(self, home: Home, embedder: Embedder) -> bool:
+        settings = home.settings
+        if not embedder.remote:
+            return True
+        name = _embedder_name(home)
+        if not settings.memory.enabled:
+            return False
+        if self.desk.is_free(home, name):
+            return True
+        if self.desk.cost(home, name, Usage(input_tokens=1)) is None:
+            self.note = (
+                f"Nothing is embedded, and search goes on by words: the price of {name} is unknown, so its "
+                "cost could not be limited. Add it to prices.toml, or set memory.embedder to another."
+            )
+            return False
+        cap_usd = settings.memory.cost_usd_per_day_max
+        if await self.desk.is_spent(home):
+            self.note = (
+                "Embedding waits until midnight UTC, and search goes on by words: background work has cost "
+                f"the {cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
+            )
+            return False
+        return True
+
+    async def _pay(self, home: Home, embedder: Embedder) -> None:
+        """Keep what the embedder used since the last time, questions of searches included."""
+        used, seen = embedder.usage, self._seen
+        more = Usage(
+            used.input_tokens - seen.input_tokens,
+            used.cached_tokens - seen.cached_tokens,
+            used.output_tokens - seen.output_tokens,
+            used.thought_tokens - seen.thought_tokens,
+        )
+        if more == Usage():
+            return
+        self._seen = used
+        await self.desk.pay(home, _embedder_name(home), more, Purpose.EMBEDDING)
+
+    def _failed(self, error: ModelError | UsageError) -> float:
+        """In how many seconds it is tried again."""
+        self._failures += 1
+        self._last = []
+        self.note = f"Search goes on by words and by what is embedded already. {error}"
+        log.warning("Embedding waits: %s", error)
+        if isinstance(error, UsageError):
+            return self.desk.final_s
+        return self.desk.pause_s(self._failures)
+
+
+DERIVATION = Vectors
+
+
+def _embedder_name(home: Home) -> ModelName:
+    provider, _, model = home.settings.memory.embedder.partition(":")
+    return ModelName(provider, model)
 
 
 def turn_text(turn: Turn, *, summary: Summary | None, calls: Sequence[ToolCall]) -> str:

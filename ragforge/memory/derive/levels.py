@@ -1,21 +1,35 @@
-"""Which summaries of summaries are due. The rules are pure; below them is what asks a store.
+"""Summaries of summaries: made where they are due, made anew where what they stand on has changed.
 
 Turns form a tree, and a summary stands for turns of one path. A turn is rolled up with others of its own
 session, the oldest that nothing covers first: before what is covered lie only covered turns of the session.
 What rests on left turns (see `Turns`) is not rolled up: it does not serve, nor would what is built on it.
 """
 
+import asyncio
+import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.config.schema import MemorySettings
+from ragforge.domain import timeouts
+from ragforge.domain.errors import Conflict
 from ragforge.domain.messages import text_of
-from ragforge.domain.summaries import Summary
+from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn
+from ragforge.domain.usage import Usage
+from ragforge.domain.vectors import Owner
+from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
+from ragforge.memory.redaction import redacted_summary
+from ragforge.memory.summarise import roll_up, roll_up_offline
+from ragforge.providers.base import Provider
 from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
 
 KEPT_TURNS = 3
 """The newest turns of a path stay without a summary of level 2: they go to the model as they are."""
@@ -30,6 +44,133 @@ Children: TypeAlias = tuple[Summary, ...]
 
 Make = Callable[[Children], Awaitable[Summary]]
 """One summary over these, not stored yet."""
+
+OUTDATED_AT_ONCE = 20
+SESSIONS_LISTED_MAX = 100_000
+"""Only ids; a limit that cut them would hide the newest for ever behind those where nothing is due."""
+
+
+class Levels(Derivation):
+    """Rolls up the sessions in which something changed, and once after opening those left behind."""
+
+    title = "The summaries of summaries"
+    order = 1
+    wakes_on = frozenset({Moment.OPENED, Moment.UNDERSTOOD, Moment.SETTLED})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._listed: set[str] = set()
+        self._retried: set[str] = set()
+        """Stand-ins for which the model was asked again in this run: it must not be paid for ever."""
+        self._failed: Counter[str] = Counter()
+        """How often the model made nothing of an outdated one in this run."""
+        self._changed: dict[str, dict[str, None]] = {}
+        """By project, the sessions in which something may be due, oldest change first."""
+
+    async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
+        """Something may be due in its session."""
+        self._changed_in(home.project_id, turn.session_id)
+
+    def _changed_in(self, project_id: str, session_id: str) -> None:
+        self._changed.setdefault(project_id, {})[session_id] = None
+
+    async def step(self) -> float | None:
+        """Do all that is due; later once more where a model failed. Raises StoreError."""
+        again = False
+        for home in list(self.desk.homes.values()):
+            if home.settings.memory.enabled:
+                await self._list_left_behind(home)
+                if not self.desk.improving and await self._redo_outdated(home):
+                    again = True
+                await self._roll_up(home)
+        return self.desk.final_s if again else None
+
+    async def _list_left_behind(self, home: Home) -> None:
+        if home.project_id in self._listed:
+            return
+        limits = home.settings.memory
+        found = await home.store.summaries.sessions_to_roll_up(
+            min(limits.raw_chars_max, limits.level_chars_max),
+            project_id=home.project_id,
+            limit=SESSIONS_LISTED_MAX,
+        )
+        for session_id in found:
+            self._changed_in(home.project_id, session_id)
+        self._listed.add(home.project_id)
+
+    async def _roll_up(self, home: Home) -> None:
+        store, limits = home.store, home.settings.memory
+
+        async def make(children: Children) -> Summary:
+            return await self._make(home, children)
+
+        waiting = self._changed.setdefault(home.project_id, {})
+        for session_id in list(waiting):
+            # Taken off first: what changes meanwhile is looked at again.
+            del waiting[session_id]
+            try:
+                await roll_up_session(store, session_id, limits, make)
+            except Conflict as error:
+                log.info("Session %s changed while it was rolled up: %s", session_id, error)
+            except BaseException:
+                waiting[session_id] = None
+                raise
+
+    async def _redo_outdated(self, home: Home) -> bool:
+        """Each once, from the lowest level up, so that a change below is written anew once a level.
+
+        Whether the model failed for one that is to be tried again.
+        """
+        store, again = home.store, False
+        tried: set[str] = set()
+        while old := await self._next_to_redo(home, tried):
+            tried.add(old.id)
+            children = await store.summaries.get(old.covers)
+            new = await self._make(home, tuple(children)) if children else old
+            if new.method is SummaryMethod.EXTRACTIVE and (
+                old.method is SummaryMethod.MODEL or old.id in self._retried
+            ):
+                # It stays as it is until there is a model again.
+                self._failed[old.id] += 1
+                again = again or (
+                    not self.desk.is_offline(home) and self._failed[old.id] < timeouts.ROLL_UP_REDO_TRIES_MAX
+                )
+                continue
+            try:
+                await store.summaries.save(replace(new, id=old.id, covers=old.covers))
+                self._changed_in(home.project_id, old.session_id)
+            except Conflict as error:
+                log.info("Summary %s went while it was made anew: %s", old.id, error)
+        return again
+
+    async def _next_to_redo(self, home: Home, tried: set[str]) -> Summary | None:
+        """What stands on something that changed, else what stands in for a model's answer."""
+        summaries = home.store.summaries
+        found = await summaries.outdated(project_id=home.project_id, limit=len(tried) + OUTDATED_AT_ONCE)
+        if old := next((summary for summary in found if summary.id not in tried), None):
+            return old
+        if self.desk.is_offline(home):
+            return None
+        found = await summaries.upper_stand_ins(project_id=home.project_id, limit=len(self._retried) + 1)
+        old = next((summary for summary in found if summary.id not in self._retried), None)
+        if old and await self.desk.can_ask(home):
+            self._retried.add(old.id)
+            return old
+        return None
+
+    async def _make(self, home: Home, children: Children) -> Summary:
+        """One summary over these, by the model or by what stands in for it. Raises StoreError."""
+
+        async def call(provider: Provider) -> tuple[Summary, Usage]:
+            return await roll_up(provider, children)
+
+        # Nothing waits for it: of an outage the end is waited for.
+        made = await self.desk.ask(home, call, tries=timeouts.ROLL_UP_TRIES_MAX)
+        summary = made or await asyncio.to_thread(roll_up_offline, children)
+        return redacted_summary(summary, home.redactor)
+
+
+DERIVATION = Levels
 
 
 class Uncovered(Struct, frozen=True):
