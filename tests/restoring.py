@@ -12,10 +12,11 @@ from typing import TypeAlias
 import msgspec
 
 from ragforge.domain.json import JsonObject
+from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.json_text import to_json
-from ragforge.versions.restore.operation import ConflictChoice, Plan, Skipped, apply, make_plan
+from ragforge.versions.restore.operation import Plan, Skipped, apply, make_plan
 from ragforge.versions.state import HistoryState, open_history_state
 from ragforge.versions.tree import WantedFile, with_usual_modes
 

@@ -49,8 +49,7 @@ def merge(
     What only one of them changed is taken, what both did in different places is put together. Exit code 1
     where conflict markers are left, or a result was taken that failed the check or has an objection to it.
     """
-    from ragforge.versions.attempts.models import MergeMode
-    from ragforge.versions.branch_merge import Side
+    from ragforge.domain.moves import MergeMode, Side
     from ragforge.versions.branch_merge import merge as bring_in
 
     run_move(

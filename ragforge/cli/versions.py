@@ -14,9 +14,10 @@ from ragforge.cli.output import printable
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.domain.moves import Part
     from ragforge.session.state import Session, Workspace
     from ragforge.versions.head_move import Choices
-    from ragforge.versions.move_result import MoveResult, Part
+    from ragforge.versions.move_result import MoveResult
 
 
 class OnConflict(StrEnum):
@@ -68,7 +69,7 @@ def run_move(
 
 def part_of(*, files: bool, chat: bool) -> "Part":
     """What moves. Raises UsageError for both."""
-    from ragforge.versions.move_result import Part
+    from ragforge.domain.moves import Part
 
     if files and chat:
         raise UsageError("--files moves the files alone, --chat the conversation: give only one.")
@@ -77,8 +78,8 @@ def part_of(*, files: bool, chat: bool) -> "Part":
 
 def choices_of(on_conflict: OnConflict | None) -> "Choices":
     """What becomes of files in conflict."""
+    from ragforge.domain.moves import ConflictChoice
     from ragforge.versions.head_move import Choices
-    from ragforge.versions.restore.conflicts import ConflictChoice
 
     return Choices(ConflictChoice(on_conflict or OnConflict.KEEP))
 

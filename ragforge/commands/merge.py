@@ -9,12 +9,13 @@ from ragforge.commands.check_question import OPTION as CHECK
 from ragforge.commands.check_question import question_before, take_answer
 from ragforge.commands.move_outcome import choice_of, question_about
 from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import MergeMode, Side
 from ragforge.session.model import NO_MODEL, model_of
 from ragforge.session.progress import followed
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import MergeUndecided
 from ragforge.versions.attempts.trials import Tell
-from ragforge.versions.branch_merge import MergeMode, Side, clashes, merge, take_candidate
+from ragforge.versions.branch_merge import clashes, merge, take_candidate
 from ragforge.versions.words import moved_lines
 
 _SIDES = {f"--{side}": side for side in Side}

@@ -3,9 +3,8 @@
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.versions.head_move import Choices
-from ragforge.versions.move_result import Part
-from ragforge.versions.restore.conflicts import ConflictChoice
 
 ON_CONFLICT = "--on-conflict"
 COUNT_MAX = 10_000

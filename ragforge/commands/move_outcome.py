@@ -4,15 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ragforge.commands.base import Choose, HeadMoved, Option, Outcome
 from ragforge.commands.move_arguments import ON_CONFLICT
+from ragforge.domain.moves import ConflictChoice, MergeMode, Side
 from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
 from ragforge.versions.attempts.candidates import Candidate, Candidates
-from ragforge.versions.attempts.models import MergeMode
 from ragforge.versions.head_move import FilesInConflict
-from ragforge.versions.merge.resolution import Side
 from ragforge.versions.merge.three_way import MergeConflict
 from ragforge.versions.move_result import MoveResult
-from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.words import moved_lines
 
 PATHS_SHOWN = 8

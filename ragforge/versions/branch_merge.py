@@ -9,15 +9,16 @@ from msgspec.structs import replace
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
+from ragforge.domain.moves import MergeMode, Side
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import MoveAction, Version
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import Candidate, Candidates, MergeUndecided
 from ragforge.versions.attempts.check_consent import check_command
-from ragforge.versions.attempts.models import MergeMode, resolve, validated
+from ragforge.versions.attempts.models import resolve, validated
 from ragforge.versions.attempts.trials import Tell, try_out
 from ragforge.versions.head_move import Choices, Ground, Move, carry_out
-from ragforge.versions.merge.resolution import Settled, Side, settle
+from ragforge.versions.merge.resolution import Settled, settle
 from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, merge_versions
 from ragforge.versions.move_result import MoveResult, Sum
 from ragforge.versions.moves import may_move

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonObject
+from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.versions import (
     MERGE,
     PERSON,
@@ -28,7 +29,7 @@ from ragforge.store.base import Store
 from ragforge.store.base_versions import Versions
 from ragforge.versions.assembly import with_lines
 from ragforge.versions.project_files import ProjectFiles
-from ragforge.versions.restore.conflicts import ConflictChoice, find_conflicts
+from ragforge.versions.restore.conflicts import find_conflicts
 from ragforge.versions.restore.operation import apply, recover
 from ragforge.versions.restore.plan import Skipped, make_plan
 from ragforge.versions.restore.reach import same

@@ -1,24 +1,15 @@
 """What a move of the heads came to, for whoever asked for it."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import MoveAction
 from ragforge.versions.head_move import Choices, FilesMoved
-from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.restore.plan import Skipped
-
-
-class Part(StrEnum):
-    """What moves."""
-
-    BOTH = "both"
-    FILES = "files"
-    CHAT = "chat"
 
 
 class MoveResult(Struct, frozen=True):

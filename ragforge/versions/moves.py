@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import text_of
+from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.versions import MoveAction, Version
 from ragforge.files.open import why
@@ -24,12 +25,11 @@ from ragforge.versions.head_move import (
     lines_of,
     move_chat,
 )
-from ragforge.versions.move_result import MoveResult, Part, Sum
+from ragforge.versions.move_result import MoveResult, Sum
 from ragforge.versions.names import find_branch, find_version, shown
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.omissions import not_back, unsure
 from ragforge.versions.redo import bring_again, check_count, left_alone, turns_to_redo, undone_alone
-from ragforge.versions.restore.conflicts import ConflictChoice
 from ragforge.versions.state import Head
 from ragforge.versions.tree import backward, between, foreign, forward
 from ragforge.versions.turn_choice import first_words, named, redo_of_one, runs_of, turns_to_undo

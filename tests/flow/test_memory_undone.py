@@ -4,13 +4,13 @@ import pytest
 
 from ragforge.commands.base import run_command
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
+from ragforge.domain.moves import Part
 from ragforge.domain.turns import Turn
 from ragforge.memory.memories import new_memory, remember, why
 from ragforge.session.memory_tools import save_memory
 from ragforge.session.state import Session
 from ragforge.tools.base import ToSave
 from ragforge.versions.branches import start_branch
-from ragforge.versions.move_result import Part
 from ragforge.versions.moves import checkout, redo, rewind, undo
 from tests.flow.moving import turn, write
 from tests.standins.gemini import GeminiStandIn

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import Part
 from ragforge.domain.versions import MoveAction
 from ragforge.session.open import fork_session
 from ragforge.session.state import Session
 from ragforge.versions.branch_merge import merge
 from ragforge.versions.branches import list_branches, start_branch
-from ragforge.versions.move_result import Part
 from ragforge.versions.moves import checkout, redo, undo
 from ragforge.versions.words import moved_lines
 from tests.flow.moving import beside, line_of, root_of, shell, tree, turn, versions_of, write

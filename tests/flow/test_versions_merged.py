@@ -3,10 +3,10 @@
 import pytest
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import MergeMode, Side
 from ragforge.domain.versions import MERGE
 from ragforge.session.state import Session
-from ragforge.versions.attempts.models import MergeMode
-from ragforge.versions.branch_merge import Side, merge
+from ragforge.versions.branch_merge import merge
 from ragforge.versions.branches import list_branches, start_branch
 from ragforge.versions.moves import checkout, undo
 from tests.flow.moving import head_of, line_of, root_of, tree, turn, versions_of, write

@@ -6,14 +6,13 @@ import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import text_of
+from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.versions import PERSON, RESTORE, MoveAction
 from ragforge.session.open import fork_session, resume_session
 from ragforge.session.state import Session
 from ragforge.versions.branches import delete_branch, list_branches, start_branch
 from ragforge.versions.head_move import Choices, FilesInConflict
-from ragforge.versions.move_result import Part
 from ragforge.versions.moves import checkout, redo, rewind, undo
-from ragforge.versions.restore.conflicts import ConflictChoice
 from tests.flow.moving import beside, head_of, line_of, root_of, shell, tree, turn, versions_of, write
 from tests.standins.gemini import GeminiStandIn
 

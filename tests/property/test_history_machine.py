@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import ConflictChoice, Side
 from ragforge.session.storage import clean_up
-from ragforge.versions.branch_merge import Side, merge
+from ragforge.versions.branch_merge import merge
 from ragforge.versions.branches import list_branches, start_branch
 from ragforge.versions.head_move import Choices
 from ragforge.versions.moves import checkout, redo, undo
-from ragforge.versions.restore.conflicts import ConflictChoice
 from tests.flow.moving import line_of
 from tests.flow.recorded import a_day_passes
 from tests.property.history_disk import (

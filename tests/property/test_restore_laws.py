@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragforge.versions.restore.operation import ConflictChoice, find_conflicts
+from ragforge.domain.moves import ConflictChoice
+from ragforge.versions.restore.operation import find_conflicts
 from tests.faults.killing import Restorer, restoring_children
 from tests.faults.restorer import THEN
 from tests.restoring import (

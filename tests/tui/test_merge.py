@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from ragforge.domain.moves import MergeMode
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextRows
-from ragforge.versions.branch_merge import MergeMode
 from tests.flow.moving import tree
 from tests.flow.parting import LINES, parted
 from tests.standins.gemini import JsonText, Recorded

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.versions.restore.operation import ConflictChoice, Skipped, apply, find_conflicts
+from ragforge.domain.moves import ConflictChoice
+from ragforge.versions.restore.operation import Skipped, apply, find_conflicts
 from ragforge.versions.tree import WantedFile
 from tests.restoring import (
     A,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.versions.restore.operation import ConflictChoice, FileConflict, Skipped, find_conflicts
+from ragforge.domain.moves import ConflictChoice
+from ragforge.versions.restore.operation import FileConflict, Skipped, find_conflicts
 from ragforge.versions.tree import WantedFile
 from tests.restoring import A, Place, Tree, a_file, a_folder, a_link, open_place, read_tree, write_tree
 

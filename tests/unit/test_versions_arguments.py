@@ -4,8 +4,7 @@ import pytest
 
 from ragforge.commands.move_arguments import Arguments, count_of, parse_arguments
 from ragforge.domain.errors import UsageError
-from ragforge.versions.move_result import Part
-from ragforge.versions.restore.conflicts import ConflictChoice
+from ragforge.domain.moves import ConflictChoice, Part
 
 
 @pytest.mark.parametrize(

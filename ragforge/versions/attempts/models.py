@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from enum import StrEnum
 
 from msgspec.structs import replace
 
@@ -10,6 +9,7 @@ from ragforge.commands.cost import cost_words
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import new_id, now
+from ragforge.domain.moves import MergeMode
 from ragforge.domain.usage import Purpose, Spent, Usage, sum_costs
 from ragforge.providers.registry import ModelName, parse_model
 from ragforge.session.background.model import cost_of
@@ -21,14 +21,6 @@ from ragforge.versions.attempts.question import Ask, asking
 from ragforge.versions.attempts.trials import Tell
 from ragforge.versions.attempts.verdict import Validation, validate
 from ragforge.versions.merge.three_way import MergeConflict
-
-
-class MergeMode(StrEnum):
-    """How a model is asked; BEST asks in both ways, and the better result is taken."""
-
-    BEST = "best"
-    COMBINE_BEST = "combine_best"
-    RESOLVE_CONFLICTS = "resolve_conflicts"
 
 
 async def resolve(

@@ -7,13 +7,14 @@ from msgspec.structs import replace
 
 from ragforge.agent.shield import undisturbed
 from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import Side
 from ragforge.files.threads import in_thread
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import Candidate
 from ragforge.versions.attempts.check_run import check
 from ragforge.versions.attempts.file_copies import Room, make_room
 from ragforge.versions.attempts.project_copies import Places, bring_to, env_in, make_places, remove_copies
-from ragforge.versions.merge.resolution import Side, settle
+from ragforge.versions.merge.resolution import settle
 from ragforge.versions.merge.three_way import VersionMerge
 
 Tell: TypeAlias = Callable[[str], None]

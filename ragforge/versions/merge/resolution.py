@@ -1,22 +1,13 @@
 """What the conflicts of a merge come to: by what a model made of them, else by a side, or by markers."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from msgspec import Struct
 
+from ragforge.domain.moves import Side
 from ragforge.store.base import Blobs
 from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, take_content, take_theirs
 from ragforge.versions.tree import WantedFile
-
-
-class Side(StrEnum):
-    """What becomes of a file that both lines changed in the same place."""
-
-    MARKERS = "markers"
-    """Both stand in it, between conflict markers; what is no text stays ours."""
-    OURS = "ours"
-    THEIRS = "theirs"
 
 
 class Settled(Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
-from enum import StrEnum
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -12,14 +11,6 @@ from ragforge.files.open import why
 from ragforge.store.base import Blobs
 from ragforge.versions.restore.reach import OutOfReach, PathState, reaching, same
 from ragforge.versions.tree import WantedFile
-
-
-class ConflictChoice(StrEnum):
-    """What shall become of a file in conflict."""
-
-    KEEP = "keep"
-    RESTORE = "restore"
-    MERGE = "merge"
 
 
 class FileConflict(Struct, frozen=True):

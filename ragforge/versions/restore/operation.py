@@ -16,11 +16,12 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.json import JsonObject
+from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
 from ragforge.files.open import why
 from ragforge.store.base import Blobs
-from ragforge.versions.restore.conflicts import ConflictChoice, FileConflict, find_conflicts
+from ragforge.versions.restore.conflicts import FileConflict, find_conflicts
 from ragforge.versions.restore.execution import carry_out
 from ragforge.versions.restore.journal import Journal, Phase, Task, Temporary, journal_from
 from ragforge.versions.restore.plan import Plan, PlanStep, Skipped, check_contents, make_plan, named

@@ -10,12 +10,13 @@ from msgspec import Struct
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject
+from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.files.open import size, why
 from ragforge.store.base import Blobs
 from ragforge.versions.merge.diff3 import merge3
-from ragforge.versions.restore.conflicts import ConflictChoice, Looked, cannot_merge, look_at
+from ragforge.versions.restore.conflicts import Looked, cannot_merge, look_at
 from ragforge.versions.restore.reach import OutOfReach, parents, reaching, same
 from ragforge.versions.tree import WantedFile
 
