@@ -3,7 +3,7 @@
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +11,11 @@ from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.numbers import whole
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import json_line, printable
-from ragforge.cli.versions import Conflicts, choices_of, opened_session, run_move
+from ragforge.cli.verbs import run_verb
+from ragforge.cli.versions import opened_session
+from ragforge.commands.alternatives import TAKE, TakeOneArguments
 from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import ConflictChoice
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     import asyncio
@@ -42,7 +45,10 @@ def alternatives(
         int | None,
         typer.Option("--take", metavar="K", parser=whole(1), help="Bring files and conversation to one."),
     ] = None,
-    on_conflict: Conflicts = None,
+    on_conflict: Annotated[
+        ConflictChoice | None,
+        typer.Option("--on-conflict", help="With --take: what becomes of files that were changed since."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Work a request out in N ways at once, each in a copy of the project; without N, list them.
@@ -55,23 +61,12 @@ def alternatives(
     if take is not None:
         if count is not None:
             raise UsageError("--take takes one that was worked out before: leave N and PROMPT out.")
-        _take(context, options, take, on_conflict)
+        chosen = TakeOneArguments(number=take, on_conflict=on_conflict)
+        raise typer.Exit(run_async(lambda: run_verb(options, TAKE, chosen, options.resume)))
     if count is None:
         raise typer.Exit(run_async(lambda: _list(options, as_json=as_json)))
     names = tuple(filter(None, (models or "").split(",")))
     raise typer.Exit(run_async(lambda: _work_out(options, count, prompt or "", names, as_json=as_json)))
-
-
-def _take(context: typer.Context, options: Options, number: int, on_conflict: Any) -> None:
-    from ragforge.versions.attempts.alternatives import take
-
-    choices = choices_of(on_conflict)
-    run_move(
-        context,
-        lambda session: take(session, number, choices=choices),
-        resume=options.resume,
-        chosen=on_conflict is not None,
-    )
 
 
 async def _list(options: Options, *, as_json: bool) -> int:

@@ -19,10 +19,12 @@ from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_fold
 from ragforge.domain.commands import in_shell
 from ragforge.domain.errors import UsageError
 
-COMMANDS = (
-    *("search", "context", "undo", "redo", "log", "diff"),
-    *("checkout", "branch", "merge", "alternatives"),
+ORDER = (
+    *("search", "context", "undo", "redo", "log", "diff", "checkout", "branch", "merge", "alternatives"),
+    *("history", "sessions", "memory", "config", "db"),
 )
+"""As `--help` lists them; verbs that are not named here follow."""
+COMMANDS = ("search", "context", "log", "diff", "branch", "alternatives")
 GROUPS = ("history", "sessions", "memory", "config", "db")
 
 
@@ -30,25 +32,35 @@ class _Commands(TyperGroup):
     """The subcommands. Each is loaded when it is asked for: to load them all takes longer than a search."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        known = self.list_commands(ctx)
-        # One that is none is answered with those that are like it.
-        for name in [cmd_name] if cmd_name in known else known:
-            if name not in self.commands:
-                self.commands[name] = _load(name)
+        if cmd_name not in self.commands and (command := _load(cmd_name)):
+            self.commands[cmd_name] = command
+        if cmd_name not in self.commands:
+            # One that is none is answered with those that are like it.
+            self.commands.update({name: _load(name) for name in self.list_commands(ctx)})
         return self.commands.get(cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*COMMANDS, *GROUPS]
+        from ragforge.commands.base import find_verbs
+
+        verbs = [verb.name for verb in find_verbs().values() if verb.opens]
+        return list(dict.fromkeys([*ORDER, *verbs]))
 
 
 def _load(name: str) -> Any:
-    """The subcommand's parser."""
-    module = import_module(f"ragforge.cli.{name}")
+    """The subcommand's parser; None where there is no such subcommand."""
     parser = typer.Typer()
     if name in GROUPS:
-        parser.add_typer(module.app, name=name)
+        parser.add_typer(import_module(f"ragforge.cli.{name}").app, name=name)
+    elif name in COMMANDS:
+        parser.command(name, epilog=EXIT_CODES)(getattr(import_module(f"ragforge.cli.{name}"), name))
     else:
-        parser.command(name, epilog=EXIT_CODES)(getattr(module, name))
+        from ragforge.cli.verbs import add_verb
+        from ragforge.commands.base import find_verb
+
+        verb = find_verb(name)
+        if verb is None or verb.opens is None:
+            return None
+        add_verb(parser, verb)
     return get_group(parser).commands[name]
 
 

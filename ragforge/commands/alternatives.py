@@ -2,71 +2,68 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING, Annotated
 
-from ragforge.commands.base import Command, Confirm, Follow, Outcome, Tell
-from ragforge.commands.check_question import OPTION as CHECK
-from ragforge.commands.check_question import question_before, take_answer
-from ragforge.commands.move_arguments import ON_CONFLICT, count_of, parse_arguments
-from ragforge.commands.move_outcome import moved_or_asked
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from ragforge.commands.base import Confirm, Follow, Outcome, Tell, Verb
+from ragforge.domain.arguments import option, rest, word
 from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
-from ragforge.versions.attempts.alternatives import alternatives_here, here_words, take
-from ragforge.versions.attempts.start import COPYING, AttemptRequest, question, start_alternatives, ways_for
+from ragforge.session.check_question import CheckAnswer, question_before, take_answer
+from ragforge.session.move_verbs import TakeArguments, moved_or_asked
 
-MODELS, YES = "--models", "--yes"
-NUMBER = "The number of an alternative"
-USAGE = (
-    "Write /alternatives 3 PROMPT to work a request out in three ways, /alternatives 3 for the newest "
-    "request anew, /alternatives to see them, /alternatives take K, or /alternatives stop K."
-)
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+    from ragforge.versions.attempts.start import AttemptRequest
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    word, rest = _first(args)
-    match word:
-        case "":
-            return Tell(here_words(await alternatives_here(session)))
-        case "take":
-            given = parse_arguments("alternatives take", rest, words_max=1)
-            number = count_of("".join(given.words), NUMBER)
-            return await moved_or_asked(take(session, number, choices=given.choices), f"alternatives {args}")
-        case "stop":
-            return await _stop(session, count_of(rest, NUMBER))
-        case _ if word.isdecimal():
-            return await _start(session, word, rest)
-        case _:
-            raise UsageError(f"/alternatives does not know {word!r}. {USAGE}")
+class AlternativesArguments(Struct, frozen=True, kw_only=True):
+    """In how many ways, and what. yes: it was asked about; check: the answer about the check command."""
+
+    count: Annotated[int | None, Meta(ge=1), word("N", "In how many ways.")] = None
+    prompt: Annotated[
+        str, rest("PROMPT", "The request; without it, the newest one anew, from before it.")
+    ] = ""
+    models: Annotated[
+        tuple[str, ...], option("--models", metavar="A,B", help="Other models, as PROVIDER:NAME.")
+    ] = ()
+    yes: Annotated[bool, option("--yes", hidden=True)] = False
+    check: Annotated[CheckAnswer | None, option("--check", hidden=True)] = None
 
 
-async def _start(session: Session, count: str, rest: str) -> Outcome:
-    consented = False
-    models: tuple[str, ...] = ()
-    prompt = rest
-    while prompt.startswith("--"):
-        option, after = _first(prompt)
-        name, has_value, value = option.partition("=")
-        if name == MODELS:
-            if not has_value:
-                value, after = _first(after)
-            models = tuple(filter(None, value.split(",")))
-        elif option == YES:
-            consented = True
-        elif option.startswith(CHECK):
-            await take_answer(session, option)
-        else:
-            raise UsageError(f"/alternatives has no {option}. {USAGE} {MODELS} A,B names other models.")
-        prompt = after
-    wanted = AttemptRequest(count_of(count, "The number of alternatives"), prompt, models)
-    said = f"{MODELS}={','.join(models)} {prompt}" if models else prompt
-    if consented:
+class TakeOneArguments(TakeArguments, frozen=True, kw_only=True):
+    """Which one, and what becomes of files that were changed since."""
+
+    number: Annotated[int, Meta(ge=1), word("K", "The number of an alternative.")]
+
+
+class StopArguments(Struct, frozen=True):
+    """Which one."""
+
+    number: Annotated[int, Meta(ge=1), word("K", "The number of an alternative.")]
+
+
+async def _run(session: "Session", args: AlternativesArguments) -> Outcome:
+    from ragforge.versions.attempts.alternatives import alternatives_here, here_words
+    from ragforge.versions.attempts.start import AttemptRequest, question
+
+    if args.count is None:
+        return Tell(here_words(await alternatives_here(session)))
+    if args.check:
+        await take_answer(session, args.check)
+    wanted = AttemptRequest(args.count, args.prompt, args.models)
+    if args.yes:
         return Follow(_lines(session, wanted))
     asked = await question(session, wanted)
-    first = await question_before(session, lambda option: f"alternatives {count} {option} {said}")
-    return first or Confirm(asked, then=f"alternatives {count} {YES} {said}")
+    first = await question_before(session, lambda said: VERB.line(replace(args, check=said)))
+    return first or Confirm(asked, then=VERB.line(replace(args, check=None, yes=True)))
 
 
-async def _lines(session: Session, wanted: AttemptRequest) -> AsyncGenerator[str | Outcome, None]:
+async def _lines(session: "Session", wanted: "AttemptRequest") -> AsyncGenerator[str | Outcome, None]:
     """All that is heard from the beginning to the table at the end."""
+    from ragforge.versions.attempts.start import COPYING, start_alternatives, ways_for
+
     ways_for(session, wanted)  # what cannot be started says so, and nothing else
     yield COPYING
     group = await start_alternatives(session, wanted)
@@ -75,22 +72,28 @@ async def _lines(session: Session, wanted: AttemptRequest) -> AsyncGenerator[str
             yield line
 
 
-async def _stop(session: Session, number: int) -> Outcome:
+async def _take(session: "Session", args: TakeOneArguments) -> Outcome:
+    from ragforge.versions.attempts.alternatives import take
+
+    return await moved_or_asked(
+        take(session, args.number, choices=args.choices),
+        args.on_conflict,
+        lambda choice: f"{VERB.name} {TAKE.line(replace(args, on_conflict=choice))}",
+    )
+
+
+async def _stop(session: "Session", args: StopArguments) -> Outcome:
     if session.live.alternatives is None:
         raise UsageError("No alternatives run.")
-    await session.live.alternatives.stop(number)
-    return Tell(f"Alternative {number} ends. What it did so far is kept.")
+    await session.live.alternatives.stop(args.number)
+    return Tell(f"Alternative {args.number} ends. What it did so far is kept.")
 
 
-def _first(text: str) -> tuple[str, str]:
-    """The first word, and what follows it as it was typed."""
-    word, *rest = text.strip().split(maxsplit=1) or [""]
-    return word, rest[0] if rest else ""
-
-
-COMMAND = Command(
+TAKE = Verb("take", "Bring files and chat to one of them.", TakeOneArguments, _take)
+VERB = Verb(
     "alternatives",
     "Work a request out in N ways at once, each in a copy of the project; list them, take one.",
+    AlternativesArguments,
     _run,
-    usage=f"[N [{MODELS} A,B] [PROMPT] | take K [{ON_CONFLICT} keep|restore|merge] | stop K]",
+    verbs=(TAKE, Verb("stop", "End one; what it did so far is kept.", StopArguments, _stop)),
 )

@@ -1,16 +1,21 @@
-"""What a slash command is and may answer."""
+"""What a verb is and may answer: a slash command, and a command of the command line from the same words."""
 
 import importlib
 import pkgutil
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
+from enum import StrEnum
 from functools import cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from msgspec import Struct
 
+from ragforge.domain.arguments import Args, Former, arguments_of, modern, parse, usage, written
 from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:  # verbs are declared before anything is opened
+    from ragforge.session.state import Session
+    from ragforge.versions.move_result import MoveResult
 
 
 class Tell(Struct, frozen=True):
@@ -74,14 +79,20 @@ class Fork(Struct, frozen=True):
 
 
 class HeadMoved(Struct, frozen=True):
-    """Files or chat are somewhere else in the tree of versions now; say `lines`, one a line.
+    """Files or chat are somewhere else in the tree of versions now.
 
-    chat: whether the conversation shown is another now. draft: the message that returns to the prompt.
+    is_chosen: whether it was said what becomes of files that were changed since.
     """
 
-    lines: tuple[str, ...]
-    chat: bool = True
-    draft: str = ""
+    result: "MoveResult"
+    is_chosen: bool = True
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is said of it, one a line."""
+        from ragforge.versions.words import moved_lines
+
+        return tuple(moved_lines(self.result))
 
 
 class Follow(Struct, frozen=True):
@@ -123,35 +134,78 @@ Outcome: TypeAlias = (
 )
 
 
-class Command(Struct, frozen=True):
-    """A slash command. `usage` follows the name; `while_running` says whether it works during a turn."""
+class Opens(StrEnum):
+    """Which session a verb works in on the command line."""
+
+    NEWEST = "newest"
+    """The one that is named, else the folder's newest, claimed."""
+    NEWEST_OR_NEW = "newest or new"
+    """As NEWEST; where the folder has none, a new one will do."""
+    NONE = "none"
+    """It is about the project: any session will do, and none is claimed."""
+
+
+class NoArguments(Struct, frozen=True):
+    """Nothing follows the name."""
+
+
+class Verb(Struct, Generic[Args], frozen=True):
+    """What can be done by a slash command, and on the command line where `opens` says in which session.
+
+    more: what `--help` says beyond `help`. while_running: whether it works during a turn. former: spellings
+    of before that still work. verbs: those that follow its name, as in `/alternatives take 2`.
+    """
 
     name: str
     help: str
-    run: Callable[[Session, str], Awaitable[Outcome]]
-    usage: str = ""
+    args: type[Args]
+    run: Callable[["Session", Args], Awaitable[Outcome]]
+    more: str = ""
     aliases: tuple[str, ...] = ()
     while_running: bool = True
+    opens: Opens | None = None
+    former: tuple[Former, ...] = ()
+    verbs: "tuple[Verb[Any], ...]" = ()
+
+    @property
+    def usage(self) -> str:
+        """How what follows its name is written."""
+        own = usage(self.args)
+        if not self.verbs:
+            return own
+        return (
+            f"[{' | '.join([*filter(None, [own]), *(f'{verb.name} {verb.usage}' for verb in self.verbs)])}]"
+        )
+
+    def line(self, args: Args) -> str:
+        """What is typed for it with these arguments, without the slash."""
+        return " ".join(filter(None, [self.name, written(args)]))
 
 
 @cache
-def find_commands() -> Mapping[str, Command]:
-    """Every command by its name, in alphabetical order: the modules of this package with a `COMMAND`."""
+def find_verbs() -> Mapping[str, Verb[Any]]:
+    """Every verb by its name, in alphabetical order: the modules of this package with a `VERB`."""
     from ragforge import commands  # the package this module is in
 
-    found: dict[str, Command] = {}
-    for module in sorted(pkgutil.iter_modules(commands.__path__), key=lambda item: item.name):
-        command = getattr(importlib.import_module(f"{commands.__name__}.{module.name}"), "COMMAND", None)
-        if isinstance(command, Command):
-            found[command.name] = command
-    return dict(sorted(found.items()))
+    names = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    return {verb.name: verb for verb in map(find_verb, names) if verb}
 
 
-def command_named(name: str) -> Command:
-    """The command of this name or alias. Raises UsageError that names the nearest one."""
-    named = {
-        alias: command for command in find_commands().values() for alias in (command.name, *command.aliases)
-    }
+def find_verb(name: str) -> Verb[Any] | None:
+    """The verb of this name, or None; loads no other one."""
+    try:
+        module = importlib.import_module(f"ragforge.commands.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"ragforge.commands.{name}":
+            raise
+        return None
+    verb: Verb[Any] | None = getattr(module, "VERB", None)
+    return verb
+
+
+def verb_named(name: str) -> Verb[Any]:
+    """The verb of this name or alias. Raises UsageError that names the nearest one."""
+    named = {alias: verb for verb in find_verbs().values() for alias in (verb.name, *verb.aliases)}
     if name in named:
         return named[name]
     near = get_close_matches(name, named, n=1)
@@ -161,11 +215,33 @@ def command_named(name: str) -> Command:
     )
 
 
-async def run_command(session: Session, name: str, args: str) -> Outcome:
+async def run_command(session: "Session", name: str, text: str) -> Outcome:
     """What the front end shall do. Raises RagforgeError that says what was wrong."""
-    command = command_named(name)
-    if session.is_only_moving and not command.while_running:
+    verb = verb_named(name)
+    if session.is_only_moving and not verb.while_running:
         raise UsageError(session.why_busy)
-    if session.busy and not command.while_running:
-        raise UsageError(f"/{command.name} waits until the turn has ended. Esc interrupts it.")
-    return await command.run(session, args)
+    if session.busy and not verb.while_running:
+        raise UsageError(f"/{verb.name} waits until the turn has ended. Esc interrupts it.")
+    notices: list[str] = []
+    if any(former.old.split()[0] in text for former in verb.former):
+        text = " ".join(modern(text.split(), verb.former, tell=notices.append))
+    verb, args = _read(verb, text)
+    return Follow(_after(notices, verb.run(session, args))) if notices else await verb.run(session, args)
+
+
+def _read(verb: Verb[Any], text: str) -> tuple[Verb[Any], Any]:
+    """The verb that is meant, itself or one that follows its name, and its arguments. Raises UsageError."""
+    first, _, after = text.partition(" ")
+    for each in verb.verbs:
+        if each.name == first:
+            return each, parse(each.args, after, command=f"{verb.name} {first}")
+    if text and verb.verbs and not arguments_of(verb.args):
+        forms = [f"/{verb.name}", *(f"/{verb.name} {each.name} {each.usage}" for each in verb.verbs)]
+        raise UsageError(f"/{verb.name} does not know {first!r}. Write {' or '.join(forms)}.")
+    return verb, parse(verb.args, text, command=verb.name)
+
+
+async def _after(notices: list[str], work: Awaitable[Outcome]) -> AsyncGenerator[str | Outcome, None]:
+    for notice in notices:
+        yield notice
+    yield await work

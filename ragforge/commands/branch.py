@@ -1,35 +1,53 @@
-"""`/branch`: give a line of work a name, or take one away."""
+"""`branch`: give a line of work a name, or take one away."""
 
-from ragforge.commands.base import Command, Outcome, Tell
-from ragforge.commands.branches import COMMAND as BRANCHES
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.commands.branches import VERB as BRANCHES
+from ragforge.domain.arguments import ValuesOf, option, word
 from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
-from ragforge.versions.branches import delete_branch, start_branch
-from ragforge.versions.names import HEAD
-from ragforge.versions.words import branched_words
 
-DELETE = "-d"
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    match args.split():
-        case []:
-            return await BRANCHES.run(session, "")
-        case [word, name] if word == DELETE:
-            await delete_branch(session, name)
-            return Tell(f"The name **{name}** is gone; its versions stay.")
-        case [name] if name != DELETE:
-            return Tell(branched_words(await start_branch(session, name, HEAD)))
-        case [name, version] if name != DELETE:
-            return Tell(branched_words(await start_branch(session, name, version)))
-        case _:
-            raise UsageError(f"Write /branch NAME [VERSION], or /branch {DELETE} NAME.")
+class BranchArguments(Struct, frozen=True):
+    """The name, and what becomes of it."""
+
+    name: Annotated[str, word("NAME", "The name of a new branch.")] = ""
+    version: Annotated[str, word("VERSION", "Where it starts; otherwise here.")] = ""
+    delete: Annotated[
+        str,
+        option(
+            *("-d", "--delete"),
+            metavar="NAME",
+            help="Take this name away; versions stay.",
+            values=ValuesOf.BRANCHES,
+        ),
+    ] = ""
 
 
-COMMAND = Command(
+async def _run(session: "Session", args: BranchArguments) -> Outcome:
+    from ragforge.versions.branches import delete_branch, start_branch
+    from ragforge.versions.names import HEAD
+    from ragforge.versions.words import branched_words
+
+    if args.delete and args.name:
+        raise UsageError("-d takes a name away and starts no branch: leave the other name out.")
+    if args.delete:
+        await delete_branch(session, args.delete)
+        return Tell(f"The name **{args.delete}** is gone; its versions stay.")
+    if not args.name:
+        return await BRANCHES.run(session, NoArguments())
+    return Tell(branched_words(await start_branch(session, args.name, args.version or HEAD)))
+
+
+VERB = Verb(
     "branch",
-    f"Start a branch here or at a version; {DELETE} takes a name away, never a version.",
+    "Start a branch here or at a version; -d takes a name away, never a version.",
+    BranchArguments,
     _run,
-    usage=f"[NAME [VERSION] | {DELETE} NAME]",
     while_running=False,
 )

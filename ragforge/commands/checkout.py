@@ -1,25 +1,42 @@
-"""`/checkout`: bring files and chat to any version."""
+"""`checkout`: bring files and chat to any version."""
 
-from ragforge.commands.base import Command, Outcome
-from ragforge.commands.move_arguments import ON_CONFLICT, parse_arguments
-from ragforge.commands.move_outcome import moved_or_asked
-from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
-from ragforge.versions.moves import checkout
+from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import replace
 
-async def _run(session: Session, args: str) -> Outcome:
-    given = parse_arguments("checkout", args, words_max=1)
-    if not given.words:
-        raise UsageError("Say where to: /checkout NAME or VERSION. /branches and /log list them.")
-    moving = checkout(session, given.words[0], choices=given.choices, part=given.part)
-    return await moved_or_asked(moving, f"checkout {args}")
+from ragforge.commands.base import Opens, Outcome, Verb
+from ragforge.domain.arguments import ValuesOf, word
+from ragforge.session.move_verbs import MoveArguments, moved_or_asked
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-COMMAND = Command(
+class CheckoutArguments(MoveArguments, frozen=True, kw_only=True):
+    """Where to, and how."""
+
+    name: Annotated[
+        str,
+        word("NAME|VERSION", "A branch, a label, HEAD, or a part of an id.", values=ValuesOf.BRANCHES),
+    ]
+
+
+async def _run(session: "Session", args: CheckoutArguments) -> Outcome:
+    from ragforge.versions.moves import checkout
+
+    moving = checkout(session, args.name, choices=args.choices, part=args.part)
+    return await moved_or_asked(
+        moving, args.on_conflict, lambda choice: VERB.line(replace(args, on_conflict=choice))
+    )
+
+
+VERB = Verb(
     "checkout",
     "Bring files and chat to a branch's newest version, or to any version.",
+    CheckoutArguments,
     _run,
-    usage=f"NAME | VERSION [--files | --chat] [{ON_CONFLICT} keep|restore|merge]",
+    more="Only files that differ are touched. Those that another session changed on the way are kept unless "
+    "--on-conflict says otherwise.",
     while_running=False,
+    opens=Opens.NEWEST_OR_NEW,
 )

@@ -1,16 +1,21 @@
 """`/clear`: an empty screen."""
 
-from ragforge.commands.base import ClearView, Command, Outcome
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import ClearView, NoArguments, Outcome, Verb
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
     return ClearView()
 
 
-COMMAND = Command(
+VERB = Verb(
     "clear",
     "Empty the screen. The session and what the model knows stay; /new starts afresh.",
+    NoArguments,
     _run,
     while_running=False,
 )

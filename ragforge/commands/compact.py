@@ -1,11 +1,16 @@
 """`/compact`: send less of the conversation word for word, from now on."""
 
-from ragforge.commands.base import Command, Outcome, Tell
-from ragforge.session.context import compact, dropped_words
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    from ragforge.session.context import compact, dropped_words
+
     before = session.live.window.tokens
     dropped = await compact(session)
     if dropped is None:
@@ -13,6 +18,6 @@ async def _run(session: Session, args: str) -> Outcome:
     return Tell(dropped_words([dropped]))
 
 
-COMMAND = Command(
-    "compact", "Send older turns and results no longer word for word.", _run, while_running=False
+VERB = Verb(
+    "compact", "Send older turns and results no longer word for word.", NoArguments, _run, while_running=False
 )

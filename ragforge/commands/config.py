@@ -1,27 +1,41 @@
 """`/config`: the settings, where each comes from, and how to change one."""
 
-from ragforge.commands.base import Command, Outcome, Tell
-from ragforge.config.paths import user_file
-from ragforge.session.setting import set_setting
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Outcome, Tell, Verb
+from ragforge.domain.arguments import ValuesOf, rest, word
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 _STORE = "`/store` shows where conversations are kept, and connects to a server."
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    key, _, value = args.partition(" ")
-    if not key:
+class ConfigArguments(Struct, frozen=True):
+    """Which setting, and what to set it to."""
+
+    key: Annotated[str, word("KEY", "A setting, or the beginning of some.", values=ValuesOf.SETTINGS)] = ""
+    value: Annotated[str, rest("VALUE", "Its value, in your own file.")] = ""
+
+
+async def _run(session: "Session", args: ConfigArguments) -> Outcome:
+    from ragforge.config.paths import user_file
+    from ragforge.session.setting import set_setting
+
+    if not args.key:
         return Tell(_table(session))
     file = user_file(session.workspace.environ)
-    if not value.strip():
-        rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(key)]
+    if not args.value:
+        rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(args.key)]
         lines = [f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows]
-        return Tell("\n".join([*lines, "", _STORE] if key == "store" else lines))
-    set_setting(file, key, value.strip(), endpoints=session.workspace.settings.endpoints)
-    return Tell(f"`{key}` is set in {file}. It holds from the next start on.")
+        return Tell("\n".join([*lines, "", _STORE] if args.key == "store" else lines))
+    set_setting(file, args.key, args.value, endpoints=session.workspace.settings.endpoints)
+    return Tell(f"`{args.key}` is set in {file}. It holds from the next start on.")
 
 
-def _table(session: Session) -> str:
+def _table(session: "Session") -> str:
     rows = [
         f"| {row.key} | {row.value.replace('|', '/')} | {row.source} |"
         for row in session.workspace.loaded.rows()
@@ -30,4 +44,4 @@ def _table(session: Session) -> str:
     return f"{table}\n\n{_STORE}"
 
 
-COMMAND = Command("config", "Show the settings, or change one in your file.", _run, usage="[KEY [VALUE]]")
+VERB = Verb("config", "Show the settings, or change one in your file.", ConfigArguments, _run)

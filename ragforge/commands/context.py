@@ -1,29 +1,45 @@
 """`/context`: what the next call would carry, and what each part takes of the model's window."""
 
-from ragforge.commands.base import Command, Outcome, Tell
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Outcome, Tell, Verb
+from ragforge.domain.arguments import rest
 from ragforge.domain.messages import Parts, TextPart, UserMessage
 from ragforge.domain.words import counted
-from ragforge.session.context import recalls
-from ragforge.session.model import limits_of
-from ragforge.session.next_call import NextCall, next_call
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:
+    from ragforge.session.next_call import NextCall
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    parts: Parts = (TextPart(args),) if args else _last_words(session)
+class ContextArguments(Struct, frozen=True):
+    """What follows the name."""
+
+    message: Annotated[str, rest("MESSAGE", "The message that would be sent.")] = ""
+
+
+async def _run(session: "Session", args: ContextArguments) -> Outcome:
+    from ragforge.session.model import limits_of
+    from ragforge.session.next_call import next_call
+
+    parts: Parts = (TextPart(args.message),) if args.message else _last_words(session)
     call = await next_call(session, parts)
     window = (await limits_of(session)).context_tokens_max
     return Tell(
-        "\n\n".join([_table(call, window), *_recalled(session, call, bool(args)), *_background(session)])
+        "\n\n".join(
+            [_table(call, window), *_recalled(session, call, bool(args.message)), *_background(session)]
+        )
     )
 
 
-def _last_words(session: Session) -> Parts:
+def _last_words(session: "Session") -> Parts:
     said = [message.parts for message in session.live.window.messages if isinstance(message, UserMessage)]
     return said[-1] if said else ()
 
 
-def _table(call: NextCall, window: int) -> str:
+def _table(call: "NextCall", window: int) -> str:
     rows = {
         "system prompt": call.system_tokens,
         f"{call.tools} tools": call.tools_tokens,
@@ -35,7 +51,9 @@ def _table(call: NextCall, window: int) -> str:
     return "\n".join([f"| part | tokens | of {window:,} |", "|---|--:|--:|", *lines])
 
 
-def _recalled(session: Session, call: NextCall, is_asked: bool) -> list[str]:
+def _recalled(session: "Session", call: "NextCall", is_asked: bool) -> list[str]:
+    from ragforge.session.context import recalls
+
     if not recalls(session.workspace):
         return ["Nothing is recalled in this run."]
     lines = [f"- {item.section}: {item.text[:100]} *({item.reason})*" for item in call.block.items]
@@ -45,7 +63,7 @@ def _recalled(session: Session, call: NextCall, is_asked: bool) -> list[str]:
     return [*told, call.block.limited] if call.block.limited else told
 
 
-def _background(session: Session) -> list[str]:
+def _background(session: "Session") -> list[str]:
     progress = session.workspace.background.progress
     waiting = [f"{counted(progress.turns, 'turn')} for a summary"] if progress.turns else []
     waiting += [f"{counted(progress.vectors, 'text')} for a vector"] if progress.vectors else []
@@ -53,6 +71,6 @@ def _background(session: Session) -> list[str]:
     return [*told, progress.note] if progress.note else told
 
 
-COMMAND = Command(
-    "context", "Show what the next call would carry, and what each part costs.", _run, usage="[MESSAGE]"
+VERB = Verb(
+    "context", "Show what the next call would carry, and what each part costs.", ContextArguments, _run
 )

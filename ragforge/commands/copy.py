@@ -1,10 +1,16 @@
 """`/copy`: an answer's Markdown, or one of its code blocks."""
 
 import re
+from typing import TYPE_CHECKING, Annotated
 
-from ragforge.commands.base import Command, Copy, Outcome
+from msgspec import Meta, Struct
+
+from ragforge.commands.base import Copy, Outcome, Verb
+from ragforge.domain.arguments import word
 from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 _BLOCK = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[ \t]*$", re.DOTALL | re.MULTILINE
@@ -12,21 +18,29 @@ _BLOCK = re.compile(
 ANSWERS_MAX = 200
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    words = args.split()
-    if any(not word.isdigit() for word in words if word != "code") or len(words) > 2:
-        raise UsageError(
-            "Write /copy, /copy N for the Nth newest answer, or /copy code [N] for a code block."
-        )
-    number = int(words[-1]) if words and words[-1].isdigit() else 1
+class CopyArguments(Struct, frozen=True):
+    """Which one."""
+
+    number: Annotated[int, Meta(ge=1), word("N", "The Nth newest.")] = 1
+
+
+async def _run(session: "Session", args: CopyArguments) -> Outcome:
+    return Copy(_nth(await _answers(session), args.number, "answers"), "The answer")
+
+
+async def _code(session: "Session", args: CopyArguments) -> Outcome:
+    answers = await _answers(session)
+    blocks = [match["code"] for answer in answers for match in reversed([*_BLOCK.finditer(answer)])]
+    return Copy(_nth(blocks, args.number, "code blocks"), "The code block")
+
+
+async def _answers(session: "Session") -> list[str]:
+    """The answers of the session, newest first. Raises UsageError where there is none."""
     path = await session.workspace.store.turns.path(session.live.record.head, limit=ANSWERS_MAX)
     answers = [turn.assistant for turn in reversed(path) if turn.assistant]
     if not answers:
         raise UsageError("There is no answer to copy yet.")
-    if "code" in words:
-        blocks = [match["code"] for answer in answers for match in reversed([*_BLOCK.finditer(answer)])]
-        return Copy(_nth(blocks, number, "code blocks"), "The code block")
-    return Copy(_nth(answers, number, "answers"), "The answer")
+    return answers
 
 
 def _nth(items: list[str], number: int, what: str) -> str:
@@ -35,4 +49,10 @@ def _nth(items: list[str], number: int, what: str) -> str:
     return items[number - 1]
 
 
-COMMAND = Command("copy", "Copy the newest answer, or a code block of it.", _run, usage="[N | code [N]]")
+VERB = Verb(
+    "copy",
+    "Copy the newest answer, or a code block of it.",
+    CopyArguments,
+    _run,
+    verbs=(Verb("code", "Copy a code block.", CopyArguments, _code),),
+)

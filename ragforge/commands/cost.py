@@ -1,9 +1,15 @@
 """`/cost`: what this session and this project have used."""
 
-from ragforge.commands.base import Command, Outcome, Tell
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
 from ragforge.domain.usage import Purpose, sum_costs
-from ragforge.session.state import Session
-from ragforge.store.base_conversations import UsageRow
+from ragforge.domain.words import cost_words
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+    from ragforge.store.base_conversations import UsageRow
+
 
 _FOR = {
     Purpose.CHAT: "chat",
@@ -13,14 +19,14 @@ _FOR = {
 }
 
 
-async def _run(session: Session, args: str) -> Outcome:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
     log = session.workspace.store.usage
     here = await log.by_model(session_id=session.id)
     project = await log.by_model(project_id=session.workspace.project.id)
     return Tell(f"{_table('This session', here)}\n\n{_table('This project', project)}")
 
 
-def _table(title: str, rows: list[UsageRow]) -> str:
+def _table(title: str, rows: "list[UsageRow]") -> str:
     if not rows:
         return f"**{title}**: nothing used yet."
     chat = [row for row in rows if row.purpose is Purpose.CHAT]
@@ -39,13 +45,8 @@ def _table(title: str, rows: list[UsageRow]) -> str:
     return "\n".join([f"**{title}**: {apart}", "", *head, *lines])
 
 
-def _sum_words(rows: list[UsageRow]) -> str:
+def _sum_words(rows: "list[UsageRow]") -> str:
     return cost_words(sum_costs(row.cost_usd for row in rows))
 
 
-def cost_words(cost_usd: float | None) -> str:
-    """The cost for a person: never 0 for what is unknown."""
-    return "price unknown" if cost_usd is None else f"${cost_usd:.4f}"
-
-
-COMMAND = Command("cost", "Show tokens and cost of this session and project.", _run)
+VERB = Verb("cost", "Show tokens and cost of this session and project.", NoArguments, _run)

@@ -1,20 +1,35 @@
 """`/diff`: what differs between versions, or between one and the files as they are now."""
 
-from ragforge.commands.base import Command, Outcome, Tell
-from ragforge.commands.move_arguments import parse_arguments
-from ragforge.session.state import Session
-from ragforge.versions.comparison import compare
-from ragforge.versions.difference import as_text, lines_changed
-from ragforge.versions.words import compared_words, fenced
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Outcome, Tell, Verb
+from ragforge.domain.arguments import ValuesOf, word
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 LINES_MAX = 1000
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    given = parse_arguments("diff", args, words_max=2)
-    compared = await compare(session, *given.words)
-    added, removed = lines_changed(compared.files)
-    title = compared_words(compared, added, removed)
+class DiffArguments(Struct, frozen=True):
+    """From which version to which."""
+
+    start: Annotated[
+        str,
+        word("A", "Since this version; otherwise since before the newest turn.", values=ValuesOf.BRANCHES),
+    ] = ""
+    end: Annotated[str, word("B", "Up to this version; otherwise up to now.", values=ValuesOf.BRANCHES)] = ""
+
+
+async def _run(session: "Session", args: DiffArguments) -> Outcome:
+    from ragforge.versions.comparison import compare
+    from ragforge.versions.difference import as_text, lines_changed
+    from ragforge.versions.words import compared_words, fenced
+
+    compared = await compare(session, args.start, args.end)
+    title = compared_words(compared, *lines_changed(compared.files))
     if not compared.files:
         return Tell(title)
     lines = as_text(compared.files).splitlines()
@@ -26,9 +41,9 @@ async def _run(session: Session, args: str) -> Outcome:
     return Tell("\n".join([title, "", fenced("\n".join(lines[:LINES_MAX]), "diff"), *more]))
 
 
-COMMAND = Command(
+VERB = Verb(
     "diff",
     "Show what the newest turn changed and what was edited since; or what differs since A, or from A to B.",
+    DiffArguments,
     _run,
-    usage="[A [B]]",
 )

@@ -1,11 +1,17 @@
 """`/exit`: leave."""
 
-from ragforge.commands.base import Command, Outcome, Quit
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, Quit, Verb
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
     return Quit()
 
 
-COMMAND = Command("exit", "Leave; the resume command is left in the terminal.", _run, aliases=("quit",))
+VERB = Verb(
+    "exit", "Leave; the resume command is left in the terminal.", NoArguments, _run, aliases=("quit",)
+)

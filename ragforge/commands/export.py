@@ -2,18 +2,31 @@
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from ragforge.commands.base import Command, Outcome, Tell
+from msgspec import Struct
+
+from ragforge.commands.base import Outcome, Tell, Verb
+from ragforge.domain.arguments import rest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
-from ragforge.session.export import as_markdown
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
+class ExportArguments(Struct, frozen=True):
+    """What follows the name."""
+
+    path: Annotated[str, rest("PATH", "Where to; otherwise a name of its own in the session's folder.")] = ""
+
+
+async def _run(session: "Session", args: ExportArguments) -> Outcome:
+    from ragforge.session.export import as_markdown
+
     if not session.live.stored:
         raise UsageError("Nothing was said in this session yet.")
-    path = Path(args).expanduser() if args else Path(f"ragforge-{short_id(session.id)}.md")
+    path = Path(args.path).expanduser() if args.path else Path(f"ragforge-{short_id(session.id)}.md")
     path = session.cwd / path
     if path.exists():
         raise UsageError(f"{path} exists. Name another file: /export PATH.")
@@ -27,6 +40,4 @@ async def _run(session: Session, args: str) -> Outcome:
     return Tell(f"The session is exported to `{path}`.")
 
 
-COMMAND = Command(
-    "export", "Write this session to a Markdown file.", _run, usage="[PATH]", while_running=False
-)
+VERB = Verb("export", "Write this session to a Markdown file.", ExportArguments, _run, while_running=False)

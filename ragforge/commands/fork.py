@@ -1,22 +1,33 @@
 """`/fork`: go on from here in a session of its own."""
 
-from ragforge.commands.base import Command, Fork, Outcome
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from ragforge.commands.base import Fork, Outcome, Verb
+from ragforge.domain.arguments import word
 from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
+class ForkArguments(Struct, frozen=True):
+    """From where."""
+
+    turn: Annotated[int | None, Meta(ge=1), word("TURN", "Its number, counted from 1.")] = None
+
+
+async def _run(session: "Session", args: ForkArguments) -> Outcome:
     if not session.live.stored:
         raise UsageError("Nothing was said here yet, so there is nothing to fork.")
-    if args and not (args.isdecimal() and int(args) > 0):
-        raise UsageError(f"/fork takes the number of a turn, counted from 1, and not {args!r}.")
-    return Fork(int(args) if args else None)
+    return Fork(args.turn)
 
 
-COMMAND = Command(
+VERB = Verb(
     "fork",
     "Go on from here, or from an earlier turn, in a session of its own.",
+    ForkArguments,
     _run,
-    usage="[TURN]",
     while_running=False,
 )

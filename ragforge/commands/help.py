@@ -1,18 +1,23 @@
 """`/help`: what can be typed."""
 
-from ragforge.commands.base import Command, Outcome, Tell, find_commands
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb, find_verbs
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+
 
 BAR = r"\|"
 """A bar inside a cell of a Markdown table."""
 
 
-async def _run(session: Session, args: str) -> Outcome:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
     lines = [
-        f"| /{' '.join(filter(None, (command.name, command.usage.replace('|', BAR))))} | {command.help}"
-        + (f" Also {', '.join('/' + alias for alias in command.aliases)}." if command.aliases else "")
+        f"| /{' '.join(filter(None, (verb.name, verb.usage.replace('|', BAR))))} | {verb.help}"
+        + (f" Also {', '.join('/' + alias for alias in verb.aliases)}." if verb.aliases else "")
         + " |"
-        for command in find_commands().values()
+        for verb in find_verbs().values()
     ]
     return Tell(
         "\n".join(
@@ -27,4 +32,4 @@ async def _run(session: Session, args: str) -> Outcome:
     )
 
 
-COMMAND = Command("help", "Show the commands and the keys.", _run)
+VERB = Verb("help", "Show the commands and the keys.", NoArguments, _run)

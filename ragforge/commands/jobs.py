@@ -1,28 +1,40 @@
 """`/jobs`: commands that run in the background."""
 
-from ragforge.commands.base import Command, Outcome, Tell
-from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
-from ragforge.shell.jobs import Jobs, JobStatus
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.domain.arguments import word
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+    from ragforge.shell.jobs import Jobs
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    verb, _, job_id = args.partition(" ")
-    jobs = session.workspace.jobs
-    match verb:
-        case "":
-            return Tell(_listed(jobs))
-        case "stop" if job_id:
-            job = await jobs.stop(job_id.strip())
-            return Tell(f"Job {job.id} is stopped: `{job.command}`")
-        case "output" if job_id:
-            shown = session.workspace.redactor.text(jobs.output(job_id.strip()))
-            return Tell(f"```\n{shown}\n```")
-        case _:
-            raise UsageError("Write /jobs, /jobs output ID or /jobs stop ID.")
+class JobArguments(Struct, frozen=True):
+    """Which job."""
+
+    id: Annotated[str, word("ID", "The id of a job; /jobs lists them.")]
 
 
-def _listed(jobs: Jobs) -> str:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    return Tell(_listed(session.workspace.jobs))
+
+
+async def _output(session: "Session", args: JobArguments) -> Outcome:
+    shown = session.workspace.redactor.text(session.workspace.jobs.output(args.id))
+    return Tell(f"```\n{shown}\n```")
+
+
+async def _stop(session: "Session", args: JobArguments) -> Outcome:
+    job = await session.workspace.jobs.stop(args.id)
+    return Tell(f"Job {job.id} is stopped: `{job.command}`")
+
+
+def _listed(jobs: "Jobs") -> str:
+    from ragforge.shell.jobs import JobStatus
+
     if not jobs.list():
         return "Nothing runs in the background."
     return "\n".join(
@@ -33,6 +45,13 @@ def _listed(jobs: Jobs) -> str:
     )
 
 
-COMMAND = Command(
-    "jobs", "List background commands, show their output, stop one.", _run, usage="[output ID | stop ID]"
+VERB = Verb(
+    "jobs",
+    "List background commands, show their output, stop one.",
+    NoArguments,
+    _run,
+    verbs=(
+        Verb("output", "Show what a job has written.", JobArguments, _output),
+        Verb("stop", "Stop a job.", JobArguments, _stop),
+    ),
 )

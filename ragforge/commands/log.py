@@ -1,30 +1,39 @@
 """`/log`: the tree of versions."""
 
-from ragforge.commands.base import Command, Open, Outcome, Tell
-from ragforge.commands.move_arguments import count_of, parse_arguments
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from ragforge.commands.base import Open, Outcome, Tell, Verb
+from ragforge.domain.arguments import word
 from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
-from ragforge.versions.log import log_lines, read_log
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    given = parse_arguments("log", args, words_max=1)
-    if not given.words:
+class LogArguments(Struct, frozen=True):
+    """How many versions to list."""
+
+    limit: Annotated[int | None, Meta(ge=1, le=10_000), word("N", "List the newest N.")] = None
+
+
+async def _run(session: "Session", args: LogArguments) -> Outcome:
+    from ragforge.versions.log import log_lines, read_log
+
+    if args.limit is None:
         return Open("log")
-    limit = count_of(given.words[0], "The number of versions to list")
-    workspace = session.workspace
-    log = await read_log(
-        workspace.store.versions, workspace.project.id, await session.worktree.head(), limit=limit
-    )
+    versions, project_id = session.workspace.store.versions, session.workspace.project.id
+    log = await read_log(versions, project_id, await session.worktree.head(), limit=args.limit)
     if not log.rows:
         raise UsageError("There is no version yet: every turn makes one.")
-    more = [f"Older ones follow: /log {2 * limit} lists more."] if log.more else []
+    more = [f"Older ones follow: /log {2 * args.limit} lists more."] if log.more else []
     return Tell("\n".join(["```text", *log_lines(log), "```", *more]))
 
 
-COMMAND = Command(
+VERB = Verb(
     "log",
     "Look through the tree of versions: turns, your edits, restores, merges; with N, list them.",
+    LogArguments,
     _run,
-    usage="[N]",
 )

@@ -1,124 +1,178 @@
-"""`/merge`: bring another line of work into the files."""
+"""`merge`: bring another line of work into the files."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ragforge.commands.base import Command, Follow, HeadMoved, Outcome
-from ragforge.commands.check_question import OPTION as CHECK
-from ragforge.commands.check_question import question_before, take_answer
-from ragforge.commands.move_outcome import choice_of, question_about
+from ragforge.commands.base import Choose, Follow, HeadMoved, Opens, Option, Outcome, Verb
+from ragforge.domain.arguments import Former, ValuesOf, option, word
+from ragforge.domain.commands import is_in_shell
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import MergeMode, Side
-from ragforge.session.model import NO_MODEL, model_of
+from ragforge.domain.printable import escaped
+from ragforge.domain.words import counted
+from ragforge.session.check_question import CheckAnswer, question_before, take_answer
+from ragforge.session.move_verbs import PATHS_SHOWN
 from ragforge.session.progress import followed
-from ragforge.session.state import Session
-from ragforge.versions.attempts.candidates import MergeUndecided
-from ragforge.versions.attempts.trials import Tell
-from ragforge.versions.branch_merge import clashes, merge, take_candidate
-from ragforge.versions.words import moved_lines
 
-_SIDES = {f"--{side}": side for side in Side}
-_STRATEGY, _TAKE = "--strategy=", "--take="
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+    from ragforge.versions.attempts.candidates import Candidate, Candidates
+    from ragforge.versions.merge.three_way import MergeConflict
+
+OUTPUT_LINES_SHOWN = 8
+_SIDES = {
+    Side.MARKERS: "conflict markers show both; what is no text stays as it is here",
+    Side.OURS: "they stay as they are here",
+    Side.THEIRS: "they become what the other side made of them",
+}
+_WITHOUT = {
+    Side.MARKERS: "none of them; conflict markers show both sides",
+    Side.OURS: "none of them; the lines of this side stay",
+    Side.THEIRS: "none of them; the lines of the other side are taken",
+}
 
 
-class _Typed(Struct):
-    """What stands after /merge. take: the result that was chosen; answer: about the check command."""
+class MergeArguments(Struct, frozen=True, kw_only=True):
+    """What to merge, and what becomes of what both sides changed.
 
-    name: str = ""
-    chosen: Side | None = None
-    strategy: MergeMode | None = None
-    take: str = ""
-    answer: str = ""
+    take: the result that was chosen; check: the answer about the check command.
+    """
+
+    name: Annotated[
+        str, word("NAME|VERSION", "A branch, a label, or a part of an id.", values=ValuesOf.BRANCHES)
+    ]
+    on_conflict: Annotated[
+        Side | None,
+        option("--on-conflict", help="What becomes of files that both changed in the same place."),
+    ] = None
+    strategy: Annotated[
+        MergeMode | None,
+        option(
+            "--strategy",
+            help="Ask the model about them first: in one way, or in both and take the one that alone passes "
+            "history.check_command, else what stays nearer to both sides.",
+        ),
+    ] = None
+    take: Annotated[str, option("--take", hidden=True)] = ""
+    check: Annotated[CheckAnswer | None, option("--check", hidden=True)] = None
 
     @property
     def side(self) -> Side:
         """What becomes of what nobody decided otherwise."""
-        return self.chosen or Side.MARKERS
-
-    def line(self, *more: str) -> str:
-        """The command line without the strategy, and with this."""
-        return " ".join(["merge", self.name, f"--{self.side}", *more])
+        return self.on_conflict or Side.MARKERS
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    typed = _typed(args)
-    if typed.answer:
-        await take_answer(session, typed.answer)
-    if typed.take:
+async def _run(session: "Session", args: MergeArguments) -> Outcome:
+    from ragforge.session.model import NO_MODEL, model_of
+    from ragforge.versions.branch_merge import clashes, merge, take_candidate
+
+    if args.check:
+        await take_answer(session, args.check)
+    if args.take:
         if session.live.undecided is None:
             raise UsageError(
-                f"No results of a merge wait to be chosen from. /merge NAME {_STRATEGY}best makes some."
+                "No results of a merge wait to be chosen from. /merge NAME --strategy best makes some."
             )
         candidates, session.live.undecided = session.live.undecided, None
-        moved = await take_candidate(session, typed.name, candidates, typed.take, side=typed.side)
-        return HeadMoved(tuple(moved_lines(moved)), chat=False)
+        return HeadMoved(await take_candidate(session, args.name, candidates, args.take, side=args.side))
     session.live.undecided = None
-    if not typed.strategy:
-        if typed.chosen is None and (conflicts := await clashes(session, typed.name)):
-            name = model_of(session)
-            model = "" if name.provider == NO_MODEL else str(name)
-            return question_about(conflicts, line=lambda option: f"merge {typed.name} {option}", model=model)
-        moved = await merge(session, typed.name, side=typed.side)
-        return HeadMoved(tuple(moved_lines(moved)), chat=False)
-    again = f"{_STRATEGY}{typed.strategy}"
-    if first := await question_before(session, lambda option: typed.line(again, option)):
-        return first
-    return Follow(_lines(session, typed))
+    if args.strategy:
+        first = (
+            None if is_in_shell() else await question_before(session, lambda said: _line(args, check=said))
+        )
+        return first or Follow(_lines(session, args))
+    is_asked = args.on_conflict is None and not is_in_shell()
+    if is_asked and (conflicts := await clashes(session, args.name)):
+        name = model_of(session)
+        return _question_about(conflicts, args, model="" if name.provider == NO_MODEL else str(name))
+    return HeadMoved(await merge(session, args.name, side=args.side))
 
 
-def _lines(session: Session, typed: _Typed) -> AsyncGenerator[str | Outcome, None]:
+def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Outcome, None]:
     """What is done meanwhile, and at the end the merge or the question which result to take."""
+    from ragforge.versions.attempts.candidates import MergeUndecided
+    from ragforge.versions.branch_merge import merge
 
-    async def work(tell: Tell) -> Outcome:
-        tell("Merging. Esc ends it, and nothing is changed then.")
+    async def work(tell: Callable[[str], None]) -> Outcome:
+        if not is_in_shell():
+            tell("Merging. Esc ends it, and nothing is changed then.")
         try:
             moved = await merge(
-                session, typed.name, side=typed.side, strategy=typed.strategy, ask=True, tell=tell
+                session, args.name, side=args.side, strategy=args.strategy, ask=not is_in_shell(), tell=tell
             )
         except MergeUndecided as undecided:
             session.live.undecided = undecided.candidates
-            return choice_of(
-                undecided.candidates,
-                take=lambda name: typed.line(f"{_TAKE}{name}"),
-                without=typed.line(),
-                side=typed.side,
-            )
-        return HeadMoved(tuple(moved_lines(moved)), chat=False)
+            return _choice_of(undecided.candidates, args)
+        return HeadMoved(moved)
 
     return followed(work, stopped="The merge was ended. Nothing was changed.")
 
 
-def _typed(args: str) -> _Typed:
-    typed, names = _Typed(), list[str]()
-    for word in args.split():
-        if word in _SIDES:
-            typed.chosen = _SIDES[word]
-        elif word.startswith(_STRATEGY):
-            typed.strategy = _strategy(word.removeprefix(_STRATEGY))
-        elif word.startswith(_TAKE):
-            typed.take = word.removeprefix(_TAKE)
-        elif word.startswith(CHECK):
-            typed.answer = word
-        else:
-            names.append(word)
-    if len(names) != 1 or names[0].startswith("--"):
-        raise UsageError(f"Write /merge NAME, with {', '.join(_SIDES)} or {_STRATEGY}NAME after it.")
-    typed.name = names[0]
-    return typed
+def _line(args: MergeArguments, *, check: CheckAnswer) -> str:
+    return VERB.line(replace(args, check=check))
 
 
-def _strategy(name: str) -> MergeMode:
-    try:
-        return MergeMode(name)
-    except ValueError:
-        raise UsageError(f"Unknown strategy {name!r}. Choose from: {', '.join(MergeMode)}.") from None
+def _question_about(conflicts: "Sequence[MergeConflict]", args: MergeArguments, *, model: str) -> Choose:
+    """What shall become of the files that both sides changed. model: whom a strategy asks, or ""."""
+    shown = [f"{escaped(each.path)}: {each.kind}" for each in conflicts[:PATHS_SHOWN]]
+    if len(conflicts) > PATHS_SHOWN:
+        shown.append(f"and {len(conflicts) - PATHS_SHOWN} more")
+    asks = f"ask {model} in two ways, and see what it makes of them; what is no text stays as it is here"
+    options = [
+        Option(side, meaning, VERB.line(replace(args, on_conflict=side, check=None)))
+        for side, meaning in _SIDES.items()
+    ]
+    if model:
+        best = replace(args, strategy=MergeMode.BEST, check=None)
+        options.append(Option(MergeMode.BEST, asks, VERB.line(best)))
+    files = counted(len(conflicts), "file")
+    return Choose(f"Both sides changed {files}. What shall become of that?", "\n".join(shown), tuple(options))
 
 
-COMMAND = Command(
+def _choice_of(candidates: "Candidates", args: MergeArguments) -> Choose:
+    """Which result of a merge shall be taken, if any."""
+    plain = replace(args, on_conflict=args.side, strategy=None, check=None)
+    named = [
+        Option(each.name, _standing(each), VERB.line(replace(plain, take=each.name)))
+        for each in candidates.each
+    ]
+    ends = [f"{each.name}, the end of the check:\n{_end(each)}" for each in candidates.each if _end(each)]
+    return Choose(
+        "Which result of the merge shall be taken? Nothing was changed yet.",
+        "\n\n".join([*candidates.notes, *ends]),
+        (*named, Option(args.side, _WITHOUT[args.side], VERB.line(plain))),
+        diff="".join(each.diff for each in candidates.each),
+    )
+
+
+def _standing(candidate: "Candidate") -> str:
+    """What speaks for and against it, in a line."""
+    checked = (
+        f"{candidate.checked.words}, {candidate.checked.took_s:.1f} s" if candidate.checked else "not checked"
+    )
+    objections = [f"objection: {each}" for each in candidate.objections]
+    distance = counted(candidate.proposal.lines_changed, "line")
+    return "; ".join([checked, f"{distance} away from both sides", *objections])
+
+
+def _end(candidate: "Candidate") -> str:
+    """The last lines that its check wrote."""
+    lines = candidate.checked.output.rstrip().splitlines() if candidate.checked else []
+    return "\n".join(lines[-OUTPUT_LINES_SHOWN:])
+
+
+VERB = Verb(
     "merge",
     "Merge another line of work into the files; where both changed the same lines, you are asked.",
+    MergeArguments,
     _run,
-    usage=f"NAME | VERSION [{' | '.join(_SIDES)}] [{_STRATEGY}best]",
+    more="What only one of them changed is taken, what both did in different places is put together; the "
+    "version that is made has both as parents. On the command line nobody is asked: exit code 1 where "
+    "conflict markers are left, or a result was taken that failed the check or has an objection to it.",
     while_running=False,
+    opens=Opens.NEWEST_OR_NEW,
+    former=tuple(Former(f"--{side}", f"--on-conflict {side}") for side in Side),
 )

@@ -1,29 +1,37 @@
 """`/mode`: how much may happen without asking."""
 
-from ragforge.commands.base import Command, Confirm, Outcome, Tell
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Confirm, Outcome, Tell, Verb
 from ragforge.domain.approvals import Mode
-from ragforge.domain.errors import UsageError
-from ragforge.session.modes import MEANING, set_mode
-from ragforge.session.state import Session
+from ragforge.domain.arguments import option, word
 
-CONFIRMED = "--yes"
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    words = args.split()
-    if not words:
+class ModeArguments(Struct, frozen=True):
+    """Which one. yes: the question about it was answered."""
+
+    mode: Annotated[Mode | None, word("MODE", "How much may happen without asking.")] = None
+    yes: Annotated[bool, option("--yes", hidden=True)] = False
+
+
+async def _run(session: "Session", args: ModeArguments) -> Outcome:
+    from ragforge.session.modes import MEANING, set_mode
+
+    if args.mode is None:
         lines = [f"- **{mode}**: {meaning}" for mode, meaning in MEANING.items()]
         return Tell(f"The mode is **{session.live.mode}**.\n\n" + "\n".join(lines))
-    if words[0] not in list(Mode):
-        raise UsageError(f"There is no mode {words[0]!r}. Choose one of: {', '.join(Mode)}.")
-    mode = Mode(words[0])
-    if mode is Mode.ALL and CONFIRMED not in words:
+    if args.mode is Mode.ALL and not args.yes:
         return Confirm(
             "Let the model write files anywhere and run any command, without asking, until you leave?",
-            then=f"mode all {CONFIRMED}",
+            then=VERB.line(ModeArguments(Mode.ALL, yes=True)),
         )
-    await set_mode(session, mode)
-    return Tell(f"The mode is now **{mode}**: {MEANING[mode]}")
+    await set_mode(session, args.mode)
+    return Tell(f"The mode is now **{args.mode}**: {MEANING[args.mode]}")
 
 
-COMMAND = Command("mode", "Show or choose how much may happen without asking.", _run, usage="[MODE]")
+VERB = Verb("mode", "Show or choose how much may happen without asking.", ModeArguments, _run)

@@ -1,25 +1,39 @@
 """`/model`: talk to another model."""
 
-from ragforge.commands.base import Command, Open, Outcome, Tell
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Open, Outcome, Tell, Verb
+from ragforge.domain.arguments import rest
 from ragforge.domain.errors import ModelError, UsageError
-from ragforge.session.model import choose_model
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    if not args:
+class ModelArguments(Struct, frozen=True):
+    """What follows the name."""
+
+    name: Annotated[str, rest("PROVIDER:NAME", "The model to talk to.")] = ""
+
+
+async def _run(session: "Session", args: ModelArguments) -> Outcome:
+    from ragforge.session.model import choose_model
+
+    if not args.name:
         return Open("model")
     try:
-        name = await choose_model(session, args)
+        name = await choose_model(session, args.name)
     except ModelError as error:
         raise UsageError(f"{error} The model stays as it was.") from error
     return Tell(f"From the next message on this session talks to **{name}**. The history goes along.")
 
 
-COMMAND = Command(
+VERB = Verb(
     "model",
     "Choose the model, or set up a key or an endpoint.",
+    ModelArguments,
     _run,
-    usage="[PROVIDER:NAME]",
     while_running=False,
 )

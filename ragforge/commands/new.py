@@ -1,11 +1,15 @@
 """`/new`: another session in this folder."""
 
-from ragforge.commands.base import Command, Outcome, StartNew
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, StartNew, Verb
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
     return StartNew()
 
 
-COMMAND = Command("new", "Start a new session; this one is kept.", _run, while_running=False)
+VERB = Verb("new", "Start a new session; this one is kept.", NoArguments, _run, while_running=False)

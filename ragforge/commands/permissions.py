@@ -1,29 +1,50 @@
 """`/permissions`: the rules that let things happen without asking in this project."""
 
 import re
+from typing import TYPE_CHECKING, Annotated
 
-from ragforge.commands.base import Command, Outcome, Tell
+from msgspec import Struct
+
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
 from ragforge.domain.approvals import Rule, parse_rule
+from ragforge.domain.arguments import rest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.reveal import spelled_out
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    verb, _, rest = args.partition(" ")
-    workspace = session.workspace
-    match verb:
-        case "":
-            return Tell(_listed(session.live.rules))
-        case "add":
-            rule = parse_rule(rest)
-            await workspace.local.add_rules(workspace.project.id, (rule,))
-        case "remove":
-            rule = _chosen(session.live.rules, rest.strip())
-            await workspace.local.remove_rule(workspace.project.id, rule)
-        case _:
-            raise UsageError("Write /permissions, /permissions add RULE or /permissions remove NUMBER.")
-    session.live.rules = tuple(await workspace.local.rules(workspace.project.id))
+class AddArguments(Struct, frozen=True):
+    """The rule."""
+
+    rule: Annotated[str, rest("RULE", "A rule such as shell(git status).")]
+
+
+class RemoveArguments(Struct, frozen=True):
+    """Which rule."""
+
+    rule: Annotated[str, rest("NUMBER", "The number of a rule, or the rule.")]
+
+
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    return Tell(_listed(session.live.rules))
+
+
+async def _add(session: "Session", args: AddArguments) -> Outcome:
+    rule = parse_rule(args.rule)
+    await session.workspace.local.add_rules(session.workspace.project.id, (rule,))
+    return await _changed(session)
+
+
+async def _remove(session: "Session", args: RemoveArguments) -> Outcome:
+    rule = _chosen(session.live.rules, args.rule)
+    await session.workspace.local.remove_rule(session.workspace.project.id, rule)
+    return await _changed(session)
+
+
+async def _changed(session: "Session") -> Outcome:
+    session.live.rules = tuple(await session.workspace.local.rules(session.workspace.project.id))
     return Tell(_listed(session.live.rules))
 
 
@@ -61,9 +82,13 @@ def _chosen(rules: tuple[Rule, ...], text: str) -> Rule:
     raise UsageError(f"There is no rule {text!r}. /permissions lists them with their numbers.")
 
 
-COMMAND = Command(
+VERB = Verb(
     "permissions",
     "List, add or remove the rules that let things happen without asking.",
+    NoArguments,
     _run,
-    usage="[add RULE | remove NUMBER]",
+    verbs=(
+        Verb("add", "Add a rule.", AddArguments, _add),
+        Verb("remove", "Remove a rule.", RemoveArguments, _remove),
+    ),
 )

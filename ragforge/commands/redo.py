@@ -1,29 +1,42 @@
-"""`/redo`: bring again what was undone."""
+"""`redo`: bring again what was undone."""
 
-from ragforge.commands.base import Command, Outcome
-from ragforge.commands.move_arguments import COUNT_MAX, ON_CONFLICT, count_of, parse_arguments
-from ragforge.commands.move_outcome import moved_or_asked
-from ragforge.session.state import Session
-from ragforge.versions.moves import redo
+from typing import TYPE_CHECKING, Annotated
 
-_COUNT_CHARS_MAX = len(str(COUNT_MAX)) - 1
+from msgspec import Meta
+from msgspec.structs import replace
 
+from ragforge.commands.base import Opens, Outcome, Verb
+from ragforge.domain.arguments import Former, word
+from ragforge.session.move_verbs import MoveArguments, moved_or_asked
 
-async def _run(session: Session, args: str) -> Outcome:
-    given = parse_arguments("redo", args, words_max=1)
-    word = given.words[0] if given.words else "1"
-    # Parts of ids that are nothing but digits are longer than any count that makes sense.
-    is_count = word.isdecimal() and len(word) <= _COUNT_CHARS_MAX
-    count = count_of(word, "The number of turns to redo") if is_count else 1
-    turn = "" if is_count else word
-    moving = redo(session, count, turn=turn, choices=given.choices, part=given.part)
-    return await moved_or_asked(moving, f"redo {args}")
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-COMMAND = Command(
+class RedoArguments(MoveArguments, frozen=True, kw_only=True):
+    """How many turns or which one, and how."""
+
+    turns: Annotated[
+        int | str, Meta(ge=1), word("N|ID", "How many turns; or the one to bring again, by a part of its id.")
+    ] = 1
+
+
+async def _run(session: "Session", args: RedoArguments) -> Outcome:
+    from ragforge.versions.moves import redo
+
+    count, turn = (1, args.turns) if isinstance(args.turns, str) else (args.turns, "")
+    moving = redo(session, count, turn=turn, choices=args.choices, part=args.part)
+    return await moved_or_asked(
+        moving, args.on_conflict, lambda choice: VERB.line(replace(args, on_conflict=choice))
+    )
+
+
+VERB = Verb(
     "redo",
     "Bring again the turn that was undone last, or N of them, or the one with this id.",
+    RedoArguments,
     _run,
-    usage=f"[N | ID] [--files | --chat] [{ON_CONFLICT} keep|restore|merge]",
     while_running=False,
+    opens=Opens.NEWEST,
+    former=(Former("--turn ID", "ID"),),
 )

@@ -1,18 +1,33 @@
 """`/remember`: keep something beyond this conversation."""
 
-from ragforge.commands.base import Command, Outcome, Tell
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Outcome, Tell, Verb
+from ragforge.domain.arguments import rest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import Memory, MemorySource, MemoryType
-from ragforge.session.memory_tools import save_memory
-from ragforge.session.state import Session
-from ragforge.tools.base import Saved, ToSave
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+    from ragforge.tools.base import Saved
 
 ID_CHARS_SHOWN = 8
 _TYPES = ", ".join(MemoryType)
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    type, text = split_type(args)
+class RememberArguments(Struct, frozen=True):
+    """What follows the name."""
+
+    text: Annotated[str, rest("[TYPE:] TEXT", "What to remember; without a type, a fact.")]
+
+
+async def _run(session: "Session", args: RememberArguments) -> Outcome:
+    from ragforge.session.memory_tools import save_memory
+    from ragforge.tools.base import ToSave
+
+    type, text = split_type(args.text)
     if not text:
         raise UsageError(
             f"Say what to remember: /remember TEXT, or /remember TYPE: TEXT with one of {_TYPES}."
@@ -29,7 +44,7 @@ def split_type(args: str) -> tuple[MemoryType, str]:
     return MemoryType.FACT, args.strip()
 
 
-def _told(saved: Saved) -> str:
+def _told(saved: "Saved") -> str:
     memory = saved.memory
     known = "Known already" if saved.was_known else f"Remembered as {_with_article(memory.type)}"
     lines = [f"{known}: {shown(memory)}. `/forget {memory.id[:ID_CHARS_SHOWN]}` takes it back."]
@@ -50,9 +65,9 @@ def _with_article(type: MemoryType) -> str:
     return f"{'an' if type[0] in 'aeiou' else 'a'} {type}"
 
 
-COMMAND = Command(
+VERB = Verb(
     "remember",
     "Keep something beyond this conversation, as in: /remember decision: use MySQL.",
+    RememberArguments,
     _run,
-    usage="[TYPE:] TEXT",
 )

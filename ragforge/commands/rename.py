@@ -1,14 +1,28 @@
 """`/rename`: give the session a title."""
 
-from ragforge.commands.base import Command, Outcome, Tell
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Outcome, Tell, Verb
+from ragforge.domain.arguments import rest
 from ragforge.domain.errors import UsageError
-from ragforge.session.state import Session
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+
 
 TITLE_CHARS_MAX = 200
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    title = " ".join(args.split())[:TITLE_CHARS_MAX]
+class RenameArguments(Struct, frozen=True):
+    """What follows the name."""
+
+    title: Annotated[str, rest("TITLE", "The new title.")]
+
+
+async def _run(session: "Session", args: RenameArguments) -> Outcome:
+    title = " ".join(args.title.split())[:TITLE_CHARS_MAX]
     if not title:
         raise UsageError("Say the new title: /rename TITLE.")
     title = session.workspace.redactor.text(title)
@@ -18,4 +32,4 @@ async def _run(session: Session, args: str) -> Outcome:
     return Tell(f"This session is now called **{title}**.")
 
 
-COMMAND = Command("rename", "Give this session a title.", _run, usage="TITLE")
+VERB = Verb("rename", "Give this session a title.", RenameArguments, _run)

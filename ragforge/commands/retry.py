@@ -1,16 +1,21 @@
 """`/retry`: go on from the last finished step."""
 
-from ragforge.commands.base import Command, Outcome, Retry
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, Retry, Verb
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
+async def _run(session: "Session", args: NoArguments) -> Outcome:
     return Retry()
 
 
-COMMAND = Command(
+VERB = Verb(
     "retry",
     "Go on with a turn that failed, stopped or was interrupted; its tools are not repeated.",
+    NoArguments,
     _run,
     while_running=False,
 )

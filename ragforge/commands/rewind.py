@@ -1,25 +1,39 @@
 """`/rewind`: go back to before a turn."""
 
-from ragforge.commands.base import Command, Open, Outcome
-from ragforge.commands.move_arguments import ON_CONFLICT, count_of, parse_arguments
-from ragforge.commands.move_outcome import moved_or_asked
-from ragforge.session.state import Session
-from ragforge.versions.moves import rewind
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from ragforge.commands.base import Open, Outcome, Verb
+from ragforge.domain.arguments import word
+from ragforge.session.move_verbs import MoveArguments, moved_or_asked
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    given = parse_arguments("rewind", args, words_max=1)
-    if not given.words:
+class RewindArguments(MoveArguments, frozen=True, kw_only=True):
+    """To before which turn, and how."""
+
+    number: Annotated[int | None, Meta(ge=1), word("N", "The number of a turn.")] = None
+
+
+async def _run(session: "Session", args: RewindArguments) -> Outcome:
+    from ragforge.versions.moves import rewind
+
+    if args.number is None:
         return Open("rewind")
-    number = count_of(given.words[0], "The number of a turn")
-    moving = rewind(session, number, choices=given.choices, part=given.part)
-    return await moved_or_asked(moving, f"rewind {args}")
+    moving = rewind(session, args.number, choices=args.choices, part=args.part)
+    return await moved_or_asked(
+        moving, args.on_conflict, lambda choice: VERB.line(replace(args, on_conflict=choice))
+    )
 
 
-COMMAND = Command(
+VERB = Verb(
     "rewind",
     "Go back to before turn N, files and chat; without N, choose from the turns.",
+    RewindArguments,
     _run,
-    usage=f"[N] [--files | --chat] [{ON_CONFLICT} keep|restore|merge]",
     while_running=False,
 )

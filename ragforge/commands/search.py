@@ -1,17 +1,30 @@
 """`/search`: find what was said and done, in every session of the project."""
 
-from ragforge.commands.base import Command, Open, Outcome
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Open, Outcome, Verb
+from ragforge.domain.arguments import rest
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    return Open("search", args)
+class SearchArguments(Struct, frozen=True):
+    """What follows the name."""
+
+    words: Annotated[str, rest("WORDS", "What to look for.")] = ""
 
 
-COMMAND = Command(
+async def _run(session: "Session", args: SearchArguments) -> Outcome:
+    return Open("search", args.words)
+
+
+VERB = Verb(
     "search",
     "Search what was said, done and remembered in this project.",
+    SearchArguments,
     _run,
-    usage="[WORDS]",
     while_running=False,
 )

@@ -1,17 +1,30 @@
 """`/store`: where conversations are kept, and connecting to a server."""
 
-from ragforge.commands.base import Command, Open, Outcome
-from ragforge.session.state import Session
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Open, Outcome, Verb
+from ragforge.domain.arguments import rest
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    return Open("store", args)
+class StoreArguments(Struct, frozen=True):
+    """What follows the name."""
+
+    url: Annotated[str, rest("URL", "Of a server.")] = ""
 
 
-COMMAND = Command(
+async def _run(session: "Session", args: StoreArguments) -> Outcome:
+    return Open("store", args.url)
+
+
+VERB = Verb(
     "store",
     "Show where conversations are kept; connect to a Neo4j server.",
+    StoreArguments,
     _run,
-    usage="[URL]",
     while_running=False,
 )

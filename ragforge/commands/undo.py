@@ -1,23 +1,40 @@
-"""`/undo`: take back the newest turns, files and chat."""
+"""`undo`: take back the newest turns, files and chat."""
 
-from ragforge.commands.base import Command, Outcome
-from ragforge.commands.move_arguments import ON_CONFLICT, count_of, parse_arguments
-from ragforge.commands.move_outcome import moved_or_asked
-from ragforge.session.state import Session
-from ragforge.versions.moves import undo
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from ragforge.commands.base import Opens, Outcome, Verb
+from ragforge.domain.arguments import word
+from ragforge.session.move_verbs import MoveArguments, moved_or_asked
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
 
 
-async def _run(session: Session, args: str) -> Outcome:
-    given = parse_arguments("undo", args, words_max=1)
-    count = count_of(given.words[0], "The number of turns to undo") if given.words else 1
-    moving = undo(session, count, choices=given.choices, part=given.part)
-    return await moved_or_asked(moving, f"undo {args}")
+class UndoArguments(MoveArguments, frozen=True, kw_only=True):
+    """How many turns, and how."""
+
+    count: Annotated[int, Meta(ge=1), word("N", "How many turns.")] = 1
 
 
-COMMAND = Command(
+async def _run(session: "Session", args: UndoArguments) -> Outcome:
+    from ragforge.versions.moves import undo
+
+    moving = undo(session, args.count, choices=args.choices, part=args.part)
+    return await moved_or_asked(
+        moving, args.on_conflict, lambda choice: VERB.line(replace(args, on_conflict=choice))
+    )
+
+
+VERB = Verb(
     "undo",
     "Take back the newest turn, or N of them: what it changed in the files, and the chat.",
+    UndoArguments,
     _run,
-    usage=f"[N] [--files | --chat] [{ON_CONFLICT} keep|restore|merge]",
+    more="What you or another session changed since stays. Nothing is lost: `ragforge redo` brings it again, "
+    "and `ragforge log` lists every state there was.",
     while_running=False,
+    opens=Opens.NEWEST,
 )

@@ -10,6 +10,11 @@ def in_shell() -> None:
     _IN_SHELL.set(True)
 
 
+def is_in_shell() -> bool:
+    """Whether messages are read on the command line, where nobody answers a question."""
+    return _IN_SHELL.get()
+
+
 def typed(command: str, *, shell: str = "") -> str:
     """What is typed for it: `/undo 2` in the interface, `ragforge undo 2` on the command line.
 

@@ -1,4 +1,4 @@
-"""What is chosen for a move between versions: what moves, and what becomes of files that two sides changed."""
+"""What is chosen for a move between versions: what moves, and what becomes of files in conflict."""
 
 from enum import StrEnum
 

@@ -35,3 +35,8 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def cost_words(cost_usd: float | None) -> str:
+    """The cost for a person: never 0 for what is unknown."""
+    return "price unknown" if cost_usd is None else f"${cost_usd:.4f}"

@@ -81,11 +81,12 @@ async def carry_out(chat: ChatScreen, name: str, outcome: Outcome) -> None:
 
 
 async def _show_moved(chat: ChatScreen, moved: HeadMoved) -> None:
-    if moved.chat:
+    result = moved.result
+    if result.chat:
         await chat.show_session(draft=None)
     for line in moved.lines:
         chat.say(line)
-    if moved.chat and not chat.prompt.bring_back(moved.draft) and moved.draft.strip():
+    if result.chat and not chat.prompt.bring_back(result.draft) and result.draft.strip():
         chat.say("What you are writing stays; Up brings the message that was taken back.")
 
 

@@ -41,7 +41,7 @@ def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: C
 
 def redo_of_one() -> str:
     """What is typed to bring again one turn of several."""
-    return typed("redo ID", shell="redo --turn ID")
+    return typed("redo ID")
 
 
 def runs_of(turns: Sequence[Turn], versions: Sequence[Version]) -> list[list[Turn]]:

@@ -110,7 +110,7 @@ async def test_a_fork_needs_something_that_was_said(session: Session) -> None:
     await say(session, "hello")
     assert await run_command(session, "fork", "1") == Fork(1)
     for wrong in ("0", "-1", "x", "1 2", "²"):
-        with pytest.raises(UsageError, match="number of a turn"):
+        with pytest.raises(UsageError, match="/fork"):
             await run_command(session, "fork", wrong)
 
 

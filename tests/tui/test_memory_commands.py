@@ -39,7 +39,7 @@ async def test_what_is_remembered_rests_on_no_turn_and_is_forgotten_by_its_id(
     gemini.script(Text("Yes."))
     async with lab.chat() as chat:
         await chat.say("/remember")
-        await chat.sees("Say what to remember")
+        await chat.sees("needs [TYPE:] TEXT: What to remember")
         await chat.say("/remember preference: tabs are `four` wide")
         await chat.sees("Remembered as a preference")
         await chat.say("We use MySQL, don't we?")

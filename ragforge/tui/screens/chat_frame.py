@@ -280,9 +280,9 @@ class ChatFrame(Screen[None]):
 
 
 def _load_commands() -> list[CommandRow]:
-    from ragforge.commands.base import find_commands
+    from ragforge.commands.base import find_verbs
     from ragforge.tui.screens.base import screen_commands
 
-    rows = [CommandRow(c.name, c.help, c.aliases, c.usage) for c in find_commands().values()]
+    rows = [CommandRow(c.name, c.help, c.aliases, c.usage) for c in find_verbs().values()]
     rows += [CommandRow(screen.name, screen.help, args=screen.usage) for screen in screen_commands()]
     return sorted(rows, key=lambda row: row.name)

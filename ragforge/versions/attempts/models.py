@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
-from ragforge.commands.cost import cost_words
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.moves import MergeMode
 from ragforge.domain.usage import Purpose, Spent, Usage, sum_costs
+from ragforge.domain.words import cost_words
 from ragforge.providers.registry import ModelName, parse_model
 from ragforge.session.background.model import cost_of
 from ragforge.session.model import NO_MODEL, connect, model_of, provider_of

@@ -1,0 +1,303 @@
+"""The arguments of a command, declared as the fields of a Struct: how they are parsed, written and shown.
+
+class UndoArguments(Struct, frozen=True, kw_only=True):
+    count: Annotated[int, Meta(ge=1), word("N", "How many turns.")] = 1
+    part: Annotated[Part, flags(files="The files alone.", chat="The chat alone.")] = Part.BOTH
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ragforge.domain.errors import UsageError
+
+Args = TypeVar("Args", bound=Struct)
+
+COUNT_CHARS_MAX = 4
+"""Parts of ids that are nothing but digits are longer than any count that makes sense."""
+ID_PART = re.compile(r"(?=.{4})[0-9a-fA-F-]+")
+_WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+(?=\s|$)""")
+_QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
+
+
+class ValuesOf(StrEnum):
+    """Names that a value can be completed from."""
+
+    NOTHING = ""
+    BRANCHES = "branches"
+    SESSIONS = "sessions"
+    SETTINGS = "settings"
+
+
+class Spelling(Struct, frozen=True):
+    """How a field is written and what people are told of it.
+
+    metavar: what stands for its value in the usage. options: its names; without any it goes by its place.
+    rest: it takes all that follows, as it was typed. hidden: only our own command lines have it.
+    meanings: each of these words is an option of its own, `--files` or `--chat`, and chooses that value.
+    """
+
+    metavar: str = ""
+    help: str = ""
+    options: tuple[str, ...] = ()
+    rest: bool = False
+    hidden: bool = False
+    values: ValuesOf = ValuesOf.NOTHING
+    meanings: Mapping[str, str] = {}
+
+
+def word(metavar: str, help: str = "", *, values: ValuesOf = ValuesOf.NOTHING) -> Spelling:
+    """A value that goes by its place."""
+    return Spelling(metavar, help, values=values)
+
+
+def rest(metavar: str, help: str = "") -> Spelling:
+    """All that follows, as it was typed."""
+    return Spelling(metavar, help, rest=True)
+
+
+def option(
+    *names: str,
+    metavar: str = "",
+    help: str = "",
+    hidden: bool = False,
+    values: ValuesOf = ValuesOf.NOTHING,
+) -> Spelling:
+    """A value that follows its name, or a flag where the field is a bool."""
+    return Spelling(metavar, help, options=names, hidden=hidden, values=values)
+
+
+def flags(**meanings: str) -> Spelling:
+    """Flags of which one at most may be given; each chooses the value of that name."""
+    return Spelling(options=tuple(f"--{name}" for name in meanings), meanings=meanings)
+
+
+class Argument(Struct, frozen=True):
+    """A field: its name, its type without None and notes, how it is written, and what it is if left out."""
+
+    name: str
+    type: Any
+    spelling: Spelling
+    default: Any
+    is_required: bool
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether a value follows its name."""
+        return self.type is not bool and not self.spelling.meanings
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it can be, where they are fixed."""
+        return () if self.spelling.meanings else _members(self.type)
+
+    @property
+    def shown(self) -> str:
+        """What stands for its value in the usage."""
+        return self.spelling.metavar or "|".join(self.choices) or "VALUE"
+
+    @property
+    def wanted(self) -> str:
+        """What it takes, as it completes a sentence: `it takes ...`."""
+        if self.choices:
+            return f"one of: {', '.join(self.choices)};"
+        if self.type in (str, tuple[str, ...]):
+            return "some text,"
+        upto = f"to {self.most:,}" if self.most is not None else "on"
+        number = f"a whole number from {self.least} {upto},"
+        return f"{number} or at least 4 characters of an id," if self.type == int | str else number
+
+    def read(self, text: str) -> Any:
+        """The value. Raises ValueError for what is none."""
+        if self.choices:
+            return self.type(text)
+        if self.type == int | str and (len(text) > COUNT_CHARS_MAX or not text.isdecimal()):
+            if not ID_PART.fullmatch(text):
+                raise ValueError
+            return text
+        if self.type in (int, int | str):
+            number = int(text) if text.isascii() and text.isdecimal() else -1
+            if number < (self.least or 0) or (self.most is not None and number > self.most):
+                raise ValueError
+            return number
+        if not text:
+            raise ValueError
+        return tuple(filter(None, text.split(","))) if self.type == tuple[str, ...] else text
+
+
+def _members(kind: Any) -> tuple[str, ...]:
+    try:
+        return tuple(kind.__members__.values())
+    except AttributeError:
+        return ()
+
+
+class Former(Struct, frozen=True):
+    """A spelling of before that works until the next release: `Former("--turn ID", "ID")`."""
+
+    old: str
+    new: str
+
+    @property
+    def notice(self) -> str:
+        """What is said when it was used."""
+        return f"{self.old} is now {self.new}; it works until the next release."
+
+
+@cache
+def arguments_of(kind: type[Struct]) -> tuple[Argument, ...]:
+    """The arguments in the order in which they are declared, words first, options last."""
+    hints = get_type_hints(kind, include_extras=True)
+    found: list[Argument] = []
+    for field in msgspec.structs.fields(kind):
+        type, *notes = get_args(hints[field.name])
+        spelling = next(note for note in notes if isinstance(note, Spelling))
+        bounds = next((note for note in notes if isinstance(note, Meta)), Meta())
+        named = [each for each in get_args(type) if each is not None.__class__]
+        if len(named) == 1 and get_origin(type) is not tuple:
+            type = named[0]
+        is_required = field.default is msgspec.NODEFAULT
+        default = None if is_required else field.default
+        found.append(
+            Argument(field.name, type, spelling, default, is_required, _whole(bounds.ge), _whole(bounds.le))
+        )
+    return tuple(sorted(found, key=lambda each: (bool(each.spelling.options), each.takes_value)))
+
+
+def _whole(bound: float | None) -> int | None:
+    return None if bound is None else int(bound)
+
+
+def usage(kind: type[Struct]) -> str:
+    """How the arguments are written, such as `[N] [--on-conflict keep|restore|merge]`."""
+    return " ".join(_usage(each) for each in arguments_of(kind) if not each.spelling.hidden)
+
+
+def _usage(each: Argument) -> str:
+    spelling = each.spelling
+    if each.takes_value:
+        text = f"{spelling.options[0]} {each.shown}" if spelling.options else each.shown
+    else:
+        text = " | ".join(spelling.options)
+    return text if each.is_required else f"[{text}]"
+
+
+def parse(kind: type[Args], text: str, *, command: str) -> Args:
+    """The arguments that were typed after a slash command.
+
+    Words may stand in quotes; `--` ends the options. Raises UsageError that says what to write instead.
+    """
+    return _Line(kind, text, command).parsed()
+
+
+class _Line:
+    """What was typed, taken word by word."""
+
+    def __init__(self, kind: type[Struct], text: str, command: str) -> None:
+        arguments = arguments_of(kind)
+        self._kind = kind
+        self._left = text.strip()
+        self._command = command
+        self._places = [each for each in arguments if not each.spelling.options]
+        self._options = {name: each for each in arguments for name in each.spelling.options}
+        self._values: dict[str, Any] = {}
+
+    def parsed(self) -> Any:
+        takes_options = bool(self._options)
+        while self._left:
+            is_option = takes_options and re.match(r"--?[^\s\d-]|--(\s|$)", self._left)
+            if self._places and self._places[0].spelling.rest and not is_option:
+                self._values[self._places.pop(0).name] = self._left
+                break
+            name = self._word()
+            if name == "--" and takes_options:
+                takes_options = False
+            elif is_option or (name.startswith("--") and not self._places):
+                self._take_option(name)
+            elif self._places:
+                place = self._places.pop(0)
+                self._set(place, place.shown, name)
+            else:
+                raise self._wrong(f"does not know what to do with {name!r}.")
+        for missing in self._places:
+            if missing.is_required:
+                told = f": {missing.spelling.help}" if missing.spelling.help else "."
+                raise self._wrong(f"needs {missing.shown}{told}")
+        return self._kind(**self._values)
+
+    def _word(self) -> str:
+        match = _WORD.match(self._left)
+        if match is None:
+            raise self._wrong(f"has a quote that is not closed: {self._left}. Close it, or leave it out.")
+        self._left = self._left[match.end() :].lstrip()
+        return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or "", match[0])
+
+    def _take_option(self, word: str) -> None:
+        name, has_value, value = word.partition("=")
+        found = self._options.get(name)
+        if found is None:
+            known = [each for each in arguments_of(self._kind) if each.spelling.options]
+            takes = ", ".join(_usage(each)[1:-1] for each in known if not each.spelling.hidden)
+            raise self._wrong(f"has no {name}. {f'It takes {takes}.' if takes else 'It takes no options.'}")
+        if found.takes_value:
+            self._set(found, name, value if has_value or not self._left else self._word())
+        elif has_value:
+            raise self._wrong(f"takes no value after {name}: write {name} alone.")
+        elif found.type is bool:
+            self._values[found.name] = True
+        else:
+            chosen = found.type(name.removeprefix("--"))
+            if self._values.setdefault(found.name, chosen) is not chosen:
+                raise self._wrong(f"takes {' or '.join(found.spelling.options)}: give only one.")
+
+    def _set(self, argument: Argument, label: str, text: str) -> None:
+        try:
+            self._values[argument.name] = argument.read(text)
+        except ValueError:
+            raise self._wrong(f"{label} takes {argument.wanted} and not {text!r}.", sep=": ") from None
+
+    def _wrong(self, what: str, *, sep: str = " ") -> UsageError:
+        return UsageError(f"/{self._command}{sep}{what}")
+
+
+def written(args: Struct) -> str:
+    """The arguments as they are typed: what `parse` takes for them again."""
+    words: list[str] = []
+    for each in sorted(arguments_of(type(args)), key=lambda each: each.spelling.rest):
+        value = getattr(args, each.name)
+        if value == each.default and not each.is_required:
+            continue
+        if not each.takes_value:
+            words.append(each.spelling.options[0] if each.type is bool else f"--{value}")
+            continue
+        text: str = ",".join(value) if each.type == tuple[str, ...] else str(value)
+        if each.spelling.rest:
+            text = f"-- {text}" if text.startswith("-") else text
+        elif re.search(r"""[\s"']|^$""", text):
+            text = f"'{text}'" if '"' in text else f'"{text}"'
+        words += [*each.spelling.options[:1], text]
+    return " ".join(words)
+
+
+def modern(words: Sequence[str], former: Sequence[Former], *, tell: Callable[[str], None]) -> list[str]:
+    """The words with spellings of before written as they are now; tell: hears of each that was used."""
+    out = list(words)
+    for each in former:
+        name, *has_value = each.old.split()
+        place = next((at for at, found in enumerate(out) if found.partition("=")[0] == name), None)
+        if place is None or "--" in out[:place]:
+            continue
+        _, is_joined, value = out.pop(place).partition("=")
+        if has_value and not is_joined:
+            value = out.pop(place) if place < len(out) else ""
+        new = each.new.split()
+        out[:0] = [value if [part] == has_value else part for part in new]
+        tell(each.notice)
+    return out

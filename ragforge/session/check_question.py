@@ -1,0 +1,39 @@
+"""The question whether a project's check command may run, as the verbs that need it ask it."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import Confirm
+
+if TYPE_CHECKING:  # verbs are declared before anything is opened
+    from ragforge.session.state import Session
+
+
+class CheckAnswer(StrEnum):
+    """What was answered."""
+
+    YES = "yes"
+    NO = "no"
+
+
+async def question_before(session: "Session", line: Callable[[CheckAnswer], str]) -> Confirm | None:
+    """What has to be asked first, if anything. line: the command line with an answer. Raises StoreError."""
+    from ragforge.versions.attempts.check_consent import check_command
+
+    checking = await check_command(session.workspace)
+    if not checking.asked:
+        return None
+    return Confirm(
+        checking.question,
+        then=line(CheckAnswer.YES),
+        otherwise=line(CheckAnswer.NO),
+        command=checking.asked,
+    )
+
+
+async def take_answer(session: "Session", said: CheckAnswer) -> None:
+    """Remember the answer. Raises StoreError."""
+    from ragforge.versions.attempts.check_consent import answer
+
+    await answer(session.workspace, may_run=said is CheckAnswer.YES)

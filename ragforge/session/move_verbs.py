@@ -1,0 +1,82 @@
+"""What the verbs share that move between versions: their options, and the question of files in conflict."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Choose, HeadMoved, Option, Outcome
+from ragforge.domain.arguments import flags, option
+from ragforge.domain.commands import is_in_shell
+from ragforge.domain.moves import ConflictChoice, Part
+from ragforge.domain.printable import escaped
+
+if TYPE_CHECKING:  # verbs are declared before anything is opened
+    from ragforge.versions.head_move import Choices
+    from ragforge.versions.move_result import MoveResult
+
+PATHS_SHOWN = 8
+_MEANING = {
+    ConflictChoice.KEEP: "leave them as they are now",
+    ConflictChoice.RESTORE: "use the version's content; the current file is kept as a version of its own",
+    ConflictChoice.MERGE: "merge both, with markers where both changed the same lines",
+}
+
+
+class TakeArguments(Struct, frozen=True, kw_only=True):
+    """What becomes of files that were changed since."""
+
+    on_conflict: Annotated[
+        ConflictChoice | None,
+        option(
+            "--on-conflict",
+            help="What becomes of files that were changed since: they are kept if this is not given.",
+        ),
+    ] = None
+
+    @property
+    def choices(self) -> "Choices":
+        """What shall become of files in conflict; where nothing was said, the person is asked who can be."""
+        from ragforge.versions.head_move import Choices
+
+        is_asked = self.on_conflict is None and not is_in_shell()
+        return Choices(self.on_conflict or ConflictChoice.KEEP, ask=is_asked)
+
+
+class MoveArguments(TakeArguments, frozen=True, kw_only=True):
+    """What moves, and what becomes of files that were changed since."""
+
+    part: Annotated[
+        Part,
+        flags(
+            files="Move the files alone, and not the conversation.",
+            chat="Move the conversation alone, and not the files.",
+        ),
+    ] = Part.BOTH
+
+
+async def moved_or_asked(
+    moving: "Awaitable[MoveResult]",
+    choice: ConflictChoice | None,
+    line: Callable[[ConflictChoice], str],
+) -> Outcome:
+    """Where the heads went; or, with nothing touched, what shall become of files that were changed since.
+
+    line: the command line with an answer.
+    """
+    from ragforge.versions.head_move import FilesInConflict
+
+    try:
+        return HeadMoved(await moving, is_chosen=choice is not None)
+    except FilesInConflict as conflict:
+        return _question(conflict.paths, line)
+
+
+def _question(paths: tuple[str, ...], line: Callable[[ConflictChoice], str]) -> Choose:
+    several = f"{len(paths)} files were" if len(paths) > 1 else "A file was"
+    shown = [escaped(path) for path in paths[:PATHS_SHOWN]]
+    if len(paths) > PATHS_SHOWN:
+        shown.append(f"and {len(paths) - PATHS_SHOWN} more")
+    options = tuple(Option(choice, meaning, line(choice)) for choice, meaning in _MEANING.items())
+    question = f"{several} changed since, by you or by another session. What shall become of what is there?"
+    return Choose(question, "\n".join(shown), options)

@@ -1,0 +1,137 @@
+"""A verb is one file: in the interface, on the command line, in /help and in the completion."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextvars import copy_context
+from pathlib import Path
+
+import pytest
+
+from ragforge import commands
+from ragforge.cli import main
+from ragforge.commands.base import Confirm, Follow, Tell, Verb, find_verbs, run_command
+from ragforge.domain.arguments import arguments_of, parse
+from ragforge.domain.errors import UsageError
+from ragforge.session.state import Session
+from ragforge.tui.widgets.completion import CommandRow, CompletionKind, CompletionRequest, command_choices
+
+GREET = '''
+"""`greet`: say hello."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from ragforge.commands.base import Opens, Tell, Verb
+from ragforge.domain.arguments import Former, option, word
+
+
+class GreetArguments(Struct, frozen=True):
+    name: Annotated[str, word("NAME", "Whom to greet.")]
+    times: Annotated[int, Meta(ge=1, le=3), option("--times", metavar="N", help="How often.")] = 1
+
+
+async def _run(session, args):
+    return Tell(" ".join([f"Hello {args.name}!"] * args.times))
+
+
+VERB = Verb(
+    "greet", "Say hello.", GreetArguments, _run, opens=Opens.NONE, former=(Former("--often N", "--times N"),)
+)
+'''
+
+
+def boxed(text: str) -> str:
+    """What stands in a box, as one line."""
+    return " ".join(text.replace("│", " ").split())
+
+
+@pytest.fixture
+def greet(tmp_path: Path) -> Iterator[Verb]:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "greet.py").write_text(GREET)
+    commands.__path__.append(str(folder))
+    find_verbs.cache_clear()
+    yield find_verbs()["greet"]
+    commands.__path__.remove(str(folder))
+    sys.modules.pop("ragforge.commands.greet")
+    find_verbs.cache_clear()
+
+
+async def test_a_verb_is_a_file_in_the_interface(session: Session, greet: Verb) -> None:
+    assert await run_command(session, "greet", "Ada --times 2") == Tell("Hello Ada! Hello Ada!")
+    told = await run_command(session, "greet", "Ada --often 2")
+    assert isinstance(told, Follow)
+    assert [line async for line in told.lines] == [
+        "--often N is now --times N; it works until the next release.",
+        Tell("Hello Ada! Hello Ada!"),
+    ]
+    with pytest.raises(UsageError, match=r"/greet needs NAME: Whom to greet\."):
+        await run_command(session, "greet", "")
+    shown = await run_command(session, "help", "")
+    assert isinstance(shown, Tell)
+    assert "| /greet NAME [--times N] | Say hello. |" in shown.text
+    rows = [CommandRow(verb.name, verb.help, verb.aliases, verb.usage) for verb in find_verbs().values()]
+    wanted = CompletionRequest(CompletionKind.COMMAND, "/gre", "gre", 0)
+    assert command_choices(wanted, rows)[0].label == "/greet NAME [--times N]"
+
+
+def test_a_verb_is_a_file_on_the_command_line(
+    greet: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DATA", "CONFIG", "CACHE"):
+        monkeypatch.setenv(f"RAGFORGE_{name}_DIR", str(tmp_path / name))
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+
+    def run(args: list[str]) -> int:
+        return copy_context().run(main.run, args)  # from then on messages are for the command line
+
+    assert run(["greet", "Ada", "--times", "2"]) == 0
+    assert capsys.readouterr().out == "Hello Ada! Hello Ada!\n"
+    assert run(["greet", "Ada", "--often=3"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "Hello Ada! Hello Ada! Hello Ada!\n"
+    assert "--often N is now --times N" in told.err
+    assert run(["greet", "Ada", "--times", "4"]) == 2
+    assert "it takes a whole number from 1 to 3, and not '4'." in boxed(capsys.readouterr().err)
+    assert run(["-h"]) == 0
+    assert "Say hello." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", find_verbs().values(), ids=lambda verb: verb.name)
+def test_every_verb_says_what_it_takes(verb: Verb) -> None:
+    for each in (verb, *verb.verbs):
+        assert each.help.endswith(".")
+        for argument in arguments_of(each.args):
+            helps = argument.spelling.meanings.values() or [argument.spelling.help]
+            assert argument.spelling.hidden or all(help.endswith(".") for help in helps), argument.name
+        required = [argument.shown for argument in arguments_of(each.args) if argument.is_required]
+        if required:
+            with pytest.raises(UsageError, match=re.escape(f"/{each.name} needs {required[0]}")):
+                parse(each.args, "", command=each.name)
+        else:
+            assert parse(each.args, "", command=each.name) == each.args()
+
+
+async def test_what_follows_a_verb_is_its_own_or_refused_with_what_there_is(
+    session: Session,
+) -> None:
+    asked = await run_command(session, "mode", "all")
+    assert isinstance(asked, Confirm)
+    assert asked.then == "mode all --yes"
+    for line, said in {
+        "jobs stop": "/jobs stop needs ID",
+        "jobs pause 1": "/jobs does not know 'pause'. Write /jobs or /jobs output ID or /jobs stop ID.",
+        "mode quick": "/mode: MODE takes one of: ask, accept-edits, plan, all; and not 'quick'.",
+        "clear all": "/clear does not know what to do with 'all'.",
+        "copy code 0": "/copy code: N takes a whole number from 1 on, and not '0'.",
+        "rename": "/rename needs TITLE",
+        "branch -d": "/branch: -d takes",
+    }.items():
+        name, _, text = line.partition(" ")
+        with pytest.raises(UsageError) as raised:
+            await run_command(session, name, text)
+        assert said in str(raised.value)

@@ -1,0 +1,162 @@
+"""The grammar of arguments: what may be typed, what is said of the rest, what is written."""
+
+from contextlib import suppress
+from typing import Annotated, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Meta, Struct
+
+from ragforge.commands.alternatives import AlternativesArguments
+from ragforge.commands.checkout import CheckoutArguments
+from ragforge.commands.forget import ForgetArguments
+from ragforge.commands.merge import MergeArguments
+from ragforge.commands.redo import RedoArguments
+from ragforge.commands.undo import UndoArguments
+from ragforge.domain.arguments import Former, flags, modern, option, parse, rest, usage, word, written
+from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import ConflictChoice, MergeMode, Part, Side
+
+
+@pytest.mark.parametrize(
+    ("typed", "parsed"),
+    [
+        ("", UndoArguments()),
+        ("3", UndoArguments(count=3)),
+        ("  3   --files", UndoArguments(count=3, part=Part.FILES)),
+        ("--files 3 --files", UndoArguments(count=3, part=Part.FILES)),
+        ("--chat", UndoArguments(part=Part.CHAT)),
+        ("--on-conflict merge", UndoArguments(on_conflict=ConflictChoice.MERGE)),
+        ("--on-conflict=restore -- 2", UndoArguments(count=2, on_conflict=ConflictChoice.RESTORE)),
+        ("2", RedoArguments(turns=2)),
+        ("9999", RedoArguments(turns=9999)),
+        ("12345", RedoArguments(turns="12345")),
+        ("0af3", RedoArguments(turns="0af3")),
+        ("'a b' --chat", CheckoutArguments(name="a b", part=Part.CHAT)),
+        ('"it\'s"', CheckoutArguments(name="it's")),
+        ("-- --x", CheckoutArguments(name="--x")),
+        ("x --strategy best", MergeArguments(name="x", strategy=MergeMode.BEST)),
+        ("--on-conflict ours x", MergeArguments(name="x", on_conflict=Side.OURS)),
+        ("3 --models a,b do  it", AlternativesArguments(count=3, models=("a", "b"), prompt="do  it")),
+        ("3 do --now", AlternativesArguments(count=3, prompt="do --now")),
+        ("3 it's \"open", AlternativesArguments(count=3, prompt="it's \"open")),
+        ("--undo 0af3", ForgetArguments(words="0af3", undo=True)),
+    ],
+)
+def test_words_and_options_in_any_order(typed: str, parsed: Struct) -> None:
+    assert parse(type(parsed), typed, command="x") == parsed
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "said"),
+    [
+        (UndoArguments, "1 2", "/undo does not know what to do with '2'."),
+        (UndoArguments, "--files --chat", "/undo takes --files or --chat: give only one."),
+        (
+            UndoArguments,
+            "--hard",
+            "/undo has no --hard. It takes --files | --chat, ",
+        ),
+        (UndoArguments, "-x", "/undo has no -x."),
+        (UndoArguments, "--files=yes", "/undo takes no value after --files: write --files alone."),
+        (
+            UndoArguments,
+            "--on-conflict",
+            "/undo: --on-conflict takes one of: keep, restore, merge; and not ''.",
+        ),
+        (UndoArguments, "--on-conflict=", "takes one of: keep, restore, merge; and not ''."),
+        (UndoArguments, "--on-conflict guess", "and not 'guess'."),
+        (UndoArguments, "'1", "/undo has a quote that is not closed: '1. Close it, or leave it out."),
+        (UndoArguments, "''", "/undo: N takes a whole number from 1 on, and not ''."),
+        (
+            RedoArguments,
+            "two",
+            "N|ID takes a whole number from 1 on, or at least 4 characters of an id, and not",
+        ),
+        (RedoArguments, "0", "and not '0'."),
+        (CheckoutArguments, "", "/undo needs NAME|VERSION: A branch, a label, HEAD, or a part of an id."),
+    ],
+)
+def test_what_it_does_not_know_is_said_with_what_it_takes(kind: type[Struct], typed: str, said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(kind, typed, command="undo")
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "1.5", "x", "²", "1" * 5000])
+def test_a_count_is_a_whole_number_from_1(typed: str) -> None:
+    with pytest.raises(UsageError, match="a whole number from 1 on, and not"):
+        parse(UndoArguments, typed, command="undo")
+
+
+def test_files_in_conflict_are_kept_unless_told() -> None:
+    assert UndoArguments().choices.for_path("a") is ConflictChoice.KEEP
+    assert UndoArguments(on_conflict=ConflictChoice.MERGE).choices.for_path("a") is ConflictChoice.MERGE
+
+
+class Everything(Struct, frozen=True, kw_only=True):
+    """An argument of each kind."""
+
+    name: Annotated[str, word("NAME")]
+    number: Annotated[int | None, Meta(ge=0, le=99), word("N")] = None
+    side: Annotated[Side | None, option("--side", "-s")] = None
+    part: Annotated[Part, flags(files="", chat="")] = Part.BOTH
+    sure: Annotated[bool, option("--sure")] = False
+    names: Annotated[tuple[str, ...], option("--names", metavar="A,B")] = ()
+    text: Annotated[str, rest("TEXT")] = ""
+
+
+WORDS = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters='"')
+) | st.sampled_from(["--sure", "a b", "it's", "x=y"])
+
+
+@given(
+    st.builds(
+        Everything,
+        name=WORDS.filter(lambda text: text and not text.startswith("-")),
+        number=st.integers(0, 99),
+        side=st.none() | st.sampled_from(Side),
+        part=st.sampled_from(Part),
+        sure=st.booleans(),
+        names=st.lists(st.text("abc:", min_size=1)).map(tuple),
+        text=WORDS.map(str.strip),
+    )
+)
+def test_what_is_written_is_parsed_again(args: Everything) -> None:
+    assert parse(Everything, written(args), command="x") == args
+
+
+@given(st.text())
+def test_whatever_is_typed_is_taken_or_refused_with_words(text: str) -> None:
+    for kind in (Everything, UndoArguments, MergeArguments, ForgetArguments):
+        with suppress(UsageError):
+            assert isinstance(parse(kind, text, command="x"), kind)
+
+
+def test_the_usage_names_what_may_be_typed() -> None:
+    assert usage(MergeArguments) == (
+        "NAME|VERSION [--on-conflict markers|ours|theirs] [--strategy best|combine_best|resolve_conflicts]"
+    )
+    assert usage(Everything) == (
+        "NAME [N] [TEXT] [--side markers|ours|theirs] [--files | --chat] [--sure] [--names A,B]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "now", "notices"),
+    [
+        (["x", "--ours"], ["--on-conflict", "ours", "x"], ["--ours is now --on-conflict ours"]),
+        (["--turn", "0af3", "--chat"], ["0af3", "--chat"], ["--turn ID is now ID"]),
+        (["--turn=0af3"], ["0af3"], ["--turn ID is now ID"]),
+        (["--chat", "--take", "2"], ["take", "2", "--chat"], ["--take K is now take K"]),
+        (["--", "--ours"], ["--", "--ours"], []),
+        (["x", "ours"], ["x", "ours"], []),
+    ],
+)
+def test_spellings_of_before_are_taken_and_told(words: list[str], now: list[str], notices: list[str]) -> None:
+    former = (Former("--ours", "--on-conflict ours"), Former("--turn ID", "ID"), Former("--take K", "take K"))
+    said: list[Any] = []
+    assert modern(words, former, tell=said.append) == now
+    assert said == [f"{notice}; it works until the next release." for notice in notices]
