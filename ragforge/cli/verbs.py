@@ -85,9 +85,9 @@ def _parameter(name: str, kind: Any, info: Any) -> Parameter:
 
 
 def _reader(each: Argument) -> Callable[[str], Any]:
-    def number(text: str) -> Any:  # its name stands in the help
+    def number(text: str | int) -> Any:  # its name stands in the help; it gets the default too
         try:
-            return each.read(text)
+            return each.read(str(text))
         except ValueError:
             raise typer.BadParameter(f"it takes {each.wanted} and not {text!r}.") from None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.commands.base import find_commands
+from ragforge.commands.base import find_verbs
 from ragforge.tui import screens
 from ragforge.tui.screens import chat_frame
 from ragforge.tui.screens.base import find_screens, screen_commands
@@ -66,8 +66,8 @@ def titles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_every_screen_that_is_no_command_itself_has_one() -> None:
-    assert set(find_screens()) <= {*find_commands(), *(screen.name for screen in screen_commands())}
-    assert not set(find_commands()) & {screen.name for screen in screen_commands()}
+    assert set(find_screens()) <= {*find_verbs(), *(screen.name for screen in screen_commands())}
+    assert not set(find_verbs()) & {screen.name for screen in screen_commands()}
 
 
 @pytest.mark.usefixtures("titles")
