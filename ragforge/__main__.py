@@ -39,7 +39,7 @@ def _open_closed_streams() -> None:
 
 
 def _run() -> int:
-    if len(sys.argv) == 1 and sys.stdin.isatty():
+    if len(sys.argv) == 1 and sys.stdin.isatty() and "_RAGFORGE_COMPLETE" not in os.environ:
         # The usual start has no flags to parse; loading the parser would cost a tenth of it.
         from ragforge.cli.interactive import run_interface
         from ragforge.cli.options import Options, current_folder

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragforge.cli.completion import names_of
 from ragforge.cli.options import EXIT_CODES, Options, run_async
+from ragforge.domain.arguments import ValuesOf
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # a call that shows nothing of it does not load it
     from ragforge.config.schema import Endpoint
+
+Key = Annotated[str, typer.Argument(metavar="KEY", autocompletion=names_of(ValuesOf.SETTINGS))]
 
 app = typer.Typer(help="Show or change settings.", invoke_without_command=True, epilog=EXIT_CODES)
 
@@ -50,7 +54,7 @@ def config(
 @app.command("set", epilog=EXIT_CODES)
 def set_(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="KEY")],
+    key: Key,
     value: Annotated[str, typer.Argument(metavar="VALUE")],
 ) -> None:
     """Set a value in your own file."""
@@ -79,7 +83,7 @@ def _endpoints(options: Options) -> "Mapping[str, Endpoint]":
 
 
 @app.command(epilog=EXIT_CODES)
-def unset(key: Annotated[str, typer.Argument(metavar="KEY")]) -> None:
+def unset(key: Key) -> None:
     """Remove a value from your own file; the default holds again."""
 
     async def work() -> int:

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from ragforge.cli import flags
+from ragforge.cli.completion import prepare
 from ragforge.cli.edge import to_exit_code
 from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_folder
 from ragforge.domain.commands import in_shell
@@ -21,10 +22,10 @@ from ragforge.domain.errors import UsageError
 
 ORDER = (
     *("search", "context", "undo", "redo", "log", "diff", "checkout", "branch", "merge", "alternatives"),
-    *("history", "sessions", "memory", "config", "db"),
+    *("history", "sessions", "memory", "config", "db", "completion"),
 )
 """As `--help` lists them; verbs that are not named here follow."""
-COMMANDS = ("search", "context", "log", "diff", "branch", "alternatives")
+COMMANDS = ("search", "context", "log", "diff", "branch", "alternatives", "completion")
 GROUPS = ("history", "sessions", "memory", "config", "db")
 
 
@@ -78,6 +79,7 @@ app = typer.Typer(
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line to its exit code. Raises RagforgeError."""
+    prepare()
     try:
         app(args=_checked(arguments))
     except SystemExit as end:

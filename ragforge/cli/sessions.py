@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragforge.cli.completion import names_of
 from ragforge.cli.numbers import LIMIT_MAX, whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.output import json_line, one_line
+from ragforge.domain.arguments import ValuesOf
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -49,7 +51,7 @@ def sessions(
 @app.command(epilog=EXIT_CODES)
 def rename(
     context: typer.Context,
-    session_id: Annotated[str, typer.Argument(metavar="ID")],
+    session_id: Annotated[str, typer.Argument(metavar="ID", autocompletion=names_of(ValuesOf.SESSIONS))],
     title: Annotated[list[str], typer.Argument(metavar="TITLE")],
 ) -> None:
     """Give a session a title."""
@@ -79,7 +81,7 @@ def rename(
 @app.command(epilog=EXIT_CODES)
 def delete(
     context: typer.Context,
-    session_id: Annotated[str, typer.Argument(metavar="ID")],
+    session_id: Annotated[str, typer.Argument(metavar="ID", autocompletion=names_of(ValuesOf.SESSIONS))],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete a session for good; asks, and says what goes."""

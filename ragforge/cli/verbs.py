@@ -9,13 +9,14 @@ import typer
 from msgspec import Struct
 from typer.core import TyperCommand
 
+from ragforge.cli.completion import names_of
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.output import printable
 from ragforge.cli.versions import opened_session
 from ragforge.commands import base
 from ragforge.commands.base import Opens, Outcome, Verb
-from ragforge.domain.arguments import Argument, arguments_of, modern
+from ragforge.domain.arguments import Argument, ValuesOf, arguments_of, modern
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -41,7 +42,12 @@ def _function(verb: Verb[Any]) -> Callable[..., None]:
     parameters = [parameter for each in arguments for parameter in _parameters(each)]
     if verb.opens is not Opens.NONE:
         resume = typer.Option(
-            None, "-r", "--resume", metavar="ID", help="The session; otherwise the folder's newest."
+            None,
+            "-r",
+            "--resume",
+            metavar="ID",
+            help="The session; otherwise the folder's newest.",
+            autocompletion=names_of(ValuesOf.SESSIONS),
         )
         parameters.append(_parameter("resume", str | None, resume))
 
@@ -71,12 +77,19 @@ def _parameters(each: Argument) -> list[Parameter]:
     if not each.is_required and each.default is None:
         kind = kind | None
     default = ... if each.is_required else each.default
-    metavar = spelling.metavar or None
+    metavar, names = spelling.metavar or None, names_of(spelling.values)
     if spelling.options:
-        info = typer.Option(default, *spelling.options, metavar=metavar, help=spelling.help, parser=parser)
+        info = typer.Option(
+            default,
+            *spelling.options,
+            metavar=metavar,
+            help=spelling.help,
+            parser=parser,
+            autocompletion=names,
+        )
     else:
         shown = each.shown if each.is_required else f"[{each.shown}]"
-        info = typer.Argument(default, metavar=shown, help=spelling.help, parser=parser)
+        info = typer.Argument(default, metavar=shown, help=spelling.help, parser=parser, autocompletion=names)
     return [_parameter(each.name, kind, info)]
 
 
