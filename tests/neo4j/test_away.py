@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.memories import MemoryFilter, MemorySort
 from ragforge.domain.search import Hit, Query
+from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.store.base import Store
 from ragforge.store.files import outbox_file, outbox_folder
@@ -18,7 +19,16 @@ from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.identity import KnownServers
 from ragforge.store.neo4j.outbox import Outbox, Rows
 from ragforge.store.neo4j.rows import Label, summary_row
-from tests.contract.builders import a_project, a_summary, a_turn, new_session, said
+from tests.contract.builders import (
+    a_project,
+    a_spending,
+    a_step,
+    a_summary,
+    a_turn,
+    an_end,
+    new_session,
+    said,
+)
 from tests.contract.builders_archive import history
 from tests.contract.builders_versions import a_branch, new_version
 from tests.faults.graph import opened
@@ -135,6 +145,20 @@ async def test_what_is_written_while_it_is_away_is_found_at_once(away: Store) ->
     assert {hit.id for hit in await away.search.words(Query("zebra"))} == {first.id, second.id}
     await away.sessions.set_head(session.id, first.id)
     assert await away.turns.left([first.id, second.id]) == {second.id}
+
+
+async def test_a_count_that_sqlite_cannot_hold_hides_nothing_else(away: Store) -> None:
+    session = await new_session(away)
+    turn = a_turn(session, "Count the zebras.")
+    await away.turns.start(turn)
+    await away.turns.end(an_end(turn, last_step=a_step(turn, usage=Usage(2**70, 0, 1, 0))))
+    await away.usage.add(a_spending(session, usage=Usage(2**70, 0, 1, 0)))
+    other = await said(away, session, "Feed the zebra.", parent=turn)
+    base = await new_version(away, session, turn_id=turn.id, usage=Usage(2**70, 0, 1, 0))
+    version = await new_version(away, session, base, turn_id=other.id)
+    assert await away.versions.get([version.id]) == [version]
+    assert [hit.id for hit in await away.search.words(Query("zebra"))] == [other.id]
+    assert [each.id for each in await away.turns.path(other.id)] == [turn.id, other.id]
 
 
 async def test_what_rows_refer_to_and_is_not_here_is_no_answer(away: Store, outbox: Outbox) -> None:

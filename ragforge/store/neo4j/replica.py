@@ -6,7 +6,7 @@ this machine does not have, such as the session of another machine's turn, is an
 
 import json
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar, cast
 
 import apsw
@@ -19,7 +19,7 @@ from ragforge.store.base_versions import VersionRow
 from ragforge.store.neo4j.carry_versions import GONE
 from ragforge.store.neo4j.memory_rows import association_of, memory_of, spent_of
 from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.outbox_row import ASSOCIATION
+from ragforge.store.neo4j.outbox_row import ASSOCIATION, OutboxRow
 from ragforge.store.neo4j.rows import Label, call_of, project_of, session_of, summary_of, turn_of, usage_of
 from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
 from ragforge.store.sqlite.associations import insert_association
@@ -43,6 +43,8 @@ from ragforge.store.sqlite.versions import SqliteVersions
 
 T = TypeVar("T")
 
+TOO_LARGE = OverflowError
+"""A provider may count more tokens than SQLite holds; such a row is found by its id alone."""
 RUNNING = (TurnStatus.RUNNING, TurnStatus.WAITING)
 
 
@@ -210,22 +212,27 @@ class Tables:
         """Fill the turns and, without their messages, their steps."""
         turns = rows.of_label(Label.TURN)
         for row in sorted(turns, key=lambda row: (row.props["turnIndex"], row.id)):
-            turn = turn_of(row.props)
-            session = self._session(turn.session_id, row.props["projectId"])
-            key = insert_turn(self.connection, turn, session, self._turns.get(turn.parent or ""))
-            self._turns[turn.id] = key
-            if row.waits or row.epoch > 0:
-                self.written.add(turn.id)
-                if row.props.get("versionDue") and turn.status not in RUNNING:
-                    turn_ended(self.connection, key)
+            with suppress(TOO_LARGE):
+                self._add_turn(row)
         for row in rows.of_label(Label.STEP):
             if turn := self._turns.get(row.props["turnId"]):
                 usage, cost_usd = usage_of(row.props)
                 place = (turn, row.props["stepIndex"], row.props["provider"], row.props["model"])
-                self.connection.execute(
-                    "INSERT INTO step VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
-                    (*place, *usage_values(usage), cost_usd, row.props["interrupted"]),
-                )
+                with suppress(TOO_LARGE):
+                    self.connection.execute(
+                        "INSERT INTO step VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
+                        (*place, *usage_values(usage), cost_usd, row.props["interrupted"]),
+                    )
+
+    def _add_turn(self, row: OutboxRow) -> None:
+        turn = turn_of(row.props)
+        session = self._session(turn.session_id, row.props["projectId"])
+        key = insert_turn(self.connection, turn, session, self._turns.get(turn.parent or ""))
+        self._turns[turn.id] = key
+        if row.waits or row.epoch > 0:
+            self.written.add(turn.id)
+            if row.props.get("versionDue") and turn.status not in RUNNING:
+                turn_ended(self.connection, key)
 
     def _set_heads(self, sessions: Sequence[ConversationSession]) -> None:
         """Set the heads, and which turns they leave.
@@ -259,22 +266,24 @@ class Tables:
             if here >= {association.from_id, association.to_id}:
                 insert_association(self.connection, association)
         for row in rows.of_label(Label.USAGE):
-            insert_spent(self.connection, spent_of(row.props))
+            with suppress(TOO_LARGE):
+                insert_spent(self.connection, spent_of(row.props))
 
     def _fill_versions(self, rows: Rows) -> None:
         versions = [version_of(row.props) for row in rows.of_label(Label.VERSION)]
-        here = {version.id for version in versions}
         # Parents are older than their children.
         for version in sorted(versions, key=lambda version: (version.at, version.id)):
             for parent in version.parents:
-                if parent not in here:
-                    self._version(parent, version.project_id)
+                self._version(parent, version.project_id)
             if version.session_id:
                 self._session(version.session_id, version.project_id)
             if version.turn_id:
                 self._turn(version.turn_id, version.session_id, version.project_id)
             self._project(version.project_id)
-            put_version(self.connection, version)
+            try:
+                put_version(self.connection, version)
+            except TOO_LARGE:
+                self._version(version.id, version.project_id)
         for row in rows.of_label(Label.BRANCH):
             if not row.props.get(GONE):
                 branch = branch_of(row.props)
