@@ -3,20 +3,15 @@
 import asyncio
 import fcntl
 import hashlib
-import json
 import os
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
-from ragforge.domain.ids import now
-from ragforge.domain.words import moment_words
-
-HOLDER_BYTES_MAX = 4096
+from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
 
 
 class FolderBusy(UsageError):
@@ -46,7 +41,8 @@ async def folder_lock(data_dir: Path, root: Path, *, timeout_s: float) -> AsyncG
         try:
             yield
         finally:
-            _sign(descriptor, b"")
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
             # Closing would not be enough: a command started just now may hold a copy until it begins.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
@@ -62,7 +58,7 @@ def lock_path(data_dir: Path, root: Path) -> Path:
 
 def _opened(path: Path) -> int:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    return open_lock(path, flags=os.O_NOFOLLOW)
 
 
 async def _taken(descriptor: int, path: Path, root: Path, timeout_s: float) -> None:
@@ -70,41 +66,30 @@ async def _taken(descriptor: int, path: Path, root: Path, timeout_s: float) -> N
     until, pause_s = time.monotonic() + timeout_s, timeouts.VERSIONS_LOCK_POLL_S_MIN
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() >= until:
-                holder = _holder(descriptor)
-                raise FolderBusy(
-                    f"The files of {root} are being changed by {holder}. Nothing was changed here; wait "
-                    "until that is done, or end it there, and try again.",
-                    holder=holder,
-                ) from error
+            is_ours = try_lock(descriptor)
         except OSError as error:
             raise _impossible(path, error) from error
-        else:
-            holder = {"pid": os.getpid(), "since": now().isoformat(timespec="seconds")}
-            _sign(descriptor, json.dumps(holder).encode())
+        if is_ours:
+            # It only tells others whom they wait for: the lock holds on a full disk too.
+            with suppress(OSError):
+                sign(descriptor)
             return
+        if time.monotonic() >= until:
+            holder = _words(holder_of(descriptor))
+            raise FolderBusy(
+                f"The files of {root} are being changed by {holder}. Nothing was changed here; wait "
+                "until that is done, or end it there, and try again.",
+                holder=holder,
+            )
         await asyncio.sleep(min(pause_s, max(0.0, until - time.monotonic())))
         pause_s = min(2 * pause_s, timeouts.VERSIONS_LOCK_POLL_S_MAX)
 
 
-def _sign(descriptor: int, holder: bytes) -> None:
-    # It only tells others whom they wait for: the lock holds on a full disk too.
-    with suppress(OSError):
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, holder, 0)
-
-
-def _holder(descriptor: int) -> str:
-    try:
-        found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
-        pid, since = int(found["pid"]), moment_words(datetime.fromisoformat(found["since"]))
-    except (ValueError, KeyError, TypeError, OverflowError):
-        # Locked an instant ago and not signed yet, or the file was tampered with.
+def _words(holder: Holder | None) -> str:
+    if holder is None:
         return "another process"
-    who = "another session of this process" if pid == os.getpid() else "another process"
-    return f"{who} ({pid}) since {since}"
+    who = "another session of this process" if holder.pid == os.getpid() else "another process"
+    return f"{who} ({holder.pid}) since {holder.since}"
 
 
 def _impossible(path: Path, error: OSError) -> StoreUnavailable:

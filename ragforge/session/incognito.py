@@ -1,7 +1,6 @@
 """A run that leaves nothing behind: its folder is gone with it or, after a crash, at the next start."""
 
 import asyncio
-import fcntl
 import logging
 import os
 import shutil
@@ -14,6 +13,7 @@ from pathlib import Path
 from ragforge.config.paths import data_dir
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError, UsageError
+from ragforge.files.locks import open_lock, try_lock
 from ragforge.session.logs import stop_log
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,8 @@ def incognito(environ: MutableMapping[str, str]) -> Generator[None]:
     model = _last_model(data_dir(environ))
     try:
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.geteuid()}-"))  # made with mode 0700
-        lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock = open_lock(folder / LOCK)
+        try_lock(lock)
     except OSError as error:
         raise UsageError(
             f"Cannot make a folder for --incognito in {tempfile.gettempdir()}: {error.strerror}. "
@@ -74,10 +74,8 @@ def _remove_if_dead(folder: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
             return
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        except BlockingIOError:
-            pass
+            if try_lock(lock):
+                shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.close(lock)
 

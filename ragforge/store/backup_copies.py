@@ -1,6 +1,5 @@
 """Making a backup set: a consistent copy of each database, named a set once all of it is on the disk."""
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -16,6 +15,7 @@ import msgspec
 from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
 from ragforge.domain.ids import now
+from ragforge.files.locks import open_lock, try_lock
 from ragforge.store.backups import (
     FACTS,
     PARTIAL,
@@ -231,20 +231,12 @@ def alone(folder: Path) -> Generator[bool]:
     path = folder / "locks" / LOCK
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        lock = open_lock(path)
     except OSError as error:
         raise StoreUnavailable(
             f"Cannot lock {path}: {error.strerror}. Make its folder writable and try again."
         ) from error
     try:
-        yield _locked(lock)
+        yield try_lock(lock)
     finally:
         os.close(lock)
-
-
-def _locked(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -25,7 +25,7 @@ from ragforge.domain.errors import (
 )
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Change
-from ragforge.files.presence import Presence, is_present
+from ragforge.files.locks import Presence, is_present
 from ragforge.store.backups import recovery_words
 from ragforge.store.damage_words import moved
 from ragforge.store.files import versions_file

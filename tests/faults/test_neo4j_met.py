@@ -130,7 +130,7 @@ async def test_a_suspended_process_that_holds_up_what_waits_is_named(
 
 HOLDS = """
 import fcntl, os, sys, time
-from ragforge.store.sqlite.claims import sign
+from ragforge.files.locks import sign
 file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
 fcntl.flock(file, fcntl.LOCK_EX)
 sign(file)

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from ragforge.domain.ids import now
-from ragforge.files.presence import is_present
+from ragforge.files.locks import is_present
 from ragforge.versions.state import Head, HistoryState, open_history_state
 
 ROOT = Path("/src/project")

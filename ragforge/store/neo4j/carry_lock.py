@@ -4,7 +4,6 @@ It is a lock of the operating system, which ends with its process. One that is s
 """
 
 import asyncio
-import fcntl
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +12,7 @@ from time import monotonic
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.store.sqlite.claims import Holder, holder_of, sign
+from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
 
 
 @asynccontextmanager
@@ -23,7 +22,7 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
     Raises StoreUnavailable where the file cannot be written.
     """
     try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        descriptor = open_lock(path)
     except OSError as error:
         raise StoreUnavailable(
             f"Cannot lock {path}: {error.strerror}. Make the folder writable; what waits goes on waiting."
@@ -31,7 +30,7 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
     try:
         told_at_s = monotonic() + timeouts.NEO4J_CARRY_LOCK_TOLD_AFTER_S
         # A lock of the operating system tells nobody when it is free.
-        while not _locked(descriptor):
+        while not try_lock(descriptor):
             is_long = monotonic() > told_at_s
             if is_long:
                 held(_held_words(holder_of(descriptor)))
@@ -43,14 +42,6 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
         yield
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _held_words(holder: Holder | None) -> str:

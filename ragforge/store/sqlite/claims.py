@@ -1,21 +1,13 @@
 """The right to write a session: a lock of the operating system, which ends with the process."""
 
-import fcntl
-import json
 import os
-import socket
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct
-
 from ragforge.domain.errors import SessionBusy, StoreUnavailable
-from ragforge.domain.ids import now, short_id
-from ragforge.domain.words import moment_words
-
-HOLDER_BYTES_MAX = 1000
+from ragforge.domain.ids import short_id
+from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
 
 
 class FileClaim:
@@ -61,19 +53,18 @@ class FileClaim:
 
 def _locked(path: Path, session_id: str) -> int:
     while True:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        descriptor = open_lock(path)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not try_lock(descriptor):
+                holder = _words(holder_of(descriptor))
+                raise SessionBusy(
+                    f"Session {short_id(session_id)} is being written by {holder}. "
+                    "Close it there, or fork it.",
+                    holder=holder,
+                )
             if _is_still(path, descriptor):
                 sign(descriptor)
                 return descriptor
-        except BlockingIOError as error:
-            holder = _words(holder_of(descriptor))
-            os.close(descriptor)
-            raise SessionBusy(
-                f"Session {short_id(session_id)} is being written by {holder}. Close it there, or fork it.",
-                holder=holder,
-            ) from error
         except BaseException:
             os.close(descriptor)
             raise
@@ -87,32 +78,6 @@ def _is_still(path: Path, descriptor: int) -> bool:
     except FileNotFoundError:
         return False
     return os.path.samestat(there, os.fstat(descriptor))
-
-
-class Holder(Struct, frozen=True):
-    """Who has locked a file, as the file says; since when, in words."""
-
-    pid: int
-    host: str
-    since: str
-
-
-def sign(descriptor: int) -> None:
-    """Write into the locked file who has it."""
-    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now().isoformat(timespec="seconds")}
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(holder).encode(), 0)
-
-
-def holder_of(descriptor: int) -> Holder | None:
-    """Who has the file, which another process has locked; None where that does not stand there."""
-    try:
-        found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
-        since = moment_words(datetime.fromisoformat(found["since"]))
-        return Holder(int(found["pid"]), str(found["host"]), since)
-    except (ValueError, KeyError, TypeError, OverflowError):
-        # Locked an instant ago and not signed yet, or the file was tampered with.
-        return None
 
 
 def _words(holder: Holder | None) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id
+from ragforge.files.locks import open_lock, try_lock
 from ragforge.files.open import NotAFile, open_file, why
 from ragforge.versions.scan.coverage import VCS_NAMES
 from ragforge.versions.scan.manifest import Manifest
@@ -236,13 +237,11 @@ def left_rooms(data_dir: Path) -> Iterator[Room]:
 def _locked(folder: Path) -> int | None:
     """The folder's lock, taken; None where another process has it."""
     path = f"{folder}{_LOCK}"
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock
+    lock = open_lock(Path(path), flags=os.O_NOFOLLOW)
+    if try_lock(lock):
+        return lock
+    os.close(lock)
+    return None
 
 
 def remove_tree(folder: Path) -> None:

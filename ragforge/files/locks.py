@@ -1,0 +1,119 @@
+"""Locks of files, which the operating system ends with their process, and who holds one."""
+
+import fcntl
+import json
+import os
+import socket
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.ids import new_id, now
+from ragforge.domain.words import moment_words
+
+HOLDER_BYTES_MAX = 1000
+
+
+class Holder(Struct, frozen=True):
+    """Who has locked a file, as the file says; since when, in words."""
+
+    pid: int
+    host: str
+    since: str
+
+
+def open_lock(path: Path, *, flags: int = 0) -> int:
+    """Return a descriptor of the file, which is made where it is missing. Raises OSError."""
+    return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock the file unless another descriptor has it locked; whether it is ours. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def sign(descriptor: int) -> None:
+    """Write into the locked file who has it. Raises OSError."""
+    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now().isoformat(timespec="seconds")}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+
+
+def holder_of(descriptor: int) -> Holder | None:
+    """Return who has locked the file; None where it does not say so."""
+    try:
+        found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
+        since = moment_words(datetime.fromisoformat(found["since"]))
+        return Holder(int(found["pid"]), str(found["host"]), since)
+    except (ValueError, KeyError, TypeError, OverflowError):
+        # Locked an instant ago and not signed yet, or the file was tampered with.
+        return None
+
+
+class Presence:
+    """A sign under a name of its own that the process lives, until `end`, to be asked for by others.
+
+    A process id would not do: ids are used again, and each container counts its own.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Give the sign, as a locked file in the folder. Raises StoreUnavailable where none can be made."""
+        self.name = new_id()
+        self._path = _path(folder, self.name)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._descriptor: int | None = open_lock(self._path, flags=os.O_EXCL)
+            try_lock(self._descriptor)
+        except OSError as error:
+            raise _unusable(self._path, error) from error
+
+    def end(self) -> None:
+        """Take the sign away; doing so twice is harmless."""
+        if self._descriptor is None:
+            return
+        with suppress(OSError):
+            self._path.unlink()
+        os.close(self._descriptor)
+        self._descriptor = None
+
+
+def is_present(folder: Path, name: str) -> bool:
+    """Whether the sign of this name is still given. What a dead process left is removed.
+
+    Raises StoreUnavailable where that cannot be found out.
+    """
+    path = _path(folder, name)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _unusable(path, error) from error
+    try:
+        # Shared, so that two who look at the same time do not take each other for the living one.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        raise _unusable(path, error) from error
+    else:
+        with suppress(OSError):
+            path.unlink()
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"history-{name}.lock"
+
+
+def _unusable(path: Path, error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. Make its folder writable and try again.")
