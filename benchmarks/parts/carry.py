@@ -36,8 +36,7 @@ from ragforge.store.neo4j.carry import carry, warm_up
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.nodes import Nodes
-from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
-from ragforge.store.neo4j.outbox_row import Cargo, OutboxRow
+from ragforge.store.neo4j.outbox import Cargo, Outbox, OutboxRow, Rows, open_outbox
 from ragforge.store.neo4j.rows import Label, Props, project_row, session_row
 from ragforge.store.neo4j.turns import Neo4jTurns
 

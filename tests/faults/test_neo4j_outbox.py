@@ -12,8 +12,7 @@ from ragforge.domain.usage import Usage
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.carry import carry
 from ragforge.store.neo4j.connection import Graph
-from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.outbox_row import Cargo
+from ragforge.store.neo4j.outbox import Cargo, Outbox, Rows
 from tests.contract.builders import a_project, a_step, a_turn, an_end, new_session
 from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
 from tests.servers.neo4j import Neo4jServer

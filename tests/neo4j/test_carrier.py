@@ -12,8 +12,7 @@ from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.carry import statement
 from ragforge.store.neo4j.connection import Graph, Row
 from ragforge.store.neo4j.migrations import prepare
-from ragforge.store.neo4j.outbox import open_outbox
-from ragforge.store.neo4j.outbox_row import Cargo
+from ragforge.store.neo4j.outbox import Cargo, open_outbox
 from tests.contract.builders import new_session, said
 from tests.faults.graph import arrived
 from tests.servers.neo4j import Neo4jServer

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragforge.store.neo4j.orphans import discard, find_stranded, note_address, take_over
-from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
-from ragforge.store.neo4j.outbox_row import OutboxRow
+from ragforge.store.neo4j.outbox import Outbox, OutboxRow, Rows, open_outbox
 from ragforge.store.neo4j.rows import Label
 
 ADDRESS = "bolt://graph.example:7687"

@@ -20,7 +20,7 @@ from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memory_rows import REPLACED, TYPES, association_of, memory_of, spent_of
 from ragforge.store.neo4j.nodes import FIELDS, identifier
-from ragforge.store.neo4j.outbox_row import TIMES, with_times
+from ragforge.store.neo4j.outbox import TIMES, with_times
 from ragforge.store.neo4j.rows import (
     Label,
     call_of,

@@ -12,8 +12,7 @@ from ragforge.store.neo4j.carry import carry, warm_up
 from ragforge.store.neo4j.carry_lock import alone
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused, ReadsOnly, StatementRefused
-from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.outbox_row import Cargo, OutboxRow
+from ragforge.store.neo4j.outbox import Cargo, Outbox, OutboxRow, Rows
 
 log = logging.getLogger(__name__)
 

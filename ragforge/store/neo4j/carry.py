@@ -17,7 +17,7 @@ from ragforge.domain.ids import new_id
 from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
 from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
 from ragforge.store.neo4j.left import SETTLE_MOVED
-from ragforge.store.neo4j.outbox_row import EMBEDDING, Cargo, OutboxRow
+from ragforge.store.neo4j.outbox import EMBEDDING, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 
 OWNERS = {"turn": Label.TURN, "summary": Label.SUMMARY, "memory": Label.MEMORY}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragforge.store.neo4j.memory_rows import TYPES
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, OutboxRow
+from ragforge.store.neo4j.outbox import ASSOCIATION, OutboxRow
 from ragforge.store.neo4j.rows import Label
 
 SAVED = "saved"

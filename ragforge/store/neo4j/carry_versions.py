@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragforge.domain.search import HitKind
-from ragforge.store.neo4j.outbox_row import OutboxRow
+from ragforge.store.neo4j.outbox import OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.search_words import scope_tokens
 

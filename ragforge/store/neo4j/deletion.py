@@ -12,8 +12,7 @@ from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import version_props
 from ragforge.store.neo4j.left import MEMORY_LEFT, SETTLE_THESE
 from ragforge.store.neo4j.nodes import Nodes, fields
-from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import ASSOCIATION
+from ragforge.store.neo4j.outbox import ASSOCIATION, Rows
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.search_words import EVERYWHERE, scope_tokens
 

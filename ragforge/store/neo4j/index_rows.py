@@ -7,8 +7,7 @@ from typing import Any
 from ragforge.domain.memories import MemoryScope
 from ragforge.domain.search import HitKind
 from ragforge.store.index_text import call_text, memory_text, summary_text, turn_text, version_text
-from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import EMBEDDING
+from ragforge.store.neo4j.outbox import EMBEDDING, Rows
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.neo4j.search_words import index_props, scope_tokens, stemmer
 

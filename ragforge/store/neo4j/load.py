@@ -35,7 +35,7 @@ from ragforge.store.neo4j.index_rows import (
 from ragforge.store.neo4j.load_new import New, write_nodes, write_vectors
 from ragforge.store.neo4j.load_there import THERE, There, named
 from ragforge.store.neo4j.memory_rows import association_key, association_row, memory_row, spent_row
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, Cargo, OutboxRow
+from ragforge.store.neo4j.outbox import ASSOCIATION, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import (
     Label,
     Props,

@@ -19,7 +19,7 @@ from ragforge.domain.vectors import Embedding, OwnerKind
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carry import OTHER_DATABASE, PLAN_ONCE, Writer
 from ragforge.store.neo4j.nodes import USAGE
-from ragforge.store.neo4j.outbox_row import TIMES
+from ragforge.store.neo4j.outbox import TIMES
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.vectors_read import LABELS
 

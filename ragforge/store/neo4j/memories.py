@@ -23,8 +23,7 @@ from ragforge.store.neo4j.memory_rows import (
     memory_row,
 )
 from ragforge.store.neo4j.nodes import FIELDS, Nodes, fields, valid_ids
-from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, TIMES, with_times
+from ragforge.store.neo4j.outbox import ASSOCIATION, TIMES, Rows, with_times
 from ragforge.store.neo4j.rows import Label, Props, utc
 
 # As one record, and times as numbers: see `Graph.read_as_one`.

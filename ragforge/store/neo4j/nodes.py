@@ -14,8 +14,7 @@ from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.left import mark_all
-from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.outbox_row import OutboxRow
+from ragforge.store.neo4j.outbox import Outbox, OutboxRow, Rows
 from ragforge.store.neo4j.rows import Label, Props
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.store.neo4j.outbox import Outbox, Rows, open_outbox
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, EMBEDDING, OutboxRow
+from ragforge.store.neo4j.outbox import ASSOCIATION, EMBEDDING, Outbox, OutboxRow, Rows, open_outbox
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.sqlite.connection import Connection, raw_connection
 

@@ -7,20 +7,113 @@ a session goes on while the server is away.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from time import time_ns
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragforge.store.neo4j.outbox_row import CARGO, EMBEDDING, SELECT, Cargo, OutboxRow, row_of
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import Schema, prepare
-from ragforge.store.sqlite.rows import one
+from ragforge.store.sqlite.rows import from_ms, one
 
 T = TypeVar("T")
+
+EMBEDDING = "Embedding"
+"""Not a node: a vector on its way to its owner. Its row goes when it has arrived."""
+ASSOCIATION = "Association"
+"""Not a node: a link between two memories."""
+
+TIMES = frozenset(
+    {
+        *("createdAt", "startTime", "lastActivity", "timestamp", "endTime"),
+        *("created", "updated", "lastAccessed", "forgottenAt", "at"),
+    }
+)
+
+
+def with_times(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with those of its times that came as milliseconds, which the driver reads faster."""
+    times = {name: from_ms(row[name]) for name in TIMES & row.keys() if row[name] is not None}
+    return {**row, **times}
+
+
+class Cargo(StrEnum):
+    """What is carried together, by one text; the earlier is carried first, for the later rests on it."""
+
+    CONVERSATION = "conversation"
+    SUMMARIES = "summaries"
+    VERSIONS = "versions"
+    MEMORIES = "memories"
+    VECTORS = "vectors"
+
+
+CARGO = {
+    Label.SUMMARY: Cargo.SUMMARIES,
+    Label.VERSION: Cargo.VERSIONS,
+    Label.BRANCH: Cargo.VERSIONS,
+    Label.MOVE: Cargo.VERSIONS,
+    Label.MEMORY: Cargo.MEMORIES,
+    ASSOCIATION: Cargo.MEMORIES,
+    Label.USAGE: Cargo.MEMORIES,
+    EMBEDDING: Cargo.VECTORS,
+}
+"""Of the labels that are no part of a conversation."""
+OWNED = (Cargo.CONVERSATION, Cargo.SUMMARIES)
+"""What belongs to a session and is written by its writer."""
+
+SELECT = "SELECT label, id, change, waits_since, epoch, fresh, complete, dirty, props FROM row"
+
+
+class OutboxRow(Struct, frozen=True):
+    """A node as it is known here."""
+
+    label: str
+    id: str
+    props: Props
+    change: int = 0
+    waits: bool = False
+    epoch: int = 0
+    fresh: bool = False
+    """Made here. Should the graph have it all the same, only what changed since is written to it."""
+    complete: bool = False
+    dirty: frozenset[str] = field(default_factory=frozenset[str])
+
+    @property
+    def cargo(self) -> Cargo:
+        """What it is carried with."""
+        return CARGO.get(self.label, Cargo.CONVERSATION)
+
+    @property
+    def session_id(self) -> str | None:
+        """The session whose writer writes it; None for what anybody may write."""
+        return self.props.get("sessionId") if self.cargo in OWNED else None
+
+
+def _row_of(found: tuple[Any, ...]) -> OutboxRow:
+    """The row of what SELECT finds."""
+    label, identifier, change, waits_since, epoch, fresh, complete, dirty, props = found
+    values: Props = msgspec.json.decode(props)
+    for name in TIMES & values.keys():
+        if values[name] is not None:
+            values[name] = datetime.fromisoformat(values[name])
+    return OutboxRow(
+        label,
+        identifier,
+        values,
+        change=change,
+        waits=waits_since > 0,
+        epoch=epoch,
+        fresh=bool(fresh),
+        complete=bool(complete),
+        dirty=frozenset(msgspec.json.decode(dirty)),
+    )
+
 
 KEPT_ROWS_MAX = 5_000
 """Carried rows that stay for times without a server; the oldest beyond it go when the file is opened."""
@@ -118,7 +211,7 @@ class Rows:
         if identifier is None:
             return None
         found = one(self._connection, f"{SELECT} WHERE label = ? AND id = ?", (label, identifier))
-        return None if found is None else row_of(found)
+        return None if found is None else _row_of(found)
 
     def of_turn(self, label: Label, turn_id: str) -> list[OutboxRow]:
         """The turn's steps, or its calls, that are here."""
@@ -256,7 +349,7 @@ class Rows:
             size += len(each[-1])
             if found and size > bytes_max:
                 break
-            found.append(row_of(each))
+            found.append(_row_of(each))
         return [*found, *self._sessions_of(found)]
 
     def all_waiting(self) -> list[OutboxRow]:
@@ -340,7 +433,7 @@ class Rows:
         self._connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 
     def _all(self, condition: str, values: Sequence[object]) -> list[OutboxRow]:
-        return [row_of(found) for found in self._connection.execute(f"{SELECT} WHERE {condition}", values)]
+        return [_row_of(found) for found in self._connection.execute(f"{SELECT} WHERE {condition}", values)]
 
     def _write(self, row: OutboxRow, *, waits_since: int) -> None:
         # A row that waits keeps its place in the line when it changes again.

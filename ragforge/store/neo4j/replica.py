@@ -18,8 +18,7 @@ from ragforge.domain.versions import Version
 from ragforge.store.base_versions import VersionRow
 from ragforge.store.neo4j.carry_versions import GONE
 from ragforge.store.neo4j.memory_rows import association_of, memory_of, spent_of
-from ragforge.store.neo4j.outbox import Outbox, Rows
-from ragforge.store.neo4j.outbox_row import ASSOCIATION, OutboxRow
+from ragforge.store.neo4j.outbox import ASSOCIATION, Outbox, OutboxRow, Rows
 from ragforge.store.neo4j.rows import Label, call_of, project_of, session_of, summary_of, turn_of, usage_of
 from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
 from ragforge.store.sqlite.associations import insert_association

@@ -13,8 +13,7 @@ from ragforge.store.json_text import storable
 from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
 from ragforge.store.neo4j.left import LEFT
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
-from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import OutboxRow
+from ragforge.store.neo4j.outbox import OutboxRow, Rows
 from ragforge.store.neo4j.rows import Label, Props, step_key, step_of, step_row, turn_of, turn_row, utc
 
 YOUNG = timedelta(minutes=1)

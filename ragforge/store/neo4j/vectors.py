@@ -8,8 +8,7 @@ from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Own
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j import vectors_read
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
-from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.outbox_row import EMBEDDING
+from ragforge.store.neo4j.outbox import EMBEDDING, Rows
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.neo4j.schema import use_embedder
 
