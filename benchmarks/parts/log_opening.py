@@ -21,8 +21,8 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.versions import Branch, Change, Node, NodeKind, Provenance, Version
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.tui.app import RagforgeApp
+from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.launch import NotOpened, OpenedChat
-from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.log import LogScreen
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.versions.state import Head
@@ -159,7 +159,7 @@ async def _opened(desk: _Desk) -> list[Opening]:
 
 async def _open_log(app: RagforgeApp, chat: ChatScreen) -> Opening:
     began, spent = time.perf_counter(), time.process_time()
-    chat.run_command("log", "")
+    chat.presenter.commands.start("log")
     await _until(lambda: isinstance(app.screen, LogScreen) and bool(app.screen.query("#version-detail")))
     screen = app.screen
     await _until(lambda: bool(screen.query_one("#version-detail", PlainText).text))

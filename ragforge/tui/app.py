@@ -12,10 +12,10 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from ragforge.tui import clipboard
+from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings
-from ragforge.tui.launch import Leaving
-from ragforge.tui.screens.chat import ChatScreen, OpenSession
+from ragforge.tui.launch import Leaving, OpenSession
 from ragforge.tui.terminal_driver import BracketsPastes, TerminalDriver
 from ragforge.tui.theme import ThemedApp
 

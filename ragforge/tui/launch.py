@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -41,6 +42,14 @@ class NotOpened(Struct, frozen=True):
     def ask_for(self) -> str:
         """The address of a server whose password is wanted; empty where that is not what is missing."""
         return self.failure.ask_for if isinstance(self.failure, StoreLoginRefused) else ""
+
+
+class OpenSession(Protocol):
+    """Opens what was asked for on the command line."""
+
+    def __call__(self, *, embedded: bool = False) -> Coroutine[Any, Any, OpenedChat | NotOpened]:
+        """The conversation. embedded: kept in the store on this machine, whatever the settings say."""
+        ...
 
 
 class Leaving(Struct, frozen=True):

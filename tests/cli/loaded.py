@@ -49,7 +49,7 @@ LOADED = (
 )
 """What runs import by and by. Nothing of it starts a thread or keeps what it finds in the environment."""
 
-INTERFACE = ("ragforge.tui.app", "ragforge.tui.screens.chat", "ragforge.tui.launch")
+INTERFACE = ("ragforge.tui.app", "ragforge.tui.chat.screen", "ragforge.tui.launch")
 """What runs in a terminal import beside."""
 
 

@@ -15,8 +15,8 @@ from ragforge.cli.options import Options
 from ragforge.cli.start import open_for_interface
 from ragforge.domain import timeouts
 from ragforge.tui.app import RagforgeApp
+from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.launch import Leaving, NotOpened, OpenedChat
-from ragforge.tui.screens.chat import ChatScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.approval import ApprovalDock, ApprovalPanel
 from ragforge.tui.widgets.plain import PlainText

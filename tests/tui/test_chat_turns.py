@@ -111,7 +111,7 @@ async def test_words_return_once_when_a_failed_turn_is_retried(lab: Lab) -> None
         await chat.say("do it")
         await chat.turn_ended()
         await chat.until(lambda: chat.draft == "do it")
-        chat.screen.retry()
+        chat.screen.presenter.turns.retry()
         await lab.gemini.wait_for_requests(2, action="streamGenerateContent")
         await chat.turn_ended()
         await chat.until(lambda: chat.draft == "do it")
@@ -133,7 +133,7 @@ async def test_what_was_added_to_words_that_returned_stays_when_the_turn_is_retr
         await chat.until(lambda: chat.draft == "do it")
         await chat.type(" all")
         await chat.until(lambda: chat.draft == "do it all")
-        chat.screen.retry()
+        chat.screen.presenter.turns.retry()
         await chat.sees("Now.")
         assert chat.draft == "do it all"
 

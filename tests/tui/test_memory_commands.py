@@ -8,8 +8,7 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
 from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.session.background import Progress
-from ragforge.tui import memory_watch
-from ragforge.tui.memory_watch import progress_words
+from ragforge.tui.chat.watch import Watch, progress_words
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
 from ragforge.tui.widgets.status_line import Status, status_words
@@ -162,16 +161,16 @@ async def test_a_cost_that_came_between_two_looks_is_told(lab: Lab) -> None:
             await chat.until(lambda: not background.progress.turns, "its summary is made")
             await chat.until(lambda: not background.progress.vectors, "and its vectors")
 
-        watch = memory_watch._Watch()
+        watch = Watch(chat.screen)
         await one_turn("hello")
-        memory_watch._look(chat.screen, watch)
+        watch.look_at_background()
         await chat.until(lambda: told() > 0, "the summary has cost something")
         project_id, model = workspace.project.id, "gemini:gemini-3.5-flash-lite"
         usage = Usage(1000, 0, 100)
         looked_up = Spent(new_id(), project_id, session.id, now(), model, Purpose.RECALL, usage, 7.25)
         await workspace.store.usage.add(looked_up)
         await one_turn("hello again")
-        memory_watch._look(chat.screen, watch)
+        watch.look_at_background()
         await chat.until(lambda: told() > 7.25, "what was spent meanwhile")
 
 

@@ -21,8 +21,8 @@ from ragforge.session.open import close_session, close_workspace, new_session, o
 from ragforge.session.state import Workspace
 from ragforge.session.turn import submit
 from ragforge.tui.app import RagforgeApp
+from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.launch import NotOpened, OpenedChat
-from ragforge.tui.screens.chat import ChatScreen
 from tests.flow.running import environ
 from tests.tui.chat_app import chat_of
 from tests.tui.waiting import press_enter, until

@@ -9,7 +9,7 @@ import pytest
 
 from ragforge.commands.base import find_verbs
 from ragforge.tui import screens
-from ragforge.tui.screens import chat_frame
+from ragforge.tui.chat import frame
 from ragforge.tui.screens.base import find_screens, screen_commands
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from tests.tui.chat_app import Lab
@@ -113,7 +113,7 @@ async def test_a_slash_that_comes_before_the_commands_waits_for_them(lab: Lab) -
         assert go_on.wait(60)
         return [CommandRow("help", "Show the commands and the keys.")]
 
-    lab.monkeypatch.setattr(chat_frame, "_load_commands", load_late)
+    lab.monkeypatch.setattr(frame, "_load_commands", load_late)
     async with lab.chat() as chat:
         await chat.until(loading.is_set)
         await chat.type("plain words")

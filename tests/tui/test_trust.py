@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from ragforge.domain import timeouts
 from ragforge.domain.reveal import spelled_out
 from ragforge.session.trust import FileTrust
-from ragforge.tui.screens.chat import ChatScreen
+from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.screens.choose import STEP
 from ragforge.tui.screens.trust import TrustAgainScreen, TrustScreen
 from ragforge.tui.widgets.text_rows import TextRows

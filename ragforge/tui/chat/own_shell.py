@@ -15,11 +15,11 @@ from textual.app import SuspendNotSupported
 
 from ragforge.tui.textual_types import app_of
 
-if TYPE_CHECKING:  # the chat imports this module
-    from ragforge.tui.screens.chat import ChatScreen
+if TYPE_CHECKING:
+    from ragforge.tui.chat.frame import ChatFrame
 
 
-async def run_shell(chat: ChatScreen, command: str) -> None:
+async def run_shell(chat: ChatFrame, command: str) -> None:
     """Hand the terminal to the command, then come back. The command gets no keys of ours."""
     from ragforge.session.instructions import written_here  # the session loads it
 
@@ -36,7 +36,7 @@ async def run_shell(chat: ChatScreen, command: str) -> None:
         chat.say(f"! {command}  (exit {code})")
 
 
-async def _in_terminal(chat: ChatScreen, command: str, cwd: Path, env: Mapping[str, str]) -> int:
+async def _in_terminal(chat: ChatFrame, command: str, cwd: Path, env: Mapping[str, str]) -> int:
     with app_of(chat).batch_update(), app_of(chat).suspend(), _keys_are_the_commands():
         return await asyncio.to_thread(_run, command, cwd, env)
 

@@ -1,34 +1,36 @@
-"""What the chat is made of: the prompt, the parts around it, and drawing on them."""
+"""What the parts of the chat share: the prompt, the widgets around it, the conversation, and leaving."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from textual import events
+from msgspec.structs import replace
+from textual import events, work
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import Input, Static
-from textual.worker import Worker
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import terminal
+from ragforge.tui.launch import Leaving
 from ragforge.tui.project_files import PathMatches, ProjectFiles
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.prompt import Prompt
 
-if TYPE_CHECKING:  # loaded after the first frame, by importing chat_parts
+if TYPE_CHECKING:  # loaded after the first frame
     import threading
 
     from ragforge.domain.context import ContextBlock
     from ragforge.domain.turns import ToolCall, Turn
     from ragforge.session.conversation import Conversation
-    from ragforge.tui.chat_parts import ChatParts
+    from ragforge.tui.chat.parts import ChatParts
     from ragforge.tui.screens.dialog import Dialog
     from ragforge.tui.widgets.start_list import StartList
     from ragforge.tui.widgets.status_line import StatusLine
@@ -40,7 +42,7 @@ Result = TypeVar("Result")
 
 
 class ChatFrame(Screen[None]):
-    """The prompt, and what is mounted around it once its first frame has been drawn (`chat_parts`)."""
+    """The prompt, and what is mounted around it once its first frame has been drawn."""
 
     AUTO_FOCUS = "#prompt"
 
@@ -48,13 +50,24 @@ class ChatFrame(Screen[None]):
         super().__init__()
         self.conversation: Conversation | None = None
         self.is_closed = False
+        self.sent_early = ""
+        """What was sent before the store was open. It goes then, where it still stands as it was."""
+        self.shown_at: int | None = None
+        """The turn, counted from 1, up to which the session is shown; None for all of it."""
         self._parts: ChatParts | None = None
         self._files: ProjectFiles | None = None
-        self._turn: Worker[None] | None = None
-        self._shown_at: int | None = None
 
-    def take_parts(self, parts: ChatParts) -> None:
-        """These were mounted around the prompt."""
+    async def mount_parts(self) -> None:
+        """Mount the widgets above and below the prompt, in place of what kept their room."""
+        from ragforge.tui.chat.parts import make_parts
+
+        parts = make_parts(
+            load_before=self._load_before, load_output=self._load_output, put_back=self.put_back
+        )
+        async with self.batch():
+            await self.query(".room").remove()
+            await self.mount(parts.transcript, parts.approval, parts.queue, before=0)
+            await self.mount(parts.hint, parts.start_list, parts.status, after=self.prompt)
         self._parts = parts
 
     def take_conversation(self, conversation: Conversation) -> None:
@@ -96,11 +109,6 @@ class ChatFrame(Screen[None]):
         if self._parts is None:
             raise RuntimeError("The chat is not whole yet.")
         return self._parts
-
-    @property
-    def busy(self) -> bool:
-        """Whether a turn runs, or is about to."""
-        return self._turn is not None and not self._turn.is_finished
 
     @property
     def is_drawn(self) -> bool:
@@ -200,6 +208,12 @@ class ChatFrame(Screen[None]):
             if dialog.typed_meanwhile:
                 self.prompt.set_draft(self.prompt.draft + dialog.typed_meanwhile)
 
+    async def confirmed(self, question: str, *, detail: str = "") -> bool:
+        """The user's yes or no."""
+        from ragforge.tui.screens.confirm import ConfirmScreen
+
+        return bool(await self.ask(ConfirmScreen(question, detail=detail)))
+
     def call_person(self, what: str) -> None:
         """Ring, for one who looks elsewhere."""
         if self.ready().workspace.settings.notify:
@@ -209,16 +223,24 @@ class ChatFrame(Screen[None]):
         """Draw the session that came to the front. draft: None leaves the prompt as it is."""
         conversation = self.ready()
         self.start_list.close()
-        self._shown_at = at
+        self.shown_at = at
         if draft is not None:
             self.prompt.set_draft(draft)
-        await self.load_turns(conversation, at)
-        from ragforge.tui.outcomes import status_of
+        await self._load_turns(conversation, at)
+        from ragforge.tui.chat.status import status_of
 
         self.status.status = status_of(conversation)
         self.show_queue()
 
-    async def load_turns(self, conversation: Conversation, at: int | None) -> None:
+    async def show_newest(self) -> None:
+        """Show the newest output, of a session that is shown up to a turn too."""
+        if self.shown_at is not None and self.conversation:
+            await self._load_turns(self.conversation, None)
+            self.shown_at = None
+        if self._parts:
+            await self.transcript.action_end()
+
+    async def _load_turns(self, conversation: Conversation, at: int | None) -> None:
         """Draw the newest turns, or those up to one."""
         stored = await conversation.turns_until(at, TURNS_SHOWN)
         recalled = await self._recalled(stored.turns)
@@ -247,9 +269,48 @@ class ChatFrame(Screen[None]):
     def show_status(self) -> None:
         """Draw what the session knows of itself."""
         if self.conversation:
-            from ragforge.tui.outcomes import status_of
+            from ragforge.tui.chat.status import status_of
 
             self.status.status = status_of(self.conversation, self.status.status)
+
+    # Keeping and leaving
+
+    def remember(self, text: str) -> None:
+        """Keep in the history of the prompt what was sent."""
+        if self.conversation:
+            self.run_worker(self.attempt(self.conversation.remember_prompt(text)), group="history")
+
+    @work(group="leaving", exclusive=True)
+    async def leave(self, exit_code: int = 0, *, incognito_next: bool = False) -> None:
+        """Close, and go."""
+        left = await self._close()
+        code = exit_code or left.exit_code
+        next_is_incognito = incognito_next and not left.failure
+        app_of(self).exit(replace(left, exit_code=code, incognito_next=next_is_incognito), return_code=code)
+
+    async def _close(self) -> Leaving:
+        """Keep the draft and how the turn ended, release everything; what to leave in the terminal."""
+        conversation = self.conversation
+        if conversation is None or self.is_closed:
+            return Leaving(draft=self.prompt.draft)
+        self.is_closed = True
+        answer = draft = failure = waits = ""
+        try:
+            await conversation.keep_draft(self.prompt.draft)
+        except RagforgeError as error:
+            draft, failure = self.prompt.draft, str(error)
+        try:
+            closed = await conversation.close()
+            answer, waits = closed.last_answer, closed.waits
+        except RagforgeError as error:
+            failure = str(error)
+        return Leaving(answer, conversation.resume_command, 4 if failure else 0, failure, draft, waits)
+
+    async def on_unmount(self) -> None:
+        """However the app ends, nothing that it started goes on."""
+        if self.conversation and not self.is_closed:
+            with suppress(RagforgeError):
+                await self.conversation.close()
 
     # What widgets ask for
 
@@ -259,7 +320,7 @@ class ChatFrame(Screen[None]):
     def _find_files(self, query: str, stop: threading.Event) -> PathMatches:
         return self._files.find(query, stop) if self._files else PathMatches([], complete=True)
 
-    async def load_before(self, turn_id: str, count: int) -> StoredTurns:
+    async def _load_before(self, turn_id: str, count: int) -> StoredTurns:
         """The turns before one."""
         from ragforge.tui.widgets.turn_record import StoredTurns
 
@@ -274,7 +335,7 @@ class ChatFrame(Screen[None]):
             return {}  # the conversation is shown without these lines rather than not at all
         return {turn_id: block for turn_id, block in found.items() if block}
 
-    async def load_output(self, call: ToolCall) -> str:
+    async def _load_output(self, call: ToolCall) -> str:
         """A tool's whole output."""
         return await self.ready().whole_result(call)
 

@@ -1,0 +1,149 @@
+"""Slash commands in the chat: running them, and doing what their outcome says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TypeVar, assert_never
+
+from msgspec import Struct
+
+from ragforge.commands import base
+from ragforge.commands.base import HeadMoved, Outcome
+from ragforge.session.conversation import Conversation
+from ragforge.tui import clipboard, keys
+from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.chat.sessions import Sessions
+from ragforge.tui.chat.turns import Turns
+from ragforge.tui.screens.base import find_screens, screen_commands
+from ragforge.tui.screens.choose import ChooseScreen
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.textual_types import app_of
+
+Result = TypeVar("Result")
+
+
+class ChatCommands(Struct, frozen=True):
+    """What slash commands do in the chat; and the chat as the screens see it that they open."""
+
+    chat: ChatFrame
+    turns: Turns
+    sessions: Sessions
+
+    def start(self, line: str) -> None:
+        """Run a command line, without its slash, in a worker, and say what went wrong."""
+        self.chat.run_worker(self._run(line), group="command")
+
+    async def _run(self, line: str) -> None:
+        transcript = self.chat.transcript
+        await transcript.action_end()
+        with transcript.answering():
+            await self.chat.attempt(self.run_line(line))
+        self.chat.show_status()
+
+    async def run_line(self, line: str) -> None:
+        """Run a command, or open the screen that is one. Raises RagforgeError."""
+        await asyncio.shield(asyncio.wrap_future(self.chat.commands))
+        name, _, args = line.partition(" ")
+        is_screen = any(screen.name == name for screen in screen_commands())
+        outcome = base.Open(name, args) if is_screen else await self.ready().run(name, args)
+        await self._carry_out(name, outcome)
+
+    async def _carry_out(self, name: str, outcome: Outcome) -> None:
+        """Do what the command says."""
+        chat = self.chat
+        match outcome:
+            case base.Tell(text):
+                chat.tell(_with_keys_and_screens(self.ready(), text) if name == "help" else text)
+            case base.Open(screen, args):
+                await find_screens()[screen].open(self, args)
+            case base.Confirm(question, then, otherwise, command):
+                answer = await chat.ask(ConfirmScreen(question, command=command, no_counts=bool(otherwise)))
+                if line := then if answer else otherwise if answer is False else "":
+                    await self.run_line(line)
+            case base.Choose(question, detail, options, diff):
+                if line := await chat.ask(ChooseScreen(question, detail, options, diff=diff)):
+                    await self.run_line(line)
+            case base.Copy(text, what):
+                chat.notify(f"{what}: {clipboard.copy(text, app_of(chat))}", markup=False)
+            case base.StartNew() | base.Fork():
+                await self._begin(outcome)
+            case base.HeadMoved():
+                await self._show_moved(outcome)
+            case base.Follow(lines):
+                await self._follow(name, lines)
+            case base.ClearView():
+                await chat.transcript.load((), (), ())
+            case base.Retry():
+                self.turns.retry()
+            case base.Quit():
+                chat.leave()
+            case base.GoIncognito():
+                chat.leave(incognito_next=True)
+            case _:
+                assert_never(outcome)
+
+    async def _begin(self, outcome: base.StartNew | base.Fork) -> None:
+        """Leave this session for a new one, empty or a fork of it."""
+        chat, conversation = self.chat, self.ready()
+        await conversation.keep_draft(chat.prompt.draft)
+        if isinstance(outcome, base.Fork):
+            await conversation.fork(conversation.session.id, at=outcome.at)
+            await chat.show_session(draft=None)
+            chat.say("A fork: a session of its own that goes on from here. /sessions lists the other.")
+        else:
+            shown = await conversation.start_new()
+            await chat.show_session(draft=shown.draft)
+            chat.say("A new session. The one before is kept; /sessions lists it.")
+
+    async def _show_moved(self, moved: HeadMoved) -> None:
+        chat, result = self.chat, moved.result
+        if result.chat:
+            await chat.show_session(draft=None)
+        for line in moved.lines:
+            chat.say(line)
+        if result.chat and not chat.prompt.bring_back(result.draft) and result.draft.strip():
+            chat.say("What you are writing stays; Up brings the message that was taken back.")
+
+    async def _follow(self, name: str, lines: AsyncGenerator[str | Outcome, None]) -> None:
+        """Say each line as it comes, and do what comes of it."""
+        async with aclosing(lines) as told:
+            async for line in told:
+                if isinstance(line, str):
+                    self.chat.say(line)
+                else:
+                    await self._carry_out(name, line)
+
+    # The chat as screens see it
+
+    def ready(self) -> Conversation:
+        """The conversation."""
+        return self.chat.ready()
+
+    async def ask(self, dialog: Dialog[Result]) -> Result | None:
+        """Show a dialog until it is answered; None for no answer."""
+        return await self.chat.ask(dialog)
+
+    async def go_to(self, session_id: str, turn: int | None = None) -> None:
+        """Bring the session to the front, at a turn counted from 1 where one is named."""
+        await self.sessions.go_to(session_id, turn)
+
+    def say(self, text: str) -> None:
+        """Show a line in the conversation that is no part of it."""
+        self.chat.say(text)
+
+
+def _with_keys_and_screens(conversation: Conversation, commands: str) -> str:
+    """Return the table of commands behind that of the keys: the end is what is seen at once."""
+    from ragforge.commands.help import BAR
+
+    rows = [
+        f"| {shown} | {does} | {where} |"
+        for where, shown, does in keys.help_rows(keys.bindings(conversation.workspace.settings.keys))
+    ]
+    screens = [
+        f"| /{screen.name} {screen.usage.replace('|', BAR)} | {screen.help} |" for screen in screen_commands()
+    ]
+    return "\n".join(["| key | does | in |", "|---|---|---|", *rows, "", commands, *screens])

@@ -1,0 +1,108 @@
+"""What is asked about the folder: is it meant, are its instructions trusted, is its repository read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragforge.domain.printable import escaped
+from ragforge.session.foreign_git import unread_repository, unread_words
+from ragforge.tui import terminal
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.textual_types import app_of
+
+if TYPE_CHECKING:  # the session loads it when it is needed
+    from ragforge.session.conversation import Conversation
+    from ragforge.session.trust import FileTrust
+    from ragforge.tui.chat.frame import ChatFrame
+
+READ_REPOSITORY = "Read the repository that .git leads to?"
+WHY_UNREAD = (
+    "It does not know this folder, neither as its work tree nor as its submodule, so it may be anybody's. "
+    "Yes lets git show the model its commits and files, and is remembered for this repository. "
+    "After a no, every git command asks."
+)
+
+
+async def folder_is_meant(chat: ChatFrame) -> bool:
+    """Ask about a folder that is an unlikely project, and about one that may be of a known one."""
+    conversation = chat.ready()
+    workspace = conversation.workspace
+    if await conversation.needs_confirmation():
+        question = f"Work in {workspace.place.root} itself? Everything below it is then this project."
+        if not await chat.confirmed(question):
+            return False
+        await conversation.confirm_folder()
+    for former in workspace.former:
+        question = f"Is this folder the project {former.project.name}, which was at {former.path}?"
+        detail = (
+            "Yes: its sessions, versions, memories and rules apply here. No: it stays a separate project."
+        )
+        answer = await chat.ask(ConfirmScreen(question, detail=detail))
+        if answer:
+            await conversation.join(former.project)
+            break
+        if answer is not None:
+            await conversation.decline(former)
+    for other in workspace.alike:
+        paths = await workspace.local.paths_of(other.id)
+        known = f" It is known at {paths[0]}." if paths else ""
+        question = f"This folder shares its origin with the project {other.name}. Is it the same project?"
+        detail = f"Yes: its history is found from here too.{known}"
+        if await chat.confirmed(question, detail=detail):
+            await conversation.join(other)
+            break
+    return True
+
+
+async def ask_about_repositories(chat: ChatFrame) -> None:
+    """Ask about each that does not know the folder, and remember a yes.
+
+    Raises StoreError when that cannot be kept.
+    """
+    conversation = chat.ready()
+    while repository := unread_repository(conversation.session):
+        detail = f"{escaped(str(repository))}\n\n{WHY_UNREAD}"
+        if not await chat.confirmed(READ_REPOSITORY, detail=detail):
+            chat.say(unread_words(repository))
+            return
+        await conversation.read_repository()
+
+
+def let_turns_ask(chat: ChatFrame, conversation: Conversation) -> None:
+    """Let turns ask here about instruction files, and say here which are left out."""
+
+    async def ask(files: Sequence[FileTrust]) -> bool:
+        from ragforge.tui.screens.trust import TrustAnswer, TrustScreen  # most starts need no question
+
+        chat.call_person("waits for you")
+        try:
+            return await chat.ask(TrustScreen(files)) == TrustAnswer.TRUST
+        finally:
+            terminal.set_title(app_of(chat), "ragforge")
+
+    def tell(text: str) -> None:
+        if chat.is_drawn:
+            chat.say(text)
+
+    conversation.workspace.trust.ask = ask
+    conversation.workspace.trust.tell = tell
+
+
+async def may_stay(chat: ChatFrame) -> bool:
+    """Ask about the folder's instruction files where nobody was asked yet; False on leaving."""
+    from ragforge.session.instructions import answer_instructions, new_instructions  # the session loads it
+
+    session = chat.ready().session
+    files = await new_instructions(session)
+    if not files:
+        return True
+    from ragforge.tui.screens.trust import TrustAnswer, TrustScreen
+
+    answer = await chat.ask(TrustScreen(files, can_leave=True))
+    if answer == TrustAnswer.LEAVE:
+        chat.sent_early = ""  # it stays a draft
+        chat.leave()
+        return False
+    await answer_instructions(session, files, trusted=answer == TrustAnswer.TRUST)
+    return True

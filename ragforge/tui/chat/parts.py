@@ -1,0 +1,49 @@
+"""The widgets of the chat that are mounted after its first frame, which is the prompt alone."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ragforge.tui.widgets.approval import ApprovalDock
+from ragforge.tui.widgets.hint_line import HintLine
+from ragforge.tui.widgets.queue_list import QueueList
+from ragforge.tui.widgets.start_list import StartList
+from ragforge.tui.widgets.status_line import StatusLine
+from ragforge.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from ragforge.domain.turns import ToolCall
+    from ragforge.tui.widgets.turn_record import StoredTurns
+
+START_HINT = "Enter resumes · Down chooses · type to narrow, or for a new session"
+
+
+class ChatParts(Struct, frozen=True):
+    """The widgets around the prompt."""
+
+    transcript: Transcript
+    approval: ApprovalDock
+    queue: QueueList
+    hint: HintLine
+    start_list: StartList
+    status: StatusLine
+
+
+def make_parts(
+    *,
+    load_before: Callable[[str, int], Awaitable[StoredTurns]],
+    load_output: Callable[[ToolCall], Awaitable[str]],
+    put_back: Callable[[str], None],
+) -> ChatParts:
+    """Return the widgets, with what they ask the chat for."""
+    return ChatParts(
+        Transcript(load_before=load_before, load_output=load_output, id="transcript"),
+        ApprovalDock(on_reason_left=put_back, id="approval"),
+        QueueList(id="queue"),
+        HintLine(),
+        StartList(hint=START_HINT, id="start-list"),
+        StatusLine(id="status"),
+    )

@@ -1,0 +1,49 @@
+"""What the chat does, in named parts. Importing this loads all of them."""
+
+from __future__ import annotations
+
+from ragforge.domain.inputs import Say, Shell, Slash, parse_input
+from ragforge.tui.chat.commands import ChatCommands
+from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.chat.opening import open_conversation
+from ragforge.tui.chat.own_shell import run_shell
+from ragforge.tui.chat.sessions import Sessions
+from ragforge.tui.chat.turns import Turns
+from ragforge.tui.launch import OpenSession
+
+
+class ChatPresenter:
+    """The parts of the chat: its turns, which session is in front, and what commands do.
+
+    Each part knows the frame, and of the other parts those that it is made with.
+    """
+
+    def __init__(self, chat: ChatFrame) -> None:
+        self._chat = chat
+        self.turns = Turns(chat)
+        self.sessions = Sessions(chat, self.turns)
+        self.commands = ChatCommands(chat, self.turns, self.sessions)
+
+    async def open(self, open_session: OpenSession) -> None:
+        """Bring to the front what was asked for; else leave. Runs in a worker."""
+        await open_conversation(self._chat, self.sessions, open_session)
+
+    async def submit(self, text: str) -> None:
+        """Do what was typed: a message, a command of ours or one of the shell, or a session to resume."""
+        if row := self._chat.start_list.enter(typed=True):
+            self.sessions.start_going_to(row.session.id)
+            return
+        match parse_input(text):
+            case Say(said):
+                await self.turns.say(said)
+            case Slash(name, args):
+                self.commands.start(f"{name} {args}")
+            case Shell(command):
+                await run_shell(self._chat, command)
+
+    def enter_on_empty(self) -> None:
+        """Resume the chosen session, else send what waits."""
+        if row := self._chat.start_list.enter(typed=False):
+            self.sessions.start_going_to(row.session.id)
+        elif self._chat.conversation and self._chat.conversation.session.live.queue and not self.turns.busy:
+            self.turns.send_queue()

@@ -1,0 +1,257 @@
+"""The chat on the screen: its keys, and what happens in its widgets, handed to the parts of its presenter."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.timer import Timer
+
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.printable import one_line
+from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.key_watch import key_watch_of
+from ragforge.tui.keys import Where, declared
+from ragforge.tui.launch import OpenSession
+from ragforge.tui.textual_types import app_of
+from ragforge.tui.widgets.completion import Completion
+from ragforge.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.tui.chat.presenter import ChatPresenter
+    from ragforge.tui.widgets.recall_line import RecalledItem
+    from ragforge.tui.widgets.start_list import StartList
+
+OPENED_AFTER_S = 0.05
+"""After the first frame: what was typed meanwhile is drawn before loading competes for the processor."""
+DRAFT_KEPT_AFTER_S = 0.2
+"""Typing is kept so long after the first key that was not: a crash costs a word at most."""
+TWICE_S_MAX = 0.8
+"""A second key that comes later is another first one."""
+
+
+class ChatScreen(ChatFrame):
+    """The conversation, the prompt, and between them whatever asks or waits.
+
+    Its first frame is the prompt alone; the other parts are loaded and mounted when that has been drawn, and
+    then the session is opened. Keys typed before that go into the prompt; a message sent before waits in it.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *declared(Where.CHAT),
+        Binding("down", "list_step", show=False),
+    ]
+
+    def __init__(self, open_session: OpenSession, *, typed_before: str = "") -> None:
+        super().__init__()
+        self._open_session = open_session
+        self._typed_before = typed_before
+        self._presenter: ChatPresenter | None = None
+        self._draft_timer: Timer | None = None
+        self._draft_is_kept = True
+        self._escaped_at = 0.0
+
+    @property
+    def presenter(self) -> ChatPresenter:
+        """What the chat does. Raises RuntimeError before that is loaded."""
+        if self._presenter is None:
+            raise RuntimeError("The chat is not whole yet.")
+        return self._presenter
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or is about to."""
+        return self._presenter is not None and self._presenter.turns.busy
+
+    def on_mount(self) -> None:
+        """Take keys at once; open the session when this has been drawn."""
+        self.prompt.focus()
+        if self._typed_before:
+            self.prompt.set_draft(self._typed_before)
+        self.call_after_refresh(self._take_keys)
+        self.call_after_refresh(self.set_timer, OPENED_AFTER_S, self._open)
+
+    async def _take_keys(self) -> None:
+        await key_watch_of(self).let_go()
+
+    @work(group="opening")
+    async def _open(self) -> None:
+        # In a thread, so that keys are drawn meanwhile.
+        await asyncio.to_thread(importlib.import_module, "ragforge.tui.chat.parts")
+        await self.mount_parts()
+        late = await asyncio.to_thread(importlib.import_module, "ragforge.tui.chat.presenter")
+        presenter: ChatPresenter = late.ChatPresenter(self)
+        self._presenter = presenter
+        await presenter.open(self._open_session)
+
+    # What is typed
+
+    @on(Prompt.Submitted)
+    async def _submitted(self, event: Prompt.Submitted) -> None:
+        if self.conversation is None:
+            self.prompt.put_back(event.text)
+            self.sent_early = self.prompt.draft
+            self.notify("Still opening. This is sent as soon as the store is open.", markup=False)
+        else:
+            await self.presenter.submit(event.text)
+
+    @on(Prompt.EnterOnEmpty)
+    def _enter_on_empty(self) -> None:
+        if self._presenter:
+            self._presenter.enter_on_empty()
+
+    def on_start_list_chosen(self, event: StartList.Chosen) -> None:
+        """Resume the session."""
+        narrowed_by = self.prompt.whole
+        if narrowed_by.strip():
+            # Typed to find the session, and no message to it; the history keeps it all the same.
+            self.prompt.sent.add(narrowed_by)
+            self.prompt.set_draft("")
+        self.presenter.sessions.start_going_to(event.row.session.id)
+
+    @on(Prompt.DraftChanged)
+    def _draft_changed(self) -> None:
+        if self._parts and self.start_list.is_open:
+            self.start_list.narrow(self.prompt.text)
+        if self._parts and self.conversation:
+            self._look_for_hint(self.prompt.text)
+        if self._draft_timer is None:
+            self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
+
+    @work(group="hint", exclusive=True)
+    async def _look_for_hint(self, text: str) -> None:
+        rows = await asyncio.shield(asyncio.wrap_future(self.commands))
+        self.parts.hint.look(text, known=frozenset(row.name for row in rows))
+
+    @work(group="draft", exclusive=True)
+    async def keep_draft(self) -> None:
+        """Keep what is typed; that it cannot be kept is said once."""
+        self._draft_timer = None
+        if self.conversation is None or self.is_closed:
+            return
+        doing = self.conversation.keep_draft(self.prompt.draft)
+        if self._draft_is_kept:
+            self._draft_is_kept = await self.attempt(doing)
+        else:
+            with suppress(RagforgeError):
+                await doing
+                self._draft_is_kept = True
+
+    @on(Prompt.Noticed)
+    def _noticed(self, event: Prompt.Noticed) -> None:
+        self.notify(event.text, markup=False)
+
+    @on(Prompt.TakeBack)
+    async def _take_back(self, event: Prompt.TakeBack) -> None:
+        await self.presenter.turns.take_back(last=event.last)
+
+    @on(Prompt.QuitRequested)
+    def _quit_requested(self) -> None:
+        self.leave()
+
+    @on(Completion.Clicked)
+    def _completion_clicked(self, event: Completion.Clicked) -> None:
+        self.prompt.take(event.choice)
+
+    # What was recalled
+
+    @work(group="command")
+    async def on_recalled_item_forget_wanted(self, event: RecalledItem.ForgetWanted) -> None:
+        """Forget the memory, if that is meant; the answer says how to take that back."""
+        if await self.confirmed("Forget this memory?", detail=one_line(event.item.text)):
+            self.presenter.commands.start(f"forget {event.item.id}")
+
+    @work(group="command")
+    async def on_recalled_item_turn_wanted(self, event: RecalledItem.TurnWanted) -> None:
+        """Bring the turn to the front that was recalled."""
+
+        async def show() -> None:
+            place = await self.ready().memory_book.place_of(event.item.turn_id)
+            await self.presenter.sessions.go_to(place.session_id, place.turn)
+
+        await self.attempt(show())
+
+    # Keys
+
+    @work(group="command")
+    async def action_interrupt(self) -> None:
+        """End the running turn; twice while none runs: choose a turn to go back to."""
+        pressed_at, self._escaped_at = self._escaped_at, time.monotonic()
+        if self.conversation is None:
+            return
+        if self.conversation.session.busy:
+            await self.conversation.interrupt()
+        elif self._escaped_at - pressed_at < TWICE_S_MAX:
+            self._escaped_at = 0.0
+            await self.run_action("rewind")
+
+    @work(group="mode", exclusive=True)
+    async def action_cycle_mode(self) -> None:
+        """The next consent mode."""
+        if self.conversation:
+            await self.attempt(self.conversation.cycle_mode())
+            self.show_status()
+
+    def action_sessions(self) -> None:
+        """The list of sessions."""
+        if self.conversation:
+            self.presenter.commands.start("sessions")
+
+    def action_rewind(self) -> None:
+        """The turns, to go back to before one."""
+        self.presenter.commands.start("rewind")
+
+    def action_do_hint(self) -> None:
+        """Run the command that the hint names, in place of the message."""
+        if self._parts and (command := self.parts.hint.command):
+            self.prompt.sent.add(self.prompt.whole)
+            self.prompt.set_draft("")
+            self.presenter.commands.start(command)
+
+    def action_list_step(self) -> None:
+        """From the prompt down into the list of sessions."""
+        if self._parts and self.start_list.is_open:
+            self.start_list.step(1)
+
+    def action_expand(self) -> None:
+        """Open or fold the output of tools."""
+        if self._parts:
+            self.transcript.action_toggle_all_tools()
+
+    async def action_show_newest(self) -> None:
+        """To the newest output."""
+        await self.show_newest()
+
+    def action_scroll_page_up(self) -> None:
+        """A page up."""
+        if self._parts:
+            self.transcript.action_page_up()
+
+    def action_scroll_page_down(self) -> None:
+        """A page down."""
+        if self._parts:
+            self.transcript.action_page_down()
+
+    def action_scroll_line_up(self) -> None:
+        """A line up."""
+        if self._parts:
+            self.transcript.action_line_up()
+
+    def action_scroll_line_down(self) -> None:
+        """A line down."""
+        if self._parts:
+            self.transcript.action_line_down()
+
+    def action_walk(self) -> None:
+        """Into the conversation, from its end."""
+        if self._parts:
+            self.transcript.walk_from_end()
+
+    def action_suspend(self) -> None:
+        """Back to the shell; `fg` returns."""
+        app_of(self).action_suspend_process()

@@ -1,0 +1,112 @@
+"""Bringing a session to the front."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.errors import SessionBusy, UsageError
+from ragforge.tui.chat import folder_questions
+from ragforge.tui.launch import Leaving, OpenedChat
+from ragforge.tui.textual_types import app_of
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.session.conversation import Shown
+    from ragforge.tui.chat.frame import ChatFrame
+    from ragforge.tui.chat.turns import Turns
+
+START = "Type a message, or /help for commands and keys."
+
+
+class Sessions(Struct, frozen=True):
+    """Which session is in front. Its methods may ask, and may raise RagforgeError: they run in a worker."""
+
+    chat: ChatFrame
+    turns: Turns
+
+    async def go_to(self, session_id: str, turn: int | None = None) -> None:
+        """Bring that session to the front, at a turn counted from 1 where one is named."""
+        await self.bring(OpenedChat(self.chat.ready(), resume=session_id, at=turn))
+
+    def start_going_to(self, session_id: str) -> None:
+        """Do that in a worker, and say what went wrong."""
+        self.chat.run_worker(self.chat.attempt(self.go_to(session_id)), group="command")
+
+    async def bring(self, opened: OpenedChat, *, first: bool = False) -> None:
+        """Bring to the front what was asked for.
+
+        first: at the start, when what is typed belongs to no session yet.
+        """
+        chat, conversation = self.chat, opened.conversation
+        if opened.resume:
+            await self._resume(opened, first=first)
+            return
+        if not await folder_questions.folder_is_meant(chat):
+            app_of(chat).exit(Leaving(draft=chat.prompt.draft))
+            return
+        if opened.newest and (newest := await self._newest()):
+            await self._resume(replace(opened, resume=newest), first=first)
+            return
+        draft = await conversation.folder_draft()
+        if draft and not chat.prompt.draft:
+            chat.prompt.set_draft(draft)
+        chat.show_status()
+        if not conversation.session.live.record.model:
+            from ragforge.tui.screens.model import ModelScreen
+
+            told = await chat.ask(ModelScreen(conversation, first=True))
+            chat.say(
+                told or "No model yet: /model chooses one. Until then search answers from what is stored."
+            )
+            chat.show_status()
+        if not await folder_questions.may_stay(chat):
+            return
+        chat.say(START)
+        if opened.show_list:
+            await chat.show_start_list()
+
+    async def _newest(self) -> str:
+        """Return the id of the folder's newest session; empty, with a word about it, if there is none."""
+        try:
+            return await self.chat.ready().newest_id()
+        except UsageError as error:
+            self.chat.say(str(error))
+            return ""
+
+    async def _resume(self, opened: OpenedChat, *, first: bool) -> None:
+        chat, before = self.chat, opened.conversation.session.id
+        if self.turns.busy:
+            chat.say("A turn is running here. Wait for it, or press Esc, before you change the session.")
+            return
+        if not first:
+            await opened.conversation.keep_draft(chat.prompt.draft)
+        shown = await self._shown(opened)
+        is_other = shown.session.id != before
+        typed = chat.prompt.draft if first else ""
+        await chat.show_session(
+            draft=shown.draft if is_other else None, at=None if opened.fork else opened.at
+        )
+        if typed:
+            chat.prompt.put_back(*filter(None, (shown.draft, typed)))
+        for notice in shown.notices:
+            chat.say(notice)
+        if first and not await folder_questions.may_stay(chat):
+            return
+        if shown.waits:
+            self.turns.retry()
+
+    async def _shown(self, opened: OpenedChat) -> Shown:
+        """The session, or what the user wants of one that another process writes."""
+        conversation = opened.conversation
+        try:
+            if opened.fork:
+                return await conversation.fork(opened.resume, at=opened.at)
+            return await conversation.resume(opened.resume)
+        except SessionBusy as busy:
+            question = "Another ragforge has this session open. Go on in a fork, a session of your own?"
+            detail = f"{busy.holder}. No shows the session here, to read only."
+            if await self.chat.confirmed(question, detail=detail):
+                return await conversation.fork(opened.resume)
+            return await conversation.resume(opened.resume, read_only=True)

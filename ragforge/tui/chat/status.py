@@ -1,0 +1,53 @@
+"""What the status line says of a conversation."""
+
+import os
+
+from ragforge.config.project import git_branch
+from ragforge.session.conversation import Conversation
+from ragforge.tui.widgets.status_line import Status
+
+
+def status_of(conversation: Conversation, before: Status | None = None) -> Status:
+    """What the status line tells. before: the one of the same session so far, which knows the window."""
+    workspace, live = conversation.workspace, conversation.session.live
+    root = workspace.place.root
+    before = before or Status()
+    return Status(
+        model=live.record.model or "no model",
+        folder=_home_as_tilde(live.record.cwd),
+        # Read anew each time, which is one small file: a command may have changed it.
+        git_branch=git_branch(root) if workspace.place.is_git else "",
+        session=live.record.title,
+        mode=live.mode,
+        usage=live.usage,
+        cost_usd=live.cost_usd,
+        estimated=before.estimated,
+        context_tokens=before.context_tokens,
+        context_tokens_max=before.context_tokens_max,
+        queued=len(live.queue),
+        jobs=sum(job.exit_code is None for job in workspace.jobs.list()),
+        away=before.away,
+        waiting=before.waiting,
+        background=before.background,
+        background_note=before.background_note,
+        background_usd=before.background_usd,
+        notice=lasting(conversation),
+    )
+
+
+def lasting(conversation: Conversation) -> str:
+    """What is to be kept in mind as long as it holds."""
+    workspace = conversation.workspace
+    marks = {
+        "read only": conversation.session.live.read_only,
+        "incognito": workspace.incognito,
+        "no memory": not workspace.recalls,
+        "moving files": conversation.session.live.moving,
+    }
+    return " · ".join(mark for mark, holds in marks.items() if holds)
+
+
+def _home_as_tilde(folder: str) -> str:
+    home = os.environ.get("HOME", "/")
+    inside = folder == home or folder.startswith(home.rstrip("/") + "/")
+    return "~" + folder[len(home) :] if inside and home != "/" else folder

@@ -1,0 +1,183 @@
+"""Turns in the chat: what was typed is sent, events are shown, and words that came to nothing return."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from time import monotonic
+
+from msgspec.structs import replace
+from textual.worker import Worker
+
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted, UsageUpdated
+from ragforge.domain.messages import Parts, text_of
+from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.tui import terminal
+from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.mentions import parts_of
+from ragforge.tui.textual_types import app_of
+
+log = logging.getLogger(__name__)
+
+CALLED_AFTER_S = 10.0
+"""A turn that took longer than this rings when it ends: the user has looked away."""
+GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
+
+
+class Turns:
+    """The turns of the session in front, one at a time."""
+
+    def __init__(self, chat: ChatFrame) -> None:
+        self._chat = chat
+        self._worker: Worker[None] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or is about to."""
+        return self._worker is not None and not self._worker.is_finished
+
+    # Sending
+
+    async def say(self, text: str) -> None:
+        """Send a message, ask first whether so long a one is meant, or queue it behind what runs."""
+        if question := self._chat.ready().question_before(text):
+            self._chat.run_worker(self._say_if_meant(text, question), group="command")
+        else:
+            await self._say(text)
+
+    async def _say_if_meant(self, text: str, question: str) -> None:
+        detail = "The model can read a file by its name alone: write @ and the path instead of its contents."
+        if await self._chat.confirmed(question, detail=detail):
+            await self._say(text)
+        else:
+            self._chat.put_back(text)
+
+    async def _say(self, text: str) -> None:
+        chat, conversation = self._chat, self._chat.ready()
+        chat.start_list.close()
+        try:
+            parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
+            waiting = bool(conversation.session.live.queue) and not conversation.session.live.read_only
+            if self.busy or waiting:
+                await conversation.enqueue(parts)
+                chat.show_queue()
+        except RagforgeError as error:
+            chat.say(str(error))
+            chat.put_back(text)
+            return
+        if chat.shown_at is not None:
+            await chat.attempt(chat.show_newest())
+        if self.busy:
+            return
+        if waiting:
+            self.send_queue()
+        else:
+            self._start(conversation.submit(parts, self._approve), text)
+
+    def send_queue(self) -> None:
+        """What waited through a turn that broke off goes, before the next message where there is one."""
+        self._chat.run_worker(self._send_queue(), group="command")
+
+    async def _send_queue(self) -> None:
+        if parts := await self._taken_queue():
+            self._start(self._chat.ready().submit(parts, self._approve), text_of(parts))
+
+    def retry(self) -> None:
+        """Go on with the newest turn. Where its words had returned, Enter would send them once more."""
+        self._chat.start_list.close()
+        self._start(self._chat.ready().retry(self._approve), self._chat.prompt.take_returned())
+
+    async def take_back(self, *, last: bool) -> None:
+        """Bring queued messages, or the last of them, back into the prompt."""
+        waiting = list(self._chat.ready().session.live.queue)
+        self._chat.prompt.put_back(*(text_of(parts) for parts in (waiting[-1:] if last else waiting)))
+        await self._chat.attempt(self._chat.ready().take_back(last=last))
+        self._chat.show_queue()
+
+    async def _taken_queue(self) -> Parts:
+        """All that waits, as one message. What cannot be written to the disk is taken all the same."""
+        waiting = list(self._chat.ready().session.live.queue)
+        await self._chat.attempt(self._chat.ready().take_back(last=False))
+        return tuple(part for parts in waiting for part in parts)
+
+    # Showing
+
+    def _start(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
+        """Show the events of a turn. text: what returns to the prompt where it cannot be kept."""
+        self._worker = self._chat.run_worker(self._run(turn, text), group="turn")
+        self._chat.call_later(self._chat.transcript.action_end)  # who sends wants to see what comes of it
+
+    async def _run(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
+        """The turn, and after it what was queued in the very moment of its end."""
+        chat, conversation = self._chat, self._chat.ready()
+        ended = await self._follow(turn, text)
+        while ended and ended.status in GOES_ON and conversation.session.live.queue:
+            parts = await self._taken_queue()
+            ended = await self._follow(conversation.submit(parts, self._approve), text_of(parts))
+        if chat.is_drawn:
+            chat.show_queue()
+            chat.show_status()
+
+    async def _follow(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> Turn | None:
+        """Show the events; the turn as it ended last, or None where it could not be kept."""
+        chat = self._chat
+        began_s = monotonic()
+        running: Turn | None = None
+        ended: Turn | None = None
+        try:
+            async with aclosing(turn) as stream:
+                async for event in stream:
+                    if not chat.is_drawn:
+                        continue
+                    chat.transcript.show(event)
+                    match event:
+                        case TurnStarted(running):
+                            self._show_started()
+                        case UsageUpdated():
+                            chat.status.status = chat.status.status.after(event)
+                        case TurnEnded(ended):
+                            running = None
+                            if event.came_to_nothing:
+                                chat.put_back(text_of(ended.user))
+                            if monotonic() - began_s > CALLED_AFTER_S:
+                                chat.call_person("done")
+                        case _:
+                            pass
+        except RagforgeError as error:
+            if not chat.is_drawn:
+                log.error("The turn could not be kept: %s", error)
+                return None
+            if running:
+                failed = replace(running, status=TurnStatus.FAILED, error=str(error))
+                chat.transcript.show(TurnEnded(failed, error))
+                text = text_of(running.user)
+            else:
+                chat.say(str(error))
+            if running or not ended:
+                chat.put_back(text)
+            return None
+        return ended
+
+    def _show_started(self) -> None:
+        chat = self._chat
+        terminal.set_title(app_of(chat), "ragforge")
+        chat.run_worker(self._forget_folder_draft(), group="folder draft")
+        chat.show_queue()
+        chat.show_status()
+
+    async def _forget_folder_draft(self) -> None:
+        """It was sent, and from now on the draft is the session's."""
+        with suppress(RagforgeError):
+            await self._chat.ready().forget_folder_draft()
+            await self._chat.ready().keep_draft(self._chat.prompt.draft)
+
+    async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Ask the user."""
+        self._chat.call_person("waits for you")
+        try:
+            return await self._chat.parts.approval.ask(request)
+        finally:
+            terminal.set_title(app_of(self._chat), "ragforge")

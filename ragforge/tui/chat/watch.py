@@ -1,0 +1,97 @@
+"""What is looked at once a second without asking anybody: the server, the background work, the room taken."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain import timeouts
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.words import counted
+from ragforge.session.background import Progress
+from ragforge.session.link import held_words
+from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.chat.status import lasting
+
+
+class Watch(Struct):
+    """Shows in the chat what has changed; where nothing has, nothing is drawn.
+
+    seen: what was seen last: the work done and to do, the session as it is kept, and whether a turn runs.
+    What has begun and ended between two looks is seen too: a payment is counted, and a turn changes when
+    something last happened in its session.
+    """
+
+    chat: ChatFrame
+    seen: tuple[object, ...] = ()
+
+    def start(self) -> None:
+        """Look from now on, until the chat goes."""
+        self.chat.set_interval(timeouts.LINK_LOOK_EVERY_S, self.look_at_link)
+        self.chat.set_interval(timeouts.MEMORY_LOOK_EVERY_S, self.look_at_background)
+
+    def look_at_link(self) -> None:
+        """Are server and session still ours, do files move?"""
+        chat = self.chat
+        if chat.conversation is None or not chat.is_drawn:
+            return
+        link, status = chat.conversation.link, chat.status.status
+        held = held_words(link)
+        told = replace(
+            status,
+            away=bool(link.away),
+            waiting=link.waiting,
+            held=bool(held),
+            notice=lasting(chat.conversation),
+        )
+        if told != status:
+            chat.status.status = told
+        if held and not status.held:
+            chat.say(f"{held}.")
+        if lost := chat.conversation.notice_loss():
+            chat.say(lost)
+            chat.show_status()
+
+    def look_at_background(self) -> None:
+        """What has the background still to do, and what has it cost, when that changed?"""
+        chat = self.chat
+        if chat.conversation is None or not chat.is_drawn:
+            return
+        progress = chat.conversation.workspace.background.progress
+        told = replace(chat.status.status, background=progress_words(progress), background_note=progress.note)
+        if told != chat.status.status:
+            chat.status.status = told
+        session = chat.conversation.session
+        seen = (progress, session.live.record, session.busy)
+        if seen != self.seen:
+            self.seen = seen
+            chat.run_worker(self._show_cost(), group="memory-cost", exclusive=True)
+
+    async def _show_cost(self) -> None:
+        try:
+            cost_usd = await self.chat.ready().background_cost()
+        except RagforgeError:
+            return  # a store that is away is told of elsewhere, and the cost is not lost
+        if self.chat.is_drawn:
+            self.chat.status.status = replace(self.chat.status.status, background_usd=cost_usd)
+
+    def look_at_room(self) -> None:
+        """Say, once a run and beside whatever is done, that what is kept takes more room than it may."""
+        self.chat.run_worker(self._warn_of_room(), group="room")
+
+    async def _warn_of_room(self) -> None:
+        from ragforge.session.storage import room_warning
+
+        with suppress(RagforgeError):  # a store that is away is told of elsewhere
+            warning = await room_warning(self.chat.ready().workspace)
+            if warning and self.chat.is_drawn:
+                self.chat.say(warning)
+
+
+def progress_words(progress: Progress) -> str:
+    """What is left to do, in a few words; empty when all is done."""
+    if progress.turns:
+        return f"{counted(progress.turns, 'turn')} to summarise"
+    return f"{counted(progress.vectors, 'text')} to embed" if progress.vectors else ""
