@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth soak check check-static bench lock screenshots clean
+.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -43,6 +43,9 @@ screenshots: $(READY)
 	$(BIN)/python scripts/screenshots.py
 
 # Pinned by version and hash. uv resolves for every platform and Python at once; nothing else uses it.
+docs: $(READY)
+	.venv/bin/python -m tests.documents
+
 lock: $(READY)
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml requirements/build.in -o requirements/lock.txt

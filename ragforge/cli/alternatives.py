@@ -3,9 +3,10 @@
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.numbers import whole
@@ -14,6 +15,7 @@ from ragforge.cli.output import json_line, printable
 from ragforge.cli.verbs import run_verb
 from ragforge.cli.versions import opened_session
 from ragforge.commands.alternatives import TAKE, TakeOneArguments
+from ragforge.domain.arguments import Former, modern
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice
 
@@ -27,10 +29,23 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Parser(TyperCommand):
+    """Takes `take K` in place of N."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Let the words be parsed, with `take K` as an option."""
+        words = modern(args, (Former("--take K", "take K"),), tell=tell)
+        if words[:1] == ["take"]:
+            if not words[1:]:
+                raise UsageError("Say which: alternatives take K. `ragforge alternatives` lists them.")
+            words[:1] = ["--take"]
+        return super().parse_args(ctx, words)
+
+
 def alternatives(
     context: typer.Context,
     count: Annotated[
-        int | None, typer.Argument(metavar="[N", parser=whole(1), help="In how many ways.")
+        int | None, typer.Argument(metavar="[take K | N", parser=whole(1), help="In how many ways.")
     ] = None,
     prompt: Annotated[
         str | None,
@@ -43,15 +58,17 @@ def alternatives(
     ] = None,
     take: Annotated[
         int | None,
-        typer.Option("--take", metavar="K", parser=whole(1), help="Bring files and conversation to one."),
+        typer.Option("--take", metavar="K", parser=whole(1), hidden=True),
     ] = None,
     on_conflict: Annotated[
         ConflictChoice | None,
-        typer.Option("--on-conflict", help="With --take: what becomes of files that were changed since."),
+        typer.Option("--on-conflict", help="With take K: what becomes of files that were changed since."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
     """Work a request out in N ways at once, each in a copy of the project; without N, list them.
+
+    take K brings files and conversation to one of them.
 
     File tools are confined to the copies; shell commands are not. As with -p nobody is asked: commands run
     that only read, that --allow names, or all with --yolo. The project's files stay as they are until one is
@@ -60,7 +77,7 @@ def alternatives(
     options: Options = context.find_root().obj
     if take is not None:
         if count is not None:
-            raise UsageError("--take takes one that was worked out before: leave N and PROMPT out.")
+            raise UsageError("take K takes one that was worked out before: leave N and PROMPT out.")
         chosen = TakeOneArguments(number=take, on_conflict=on_conflict)
         raise typer.Exit(run_async(lambda: run_verb(options, TAKE, chosen, options.resume)))
     if count is None:
@@ -113,9 +130,7 @@ def _print(here: "Here", rows: "tuple[Alternative, ...]", *, as_json: bool) -> N
     elif rows:
         for line in table(rows, head=here.head):
             typer.echo(printable(line))
-        tell(
-            "`ragforge alternatives --take K` brings files and conversation to one of them; the others stay."
-        )
+        tell("`ragforge alternatives take K` brings files and conversation to one of them; the others stay.")
 
 
 @asynccontextmanager

@@ -53,7 +53,8 @@ def _load(name: str) -> Any:
     if name in GROUPS:
         parser.add_typer(import_module(f"ragforge.cli.{name}").app, name=name)
     elif name in COMMANDS:
-        parser.command(name, epilog=EXIT_CODES)(getattr(import_module(f"ragforge.cli.{name}"), name))
+        module = import_module(f"ragforge.cli.{name}")
+        parser.command(name, cls=getattr(module, "Parser", None), epilog=EXIT_CODES)(getattr(module, name))
     else:
         from ragforge.cli.verbs import add_verb
         from ragforge.commands.base import find_verb

@@ -176,16 +176,18 @@ def _whole(bound: float | None) -> int | None:
 
 
 def usage(kind: type[Struct]) -> str:
-    """How the arguments are written, such as `[N] [--on-conflict keep|restore|merge]`."""
-    return " ".join(_usage(each) for each in arguments_of(kind) if not each.spelling.hidden)
+    """How the arguments are written, such as `[A [B]] [--on-conflict keep|restore|merge]`."""
+    shown = [each for each in arguments_of(kind) if not each.spelling.hidden]
+    words = ""
+    for each in reversed([each for each in shown if not each.spelling.options]):
+        words = f"{each.shown} {words}".rstrip()
+        words = words if each.is_required else f"[{words}]"
+    return " ".join(filter(None, [words, *(_usage(each) for each in shown if each.spelling.options)]))
 
 
 def _usage(each: Argument) -> str:
-    spelling = each.spelling
-    if each.takes_value:
-        text = f"{spelling.options[0]} {each.shown}" if spelling.options else each.shown
-    else:
-        text = " | ".join(spelling.options)
+    names = each.spelling.options
+    text = f"{names[0]} {each.shown}" if each.takes_value else " | ".join(names)
     return text if each.is_required else f"[{text}]"
 
 

@@ -51,13 +51,13 @@ async def test_worked_out_listed_and_taken(program: Program, gemini: GeminiStand
 
     listed = await program.run("alternatives")
     assert listed.code == 0
-    assert "`ragforge alternatives --take K` brings" in listed.err
+    assert "`ragforge alternatives take K` brings" in listed.err
     assert [line.split()[:2] for line in listed.out.splitlines()] == [
         ["#", "way"],
         ["1", "readable"],
         ["2", "fast"],
     ]
-    taken = await program.run("alternatives", "--take", "2")
+    taken = await program.run("alternatives", "take", "2")
     assert (taken.code, taken.err) == (0, "")
     assert "Taken" in taken.out
     assert (program.project / "a.txt").read_text() == "one\n"
@@ -90,7 +90,11 @@ async def test_what_makes_no_sense_is_said(quick: Program) -> None:
     for args, words in (
         (("2",), "Say what"),
         (("99", "x"), "at once"),
-        (("--take", "1"), "No session was started"),
+        (("take", "1"), "No session was started"),
+        (("--take", "1"), "--take K is now take K; it works until the next release."),
+        (("take",), "Say which"),
+        (("take", "0"), "whole number from 1"),
+        (("take", "1", "2"), "leave N and PROMPT out"),
         (("2", "x", "--take", "1"), "leave N and PROMPT out"),
     ):
         ran = await quick.run("alternatives", *args)

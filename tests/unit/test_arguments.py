@@ -140,7 +140,7 @@ def test_the_usage_names_what_may_be_typed() -> None:
         "NAME|VERSION [--on-conflict markers|ours|theirs] [--strategy best|combine_best|resolve_conflicts]"
     )
     assert usage(Everything) == (
-        "NAME [N] [TEXT] [--files | --chat] [--sure] [--side markers|ours|theirs] [--names A,B]"
+        "NAME [N [TEXT]] [--files | --chat] [--sure] [--side markers|ours|theirs] [--names A,B]"
     )
 
 
