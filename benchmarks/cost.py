@@ -118,7 +118,7 @@ async def ours(turns: int) -> Meter:
                 cwd=folder / "project", flags={}, environ=environ(folder, server)
             )
             session = await new_session(workspace)
-            session.live.mode = Mode.ALL
+            session.live.consent.mode = Mode.ALL
             for number in range(turns):
                 meter.spent.append(Spent())
                 _write(folder / "project" / "part.txt", number)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ragforge.cli.options import Options
 from ragforge.config.settings import embedded_store
-from ragforge.domain.approvals import Mode, parse_rule
+from ragforge.domain.approvals import parse_rule
 from ragforge.domain.errors import ModelError, StoreAddressWrong, StoreError, UsageError
 from ragforge.providers.registry import parse_model
 from ragforge.session.foreign_git import unread_repository, unread_words
@@ -109,9 +109,7 @@ async def _apply_flags(session: Session, options: Options) -> None:
 
 
 def _apply_consent(session: Session, options: Options) -> None:
-    session.live.rules = (*session.live.rules, *(parse_rule(text) for text in options.allow))
-    if options.yolo:
-        session.live.mode = Mode.ALL
+    session.live.consent.grant_for_run(map(parse_rule, options.allow), everything=options.yolo)
 
 
 async def _apply_model(session: Session, options: Options) -> None:

@@ -1,5 +1,6 @@
 """`/mode`: how much may happen without asking."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
@@ -11,6 +12,13 @@ from ragforge.domain.arguments import option, word
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
+MEANING: Mapping[Mode, str] = {
+    Mode.ASK: "writes, edits and commands ask first.",
+    Mode.ACCEPT_EDITS: "changes of files inside the project need no asking; commands do.",
+    Mode.PLAN: "nothing is changed; the model reads and makes a plan.",
+    Mode.ALL: "nothing is asked. Only for folders that you could lose.",
+}
+
 
 class ModeArguments(Struct, frozen=True):
     """Which one. yes: the question about it was answered."""
@@ -20,17 +28,15 @@ class ModeArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: ModeArguments) -> Outcome:
-    from ragforge.session.modes import MEANING, set_mode
-
     if args.mode is None:
         lines = [f"- **{mode}**: {meaning}" for mode, meaning in MEANING.items()]
-        return Tell(f"The mode is **{session.live.mode}**.\n\n" + "\n".join(lines))
+        return Tell(f"The mode is **{session.live.consent.mode}**.\n\n" + "\n".join(lines))
     if args.mode is Mode.ALL and not args.yes:
         return Confirm(
             "Let the model write files anywhere and run any command, without asking, until you leave?",
             then=VERB.line(ModeArguments(Mode.ALL, yes=True)),
         )
-    await set_mode(session, args.mode)
+    await session.set_mode(args.mode)
     return Tell(f"The mode is now **{args.mode}**: {MEANING[args.mode]}")
 
 

@@ -28,24 +28,18 @@ class RemoveArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
-    return Tell(_listed(session.live.rules))
+    return Tell(_listed(session.live.consent.rules))
 
 
 async def _add(session: "Session", args: AddArguments) -> Outcome:
-    rule = parse_rule(args.rule)
-    await session.workspace.local.add_rules(session.workspace.project.id, (rule,))
-    return await _changed(session)
+    await session.live.consent.grant((parse_rule(args.rule),))
+    return Tell(_listed(session.live.consent.rules))
 
 
 async def _remove(session: "Session", args: RemoveArguments) -> Outcome:
-    rule = _chosen(session.live.rules, args.rule)
-    await session.workspace.local.remove_rule(session.workspace.project.id, rule)
-    return await _changed(session)
-
-
-async def _changed(session: "Session") -> Outcome:
-    session.live.rules = tuple(await session.workspace.local.rules(session.workspace.project.id))
-    return Tell(_listed(session.live.rules))
+    consent = session.live.consent
+    await consent.take_back(_chosen(consent.rules, args.rule))
+    return Tell(_listed(consent.rules))
 
 
 def _listed(rules: tuple[Rule, ...]) -> str:

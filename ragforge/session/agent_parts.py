@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ragforge.agent.parts import AgentParts, Events, Guard, TurnLimits, unguarded
 from ragforge.agent.permissions import Ask, Decision, Refuse, decide
 from ragforge.agent.prompts import load_prompt
-from ragforge.domain.approvals import Approve, Mode, Rule
+from ragforge.domain.approvals import Approve, Mode
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject
@@ -78,7 +78,7 @@ async def agent_parts(
         tools=tools_of(session),
         context=replace(tool_context(session), get_result=window.result),
         consent=partial(_consent, session),
-        add_rules=partial(_add_rules, session),
+        add_rules=live.consent.grant,
         approve=approve,
         record=StoreRecorder(workspace.store, workspace.redactor),
         events=events,
@@ -94,16 +94,11 @@ async def agent_parts(
 
 def _consent(session: Session, tool: AnyTool, args: JsonObject, preview: Preview) -> Decision:
     """Whether the call may happen, by the mode and rules of this very moment."""
-    live, root = session.live, session.workspace.place.root
-    decision = decide(tool, args, preview, mode=live.mode, rules=live.rules, root=root, cwd=session.cwd)
-    if live.unattended and isinstance(decision, Ask):
-        return Refuse(f"Not done, because it {decision.reason}. {live.unattended}")
+    consent, root = session.live.consent, session.workspace.place.root
+    decision = decide(tool, args, preview, mode=consent.mode, rules=consent.rules, root=root, cwd=session.cwd)
+    if consent.unattended and isinstance(decision, Ask):
+        return Refuse(f"Not done, because it {decision.reason}. {consent.unattended}")
     return decision
-
-
-async def _add_rules(session: Session, rules: tuple[Rule, ...]) -> None:
-    await session.workspace.local.add_rules(session.workspace.project.id, rules)
-    session.live.rules = tuple(dict.fromkeys((*session.live.rules, *rules)))
 
 
 def tools_of(session: Session) -> Mapping[str, AnyTool]:
@@ -127,7 +122,7 @@ def system_prompt(session: Session, instructions: str) -> str:
     It stays the same through a day of a session, so that the providers' prompt caches work.
     """
     place = session.workspace.place
-    plan = load_prompt("plan") if session.live.mode is Mode.PLAN else ""
+    plan = load_prompt("plan") if session.live.consent.mode is Mode.PLAN else ""
     fields = {
         "{plan}": plan,
         "{cwd}": str(session.cwd),

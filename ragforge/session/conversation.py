@@ -13,7 +13,7 @@ from ragforge.domain.messages import Parts
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, ToolCall, TurnStatus
 from ragforge.memory.recall.search import SearchResults, search
-from ragforge.session import history, modes, queue, setup, turn
+from ragforge.session import history, queue, setup, turn
 from ragforge.session.costs import memory_cost
 from ragforge.session.foreign_git import read_repository
 from ragforge.session.history import StoredTurns
@@ -39,6 +39,8 @@ from ragforge.store.base_conversations import Deleted, SessionRow
 SESSIONS_LISTED_MAX = 500
 LOOKED_BACK = 10
 """Turns among which the last answer is looked for: the newest may have come to nothing."""
+MODES_CYCLED = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
+"""What Shift+Tab goes through; `all` has to be typed."""
 
 
 class Shown(Struct, frozen=True):
@@ -110,8 +112,12 @@ class Conversation:
         return await run_command(self.session, name, args)
 
     async def cycle_mode(self) -> Mode:
-        """The next consent mode."""
-        return await modes.cycle_mode(self.session)
+        """The next consent mode, set."""
+        now = self.session.live.consent.mode
+        at = MODES_CYCLED.index(now) if now in MODES_CYCLED else -1
+        mode = MODES_CYCLED[(at + 1) % len(MODES_CYCLED)]
+        await self.session.set_mode(mode)
+        return mode
 
     # What is kept
 
@@ -208,11 +214,10 @@ class Conversation:
 
     async def start_new(self) -> Shown:
         """A new session in front."""
-        mode = self.session.live.mode
+        everything = self.session.live.consent.mode is Mode.ALL
         await close_session(self.session)
         self.session = await new_session(self.workspace)
-        if mode is Mode.ALL:
-            self.session.live.mode = mode  # the person said so for this run of the program
+        self.session.live.consent.grant_for_run(everything=everything)
         await self._prepared()
         return Shown(self.session, draft=await self.folder_draft())
 

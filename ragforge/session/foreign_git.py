@@ -16,7 +16,7 @@ def unread_repository(session: Session) -> Path | None:
     place = session.workspace.place
     if place.foreign_git is None:
         return None
-    allowed = foreign_allowed(session.live.rules)
+    allowed = foreign_allowed(session.live.consent.rules)
     return next((each for each in foreign_repositories(place.root) if each not in allowed), None)
 
 
@@ -34,12 +34,10 @@ async def read_repository(session: Session) -> Workspace:
 
     If `.git` leads to another repository as well, that is unread now.
     """
-    workspace, live = session.workspace, session.live
-    place = workspace.place
+    workspace, place = session.workspace, session.workspace.place
     if place.foreign_git is None:
         return workspace
     rule = foreign_rule(place.foreign_git)
-    await workspace.local.add_rules(workspace.project.id, (rule,))
-    live.rules = tuple(dict.fromkeys((*live.rules, rule)))
-    allowed = foreign_allowed(live.rules)
+    await session.live.consent.grant((rule,))
+    allowed = foreign_allowed(session.live.consent.rules)
     return replace(workspace, place=find_project(place.cwd, identify=False, allowed=allowed))

@@ -98,7 +98,7 @@ def trusts_writes(session: Session, guard: Guard) -> Guard:
     @asynccontextmanager
     async def guarded(call: GuardedCall) -> AsyncGenerator[None]:
         async with guard(call):
-            if not call.may_write or session.live.unattended:
+            if not call.may_write or session.live.consent.unattended:
                 yield
                 return
             async with written_here(session, call.paths, content=call.after, command=call.command):

@@ -26,6 +26,7 @@ from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.memory.window import Window
 from ragforge.session.background import Background
+from ragforge.session.consent import consent_in
 from ragforge.session.context import session_window
 from ragforge.session.history import read_window, window_limits
 from ragforge.session.library import Library, close_library, newest_session, open_library
@@ -199,9 +200,9 @@ async def new_session(workspace: Workspace) -> Session:
         host=socket.gethostname(),
         project_path=str(workspace.place.root),
     )
-    rules = tuple(await workspace.local.rules(workspace.project.id))
     window = Window(window_limits(settings))
-    live = Live(record, stored=False, mode=Mode(settings.mode), rules=rules, window=window)
+    consent = await consent_in(workspace.local, workspace.project.id, Mode(settings.mode))
+    live = Live(record, stored=False, consent=consent, window=window)
     session = Session(workspace, live)
     workspace.background.start(session)
     return session
@@ -263,10 +264,9 @@ async def _resumed(
     live = Live(
         record=record,
         stored=True,
-        mode=Mode(record.mode) if record.mode != Mode.ALL else Mode.ASK,
+        consent=await consent_in(workspace.local, workspace.project.id, Mode(record.mode)),
         claim=claim,
         read_only=read_only,
-        rules=tuple(await workspace.local.rules(workspace.project.id)),
         queue=[] if read_only else await workspace.local.queue(record.id),
         window=await read_window(
             workspace.store,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ragforge.config.project import Place
 from ragforge.config.settings import Loaded, Settings
-from ragforge.domain.approvals import Mode, Rule
+from ragforge.domain.approvals import Mode
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
@@ -21,6 +21,7 @@ from ragforge.memory.recall.search import Recall
 from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
 from ragforge.session.background import Background
+from ragforge.session.consent import Consent
 from ragforge.session.relocation import Former
 from ragforge.session.trust import Trust
 from ragforge.shell.jobs import Jobs
@@ -107,11 +108,10 @@ class Live(Struct):
     record: ConversationSession
     stored: bool
     """A new session is stored with its first message, so that looking around leaves nothing behind."""
-    mode: Mode
+    consent: Consent
     claim: Claim | None = None
     read_only: bool = False
     """Another process or machine writes this session; this one only shows it."""
-    rules: tuple[Rule, ...] = ()
     queue: list[Parts] = field(default_factory=list[Parts])
     window: Window = field(default_factory=Window)
     """What the model is given, word for word, of the path to the head."""
@@ -123,8 +123,6 @@ class Live(Struct):
     running: "asyncio.Task[Any] | None" = None
     moving: bool = False
     """Files and chat are being moved to another version; no turn begins meanwhile."""
-    unattended: str = ""
-    """Why nobody can be asked for consent, for the model; empty where the person can."""
     alternatives: "Group | None" = None
     """Ways in which one request is worked out at the same time, or was last."""
     undecided: "Candidates | None" = None
@@ -173,6 +171,14 @@ class Session(Struct, frozen=True):
         if self.is_only_moving:
             return "Files are being moved to another version. Send it again when that is done."
         return "A turn is running. Wait for it, or press Esc to interrupt it." if self.busy else ""
+
+    async def set_mode(self, mode: Mode) -> None:
+        """Let the mode hold from the next tool call on. `all` is not remembered for the next start."""
+        self.live.consent.mode = mode
+        if mode is not Mode.ALL:
+            self.change(mode=mode)
+            if self.live.stored and not self.live.read_only:
+                await self.workspace.store.sessions.set_mode(self.id, mode)
 
     def change(self, **changes: Any) -> None:
         """Replace fields of the session's record."""

@@ -34,7 +34,7 @@ async def run_turns(count: int) -> None:
         session = (await resume_session(workspace, record)).session
     except UsageError:
         session = await new_session(workspace)
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     for number in range(count):
         async with aclosing(submit(session, (TextPart("Do something."),), Person().approve)) as events:
             [event async for event in events]

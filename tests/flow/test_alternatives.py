@@ -173,7 +173,7 @@ async def test_the_check_command_runs_in_each_copy(tmp_path: Path, gemini: Gemin
 async def test_what_was_not_allowed_before_is_refused_with_a_reason(
     session: Session, gemini: GeminiStandIn, project: Path
 ) -> None:
-    session.live.rules = (Rule("shell", "touch allowed"),)
+    session.live.consent.kept = (Rule("shell", "touch allowed"),)
     models = script(gemini)(
         {READABLE: [runs("touch refused"), runs("touch allowed"), writes("no question\n")], FAST: []}
     )
@@ -237,7 +237,7 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_made(
     ):
         with pytest.raises(UsageError, match=words):
             await question(session, wanted)
-    session.live.mode = Mode.PLAN
+    session.live.consent.mode = Mode.PLAN
     with pytest.raises(UsageError, match="Plan mode"):
         await start_alternatives(session, AttemptRequest(2, "x"))
     assert not session.live.stored

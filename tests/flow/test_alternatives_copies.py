@@ -41,7 +41,7 @@ async def test_the_copy_holds_what_the_project_holds_and_what_is_carried(
         (root / "dist").mkdir()
         (root / "dist" / "big").write_text("not wanted")
         (root / "up").symlink_to("../elsewhere")
-        session.live.mode = Mode.ALL
+        session.live.consent.mode = Mode.ALL
         models = script(gemini)(
             {READABLE: [runs("find . | sort; .venv/bin/tool; echo x > .venv/made")], FAST: []}
         )
@@ -63,7 +63,7 @@ async def test_what_lies_outside_of_the_copy_is_out_of_reach_for_file_tools(
     session: Session, gemini: GeminiStandIn, project: Path, tmp_path: Path
 ) -> None:
     (project / "out").symlink_to(tmp_path)
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     target = str(project / "a.txt")
     models = script(gemini)(
         {
@@ -148,7 +148,7 @@ async def test_what_is_carried_and_covered_in_part_is_not_taken_for_removed(
         await turn(session, gemini, "begin", write("begun.txt", "begun\n"))
         (root / ".gitignore").write_text("dist\n")
         (root / "dist" / "built").write_text("built")
-        session.live.mode = Mode.ALL
+        session.live.consent.mode = Mode.ALL
         models = script(gemini)({READABLE: [runs("ls dist; echo new > dist/more")], FAST: []})
         group = await start_alternatives(session, AttemptRequest(2, "look"))
         await all_lines(group)

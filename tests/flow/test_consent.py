@@ -89,7 +89,7 @@ async def test_a_link_that_is_turned_during_the_second_question_stops_the_call(
     session: Session, gemini: GeminiStandIn, tmp_path: Path
 ) -> None:
     """The one about what cannot be kept."""
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     folders = [tmp_path / "one", tmp_path / "two"]
     words = os.urandom(400_000).hex()
     for folder in folders:

@@ -40,11 +40,11 @@ async def test_consent_and_model_of_the_flags_hold_for_a_resumed_session(
         await conversation.resume(opened_now.resume)
         live = conversation.session.live
         assert conversation.session.id == said.id
-        assert live.mode is Mode.ALL
-        assert "shell(make)" in [str(rule) for rule in live.rules]
+        assert live.consent.mode is Mode.ALL
+        assert "shell(make)" in [str(rule) for rule in live.consent.rules]
         assert live.record.model == "gemini:gemini-4-carbon"
         await conversation.start_new()
-        assert "shell(make)" in [str(rule) for rule in conversation.session.live.rules]
+        assert "shell(make)" in [str(rule) for rule in conversation.session.live.consent.rules]
     finally:
         await conversation.close()
 
@@ -53,6 +53,6 @@ async def test_without_flags_a_resumed_session_asks(tmp_path: Path, said: Sessio
     opened_now = await open_for_interface(Options(cwd=tmp_path / "project", resume=said.id))
     try:
         await opened_now.conversation.resume(opened_now.resume)
-        assert opened_now.conversation.session.live.mode is Mode.ASK
+        assert opened_now.conversation.session.live.consent.mode is Mode.ASK
     finally:
         await opened_now.conversation.close()

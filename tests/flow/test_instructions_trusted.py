@@ -233,7 +233,7 @@ async def test_a_text_that_was_declined_stays_so_whoever_writes_it(session: Sess
 async def test_what_is_written_in_a_copy_with_nobody_to_ask_is_not_trusted(
     session: Session, unattended: str
 ) -> None:
-    session.live.unattended = unattended
+    session.live.consent.unattended = unattended
     file, write = session.cwd / "AGENTS.md", session.workspace.tools["write"]
     async with trusts_writes(session, unguarded)(
         GuardedCall(write, [file], may_write=True, after=b"Use tabs.")

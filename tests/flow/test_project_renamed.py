@@ -72,7 +72,7 @@ async def test_after_a_yes_an_earlier_turn_is_undone_where_the_folder_lies_now(
         assert await conversation.workspace.history.roots() == [tmp_path / "renamed"]
         await conversation.resume(before.id)
         session = conversation.session
-        assert session.live.rules == (Rule("shell", "make *"),)
+        assert session.live.consent.rules == (Rule("shell", "make *"),)
         local = session.workspace.local
         assert await local.draft(f"cwd:{tmp_path}/renamed") == "half a thought"
         assert await local.draft(f"cwd:{tmp_path}/renamed/sub") == "another"

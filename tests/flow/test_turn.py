@@ -241,7 +241,7 @@ async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_tur
 
 
 async def test_plan_mode_changes_nothing(session: Session, gemini: GeminiStandIn) -> None:
-    session.live.mode = Mode.PLAN
+    session.live.consent.mode = Mode.PLAN
     gemini.script(Calls(Call("write", {"path": "x", "content": "x"})), Text("Plan: ..."))
     person = Person()
     await say(session, "plan", person)

@@ -24,7 +24,7 @@ def contents(session: Session) -> StoreFile:
 
 async def begun(session: Session, gemini: GeminiStandIn) -> Path:
     """A file whose content is kept, since a command ran already."""
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     precious = session.cwd / "precious.txt"
     precious.write_bytes(WORDS)
     gemini.script(shell("touch other"), Text("ok"))

@@ -186,7 +186,7 @@ async def test_a_crash_between_what_the_person_did_and_the_head_makes_no_second_
 async def test_what_was_edited_between_a_crash_and_the_end_of_its_move_is_kept(
     session: Session, gemini: GeminiStandIn
 ) -> None:
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     gemini.script(write("a.txt", "one\n"), Text("ok"), write("a.txt", "two\n"), Text("ok"))
     first = await version_of(session, await say(session, "one"))
     second = await version_of(session, await say(session, "two"))

@@ -76,7 +76,7 @@ async def test_who_makes_room_goes_on_and_can_undo_it(
     disk: Path, tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     async with opened(tmp_path, env_on(disk, tmp_path, gemini)) as session:
-        session.live.mode = Mode.ALL
+        session.live.consent.mode = Mode.ALL
         before = files(session.cwd)
 
         def make_room_and_decline(request: ApprovalRequest) -> ApprovalAnswer:
@@ -108,7 +108,7 @@ async def full(session: Session, is_full: bool) -> None:
 
 
 async def test_the_person_can_want_it_nonetheless(session: Session, gemini: GeminiStandIn) -> None:
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     (session.cwd / "0.bin").write_bytes(os.urandom(FILE_BYTES))
     await full(session, True)
     person = Person()
@@ -126,7 +126,7 @@ async def test_the_person_can_want_it_nonetheless(session: Session, gemini: Gemi
 async def test_a_file_whose_old_content_cannot_be_kept_is_not_overwritten(
     session: Session, gemini: GeminiStandIn
 ) -> None:
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     words = os.urandom(FILE_BYTES).hex()
     (session.cwd / "a.txt").write_text(words)
     await full(session, True)
@@ -148,7 +148,7 @@ async def test_a_file_whose_old_content_cannot_be_kept_is_not_overwritten(
 async def test_no_command_runs_unasked_where_its_turn_would_be_noted_in_a_removed_file(
     session: Session, gemini: GeminiStandIn
 ) -> None:
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     (session.cwd / "a.txt").write_text("precious\n")
     gemini.script(Text("ok"))
     await say(session, "first")
@@ -183,7 +183,7 @@ async def test_what_a_first_command_wrote_is_kept_before_a_second_may_destroy_it
     (tmp_path / "project").mkdir()
     with small_disk(tmp_path / "disk", size=DISK):
         async with opened(tmp_path, env_on(tmp_path / "disk", tmp_path, gemini)) as session:
-            session.live.mode = Mode.ALL
+            session.live.consent.mode = Mode.ALL
             make = "head -c 4000000 /dev/urandom > made.bin"
             gemini.script(shell(make), shell("rm made.bin"), shell("rm made.bin"), Text("ok"))
             await say(session, "make and remove", says_no())

@@ -58,7 +58,7 @@ async def test_an_ignored_file_is_named_at_every_turn_whose_tools_write_it(
     (session.cwd / ".gitignore").write_text("ignored/\n")
     (session.cwd / "ignored").mkdir()
     (session.cwd / "ignored" / "a.txt").write_text("one")
-    session.live.mode = Mode.ALL
+    session.live.consent.mode = Mode.ALL
     only_a, both = {"ignored/a.txt"}, {"ignored/a.txt", "ignored/new/b.txt"}
     turns = (
         (only_a, read("ignored/a.txt"), edit("ignored/a.txt", "one", "two")),

@@ -111,7 +111,7 @@ async def conversation(folder: Path, provider: ScriptedProvider) -> AsyncIterato
         session = (await resume_session(workspace, record)).session
     except UsageError:
         session = await new_session(workspace)
-    session.live.mode, session.live.provider = Mode.ALL, provider
+    session.live.consent.mode, session.live.provider = Mode.ALL, provider
     try:
         yield session
     finally:

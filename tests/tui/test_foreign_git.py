@@ -36,7 +36,7 @@ async def test_yes_reads_it_at_once_and_is_remembered_for_that_repository(lab: L
         await chat.until(lambda: "secret-branch" in chat.status, "the branch")
         conversation = chat.screen.conversation
         assert conversation is not None
-        assert foreign_rule(private) in conversation.session.live.rules
+        assert foreign_rule(private) in conversation.session.live.consent.rules
     async with lab.chat() as chat:
         await chat.until(lambda: "secret-branch" in chat.status, "the branch")
         assert not isinstance(chat.top, ConfirmScreen)

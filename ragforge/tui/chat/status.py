@@ -18,7 +18,7 @@ def status_of(conversation: Conversation, before: Status | None = None) -> Statu
         # Read anew each time, which is one small file: a command may have changed it.
         git_branch=git_branch(root) if workspace.place.is_git else "",
         session=live.record.title,
-        mode=live.mode,
+        mode=live.consent.mode,
         usage=live.usage,
         cost_usd=live.cost_usd,
         estimated=before.estimated,

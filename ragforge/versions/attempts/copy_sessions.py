@@ -45,11 +45,13 @@ async def session_in(
         Live(
             replace(live.record, cwd=str(cwd), model=model, head=turn),
             stored=True,
-            mode=live.mode if live.mode is Mode.ALL else Mode.ACCEPT_EDITS,
-            rules=live.rules,
+            consent=replace(
+                live.consent,
+                mode=live.consent.mode if live.consent.mode is Mode.ALL else Mode.ACCEPT_EDITS,
+                unattended=UNATTENDED,
+            ),
             window=live.window.copy() if is_here else await session_window(session, turn),
             read_files=ReadFiles(seen),
-            unattended=UNATTENDED,
         ),
     )
 

@@ -43,7 +43,7 @@ class AttemptRequest(Struct, frozen=True):
 def ways_for(session: Session, wanted: AttemptRequest) -> list[Way]:
     """The ways. Raises UsageError where alternatives cannot be started now, or the wish makes no sense."""
     live = session.live
-    if live.mode is Mode.PLAN:
+    if live.consent.mode is Mode.PLAN:
         raise UsageError("Plan mode is on, in which nothing may be changed. /mode ask leaves it.")
     if live.alternatives and live.alternatives.is_running:
         raise UsageError(
@@ -63,7 +63,7 @@ async def question(session: Session, wanted: AttemptRequest) -> str:
     ways = ways_for(session, wanted)
     request = await request_of(session, wanted.prompt)
     names = ", ".join(way.name for way in ways)
-    if session.live.mode is Mode.ALL:
+    if session.live.consent.mode is Mode.ALL:
         commands = "every command runs without asking"
     else:
         commands = "commands run that only read or that your rules allow, and others are refused"

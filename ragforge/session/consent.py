@@ -1,0 +1,56 @@
+"""What may happen in a session without asking."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ragforge.domain.approvals import Mode, Rule
+from ragforge.store.local import LocalState
+
+
+class Consent(Struct):
+    """The mode and the rules of a session.
+
+    of_run: the rules that end with the program. unattended: why nobody can be asked, for the model; empty
+    where the user can be.
+    """
+
+    local: LocalState
+    project_id: str
+    mode: Mode
+    kept: tuple[Rule, ...] = ()
+    of_run: tuple[Rule, ...] = ()
+    unattended: str = ""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All that hold, each once."""
+        return tuple(dict.fromkeys((*self.kept, *self.of_run)))
+
+    def grant_for_run(self, rules: Iterable[Rule] = (), *, everything: bool = False) -> None:
+        """Let these rules hold, or everything happen, until the program ends."""
+        self.of_run = (*self.of_run, *rules)
+        if everything:
+            self.mode = Mode.ALL
+
+    async def grant(self, rules: Iterable[Rule]) -> None:
+        """Let these rules hold in the project until they are taken back."""
+        await self.local.add_rules(self.project_id, rules)
+        await self.read()
+
+    async def take_back(self, rule: Rule) -> None:
+        """Let the rule hold no more, whether it was kept or given for this run."""
+        self.of_run = tuple(each for each in self.of_run if each != rule)
+        await self.local.remove_rule(self.project_id, rule)
+        await self.read()
+
+    async def read(self) -> None:
+        """Take the project's rules as they are now, which other processes change too."""
+        self.kept = tuple(await self.local.rules(self.project_id))
+
+
+async def consent_in(local: LocalState, project_id: str, mode: Mode) -> Consent:
+    """The consent with which a session of the project begins. Everything is never given again by itself."""
+    consent = Consent(local, project_id, mode if mode is not Mode.ALL else Mode.ASK)
+    await consent.read()
+    return consent
