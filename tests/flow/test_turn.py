@@ -1,6 +1,7 @@
 """Whole turns against the stand-in: what is stored, in which order, and how turns end."""
 
 import asyncio
+import os
 from contextlib import aclosing
 from pathlib import Path
 
@@ -221,8 +222,9 @@ async def test_retry_goes_on_from_the_last_finished_step_without_repeating_its_t
 async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_turn(
     session: Session, gemini: GeminiStandIn
 ) -> None:
-    (session.cwd / "a").write_text("content of a")
-    gemini.script(Calls(Call("read", {"path": "a"})), Text("Both done."))
+    pipe = session.cwd.parent / "pipe"
+    os.mkfifo(pipe)
+    gemini.script(Calls(Call("shell", {"command": f"cat {pipe}"})), Text("Both done."))
     seen = []
     async with aclosing(submit(session, (TextPart("first"),), Person().approve)) as events:
         async for event in events:
@@ -230,6 +232,7 @@ async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_tur
             if isinstance(event, ToolStarted):
                 await queue.enqueue(session, (TextPart("and this"),))
                 await queue.enqueue(session, (TextPart("and that"),))
+                await asyncio.to_thread(pipe.write_text, "content of a")
     first, second = [event.turn for event in of_type(seen, TurnEnded)]
     assert first.status is TurnStatus.CONTINUED
     assert (second.parent, second.status) == (first.id, TurnStatus.FINISHED)
