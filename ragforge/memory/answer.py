@@ -35,6 +35,7 @@ from ragforge.memory.material import (
     Understanding,
 )
 from ragforge.memory.memories import FOUND_OUT, REPLACING_CONFIDENCE_MIN, new_memory
+from ragforge.memory.part import AnyPart
 from ragforge.memory.salvage import objects_at, read_object
 from ragforge.memory.sentences import cut_sentence, cut_words, one_line, with_dates
 
@@ -83,14 +84,15 @@ PARTS: Mapping[str, JsonObject] = {
     "topics": _TEXTS,
     "summary": _TEXT,
 }
-"""What is asked of each turn, by name; another use of the same call adds its part. The summary comes last: a
-turn of an answer that broke off then lacks it, so that the turn is known not to be whole."""
+"""What is asked of each turn, by name, behind the optional parts. The summary comes last: a turn of an answer
+that broke off then lacks it, so that the turn is known not to be whole."""
 
 
-def schema_for(materials: Sequence[Material]) -> JsonObject:
-    """The schema of an answer about these turns."""
+def schema_for(materials: Sequence[Material], parts: Sequence[AnyPart] = ()) -> JsonObject:
+    """The schema of an answer about these turns, with these optional parts."""
     ids: list[JsonValue] = [f"t{number}" for number in range(1, len(materials) + 1)]
-    turn = _closed({"id": {"type": "string", "enum": ids}, **PARTS})
+    optional = {part.name: part.schema for part in parts}
+    turn = _closed({"id": {"type": "string", "enum": ids}, **optional, **PARTS})
     return _closed({"turns": {"type": "array", "items": turn}})
 
 
@@ -117,21 +119,25 @@ class _Said(msgspec.Struct):
     """A list, each item of which is read by itself."""
 
 
-def read_answer(text: str, materials: Sequence[Material], *, model: str) -> dict[str, Understanding]:
+def read_answer(
+    text: str, materials: Sequence[Material], *, model: str, parts: Sequence[AnyPart] = ()
+) -> dict[str, Understanding]:
     """What the answer says of the turns, by their ids; those that it says nothing readable of are left out.
 
     A turn whose summary is missing while other parts can be read gets an extractive one, which a model's
     takes the place of later.
     """
-    parts = _parts_of_turns(text, len(materials))
+    written = _parts_of_turns(text, len(materials))
     known = dict(known_of(materials))
     understood: dict[str, Understanding] = {}
     for number, material in enumerate(materials, 1):
-        if part := parts.get(f"t{number}"):
+        if own := written.get(f"t{number}"):
             reader = _Reader(material, known)
-            understanding = reader.read(part, model)
+            understanding = reader.read(own, model)
             if understanding is not None:
-                understood[material.turn.id] = understanding
+                values = {part.name: part.read(material, own.get(part.name)) for part in parts}
+                more = {name: value for name, value in values.items() if value is not None}
+                understood[material.turn.id] = replace(understanding, more=more)
     return understood
 
 

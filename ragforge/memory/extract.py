@@ -20,10 +20,9 @@ from ragforge.memory.constraints import is_standing
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
-from ragforge.memory.rules_of_replacement import has_changed_mind, replaced_by
+from ragforge.memory.replacement import field_of, has_changed_mind, replaced_by
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.statements import is_report, is_wondering, said_by
-from ragforge.memory.topics import field_of
 
 CONFIDENCE = 0.7
 """Of what a rule found."""

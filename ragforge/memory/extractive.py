@@ -11,7 +11,6 @@ from ragforge.domain.language.base import AnyOf, common_words, stop_words
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.constraints import constraints_in
-from ragforge.memory.ids import summary_id
 from ragforge.memory.material import (
     FILES_MAX,
     FINDING_CHARS_MAX,
@@ -20,6 +19,7 @@ from ragforge.memory.material import (
     TOPIC_CHARS_MAX,
     TOPICS_MAX,
     Material,
+    summary_id,
 )
 from ragforge.memory.sentences import SCANNED_CHARS_MAX, cut_sentence, one_line, sentences, with_dates
 

@@ -1,9 +1,14 @@
 """What goes into understanding a turn, and what comes out."""
 
-from msgspec import Struct
+import hashlib
+from collections.abc import Sequence
 
-from ragforge.domain.memories import Association, Memory
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ragforge.domain.memories import Association, Memory, memory_id
 from ragforge.domain.messages import text_of
+from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Usage
@@ -61,6 +66,8 @@ class Understanding(Struct, frozen=True):
     summary: Summary
     memories: tuple[Memory, ...] = ()
     associations: tuple[Association, ...] = ()
+    more: dict[str, object] = field(default_factory=dict[str, object])
+    """What optional parts of the call came to, by their names."""
 
 
 class Understood(Struct, frozen=True):
@@ -69,3 +76,46 @@ class Understood(Struct, frozen=True):
     of_turns: dict[str, Understanding]
     """By the turn's id."""
     usage: Usage
+
+
+def summary_id(level: int, covers: Sequence[str]) -> str:
+    """The id of the summary that stands for these: whoever makes it, it is the same."""
+    return hashlib.sha256("\n".join(["summary", str(level), *covers]).encode()).hexdigest()[:32]
+
+
+def redacted(understanding: Understanding, redactor: Redactor) -> Understanding:
+    """The same without secrets: a model may have put one together from what it was shown."""
+    memories = [redacted_memory(memory, redactor) for memory in understanding.memories]
+    ids = {old.id: new.id for old, new in zip(understanding.memories, memories, strict=True)}
+    links = [
+        replace(link, from_id=ids.get(link.from_id, link.from_id), to_id=ids.get(link.to_id, link.to_id))
+        for link in understanding.associations
+    ]
+    summary = redacted_summary(understanding.summary, redactor)
+    return replace(understanding, summary=summary, memories=tuple(memories), associations=tuple(links))
+
+
+def redacted_summary(summary: Summary, redactor: Redactor) -> Summary:
+    """The summary with all its texts redacted."""
+
+    def each(texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(redactor.text(text) for text in texts)
+
+    return replace(
+        summary,
+        text=redactor.text(summary.text),
+        files=each(summary.files),
+        findings=each(summary.findings),
+        tools=each(summary.tools),
+        topics=each(summary.topics),
+        constraints=each(summary.constraints),
+    )
+
+
+def redacted_memory(memory: Memory, redactor: Redactor) -> Memory:
+    """The memory with its texts redacted, and the id that its text then has."""
+    content = redactor.text(memory.content)
+    if content == memory.content:
+        return replace(memory, topic=redactor.text(memory.topic))
+    place = memory_id(content, scope=memory.scope, project_id=memory.project_id, session_id=memory.session_id)
+    return replace(memory, id=place, content=content, topic=redactor.text(memory.topic))

@@ -18,14 +18,15 @@ from ragforge.memory.answer import read_answer, read_roll_up, roll_up_schema, sc
 from ragforge.memory.excerpts import known_of, parts_shown, turns_shown
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import above, rolled_up, summary_of
-from ragforge.memory.ids import summary_id
 from ragforge.memory.material import (
     CONSTRAINT_CHARS_MAX,
     SUMMARY_CHARS_MAX,
     Material,
     Understanding,
     Understood,
+    summary_id,
 )
+from ragforge.memory.part import find_parts, parts_for
 from ragforge.memory.prompts import load_prompt
 from ragforge.providers.base import ModelRequest, Provider, read_whole
 
@@ -36,6 +37,7 @@ __all__ = [
     "NoSummary",
     "Understanding",
     "Understood",
+    "completed",
     "roll_up",
     "roll_up_offline",
     "summary_id",
@@ -61,15 +63,26 @@ async def understand(provider: Provider, materials: Sequence[Material]) -> Under
         return Understood({}, Usage())
     # In a thread: turns can hold megabytes, which are scanned for sentences.
     shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials)))
-    text, usage = await _ask(provider, load_prompt("understand"), shown, schema_for(materials))
+    parts = await parts_for(provider, len(materials))
+    system = "\n".join([load_prompt("understand"), *(f"- `{part.name}`: {part.asks}" for part in parts)])
+    text, usage = await _ask(provider, system, shown, schema_for(materials, parts))
     model = f"{provider.name}:{provider.model}"
-    return Understood(await asyncio.to_thread(read_answer, text, materials, model=model), usage)
+    found = await asyncio.to_thread(read_answer, text, materials, model=model, parts=parts)
+    return Understood(found, usage)
 
 
 def understand_offline(material: Material) -> Understanding:
     """What the turn came to, by its own sentences and by rules."""
     memories, associations = memories_in(material)
-    return Understanding(summary_of(material), memories, associations)
+    return completed(Understanding(summary_of(material), memories, associations), material)
+
+
+def completed(understanding: Understanding, material: Material) -> Understanding:
+    """With what rules make of the optional parts that the model was not asked for or that cannot be read."""
+    missing = [part for part in find_parts() if part.name not in understanding.more]
+    values = {part.name: part.without(material) for part in missing}
+    more = {name: value for name, value in values.items() if value is not None}
+    return replace(understanding, more={**understanding.more, **more}) if more else understanding
 
 
 async def roll_up(provider: Provider, children: Sequence[Summary]) -> tuple[Summary, Usage]:

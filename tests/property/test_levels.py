@@ -23,7 +23,7 @@ from ragforge.memory.derive.levels import (
     standing,
     turn_chars,
 )
-from ragforge.memory.ids import summary_id
+from ragforge.memory.material import summary_id
 from ragforge.memory.summarise import roll_up_offline
 from ragforge.store.open import open_store
 from tests.contract.builders import a_project, a_session, a_summary, a_turn, an_end

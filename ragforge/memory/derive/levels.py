@@ -24,7 +24,7 @@ from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
-from ragforge.memory.redaction import redacted_summary
+from ragforge.memory.material import redacted_summary
 from ragforge.memory.summarise import roll_up, roll_up_offline
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store

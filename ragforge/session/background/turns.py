@@ -14,10 +14,11 @@ from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
 from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
+from ragforge.memory.material import redacted
 from ragforge.memory.memories import associate, remember
+from ragforge.memory.part import find_parts
 from ragforge.memory.recall.search import search
-from ragforge.memory.redaction import redacted
-from ragforge.memory.summarise import Material, Understanding, understand, understand_offline
+from ragforge.memory.summarise import Material, Understanding, completed, understand, understand_offline
 from ragforge.providers.base import Provider
 from ragforge.session.background.model import Ready, Thinker
 from ragforge.session.state import Session
@@ -88,7 +89,9 @@ async def understand_turns(
             answer = await understand(provider, wanted)
             # First of all, so that it is known however this goes on.
             await thinker.pay(ready, answer.usage)
-            found.update(answer.of_turns)
+            turns = {each.turn.id: each for each in wanted}
+            for turn_id, one in answer.of_turns.items():
+                found[turn_id] = await asyncio.to_thread(completed, one, turns[turn_id])
 
         try:
             await thinker.ask(ready, call)
@@ -123,6 +126,9 @@ async def keep(session: Session, understanding: Understanding) -> list[Owner]:
             await associate(store, safe.associations)
     except Conflict as error:
         log.warning("How memories of turn %s stand is not kept: %s", safe.summary.covers[0], error)
+    for part in find_parts():
+        if (value := safe.more.get(part.name)) is not None:
+            await part.keep(store, session.workspace.redactor, safe.summary, value)
     try:
         await store.summaries.save(safe.summary)
     except Conflict as error:

@@ -25,10 +25,9 @@ async def _look(lookup: Lookup) -> Finding:
     )
     standing = [each for each in answer.found if not each.hit.left]
     hits = {each.hit.id: each for each in standing if each.hit.kind is HitKind.SUMMARY}
-    get = partial(recall.store.summaries.get, list(hits)[:SHOWN_MAX])
-    found = await lookup.attempt(get, list[Summary]())
 
     async def items(above: Above) -> list[Recalled]:
+        found = await recall.store.summaries.get(list(hits)[:SHOWN_MAX])
         elsewhere = {each.id for each in newest} | _told(above, around)
         others = [each for each in found if each.id not in elsewhere]
         return [

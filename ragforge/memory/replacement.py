@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from ragforge.domain.language.base import AnyOf, filled, first_group
+from ragforge.domain.language.base import AnyOf, decision_words, filled, first_group, stop_words
+from ragforge.domain.language.products import FIELDS
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.memory.statements import plain
-from ragforge.memory.topics import fields_in, terms_of
 
 _INSTEAD = AnyOf(lambda language: language.instead)
 _CHANGED_MIND = AnyOf(lambda language: language.changed_mind)
@@ -15,6 +15,7 @@ _PURPOSE = AnyOf(lambda language: language.purpose)
 _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
+_TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
 _SHORT = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "node.js": "node"}
 
 
@@ -99,3 +100,20 @@ def _about_the_same(decision: Memory, known: Sequence[Memory], *, shared_min: in
         if best is None or rank > best:
             best, chosen = rank, old
     return chosen
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """The words that say what it is about."""
+    empty = stop_words() | decision_words()
+    words = (found[0].strip(".-").lower() for found in _TERM.finditer(text))
+    return frozenset(word for word in words if len(word) > 2 and word not in empty)
+
+
+def fields_in(text: str) -> frozenset[str]:
+    """The well-known fields that it names something of."""
+    return frozenset(FIELDS[word] for word in terms_of(text) if word in FIELDS)
+
+
+def field_of(text: str) -> str:
+    """The first of them by name; empty where there is none."""
+    return min(fields_in(text), default="")
