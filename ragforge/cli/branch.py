@@ -34,12 +34,12 @@ def branch(
 
         async with opened_session(options) as session:
             if delete is not None:
-                await branches.delete_branch(session, delete)
+                await branches.delete_branch(session.worktree, delete)
                 lines = [f"The name {delete} is gone; its versions stay."]
             elif name is not None:
-                lines = [branched_words(await branches.start_branch(session, name, version or HEAD))]
+                lines = [branched_words(await branches.start_branch(session.worktree, name, version or HEAD))]
             else:
-                lines = [branch_words(row, now()) for row in await branches.list_branches(session)]
+                lines = [branch_words(row, now()) for row in await branches.list_branches(session.worktree)]
         for line in lines:
             typer.echo(printable(line))
         if not lines:

@@ -26,7 +26,7 @@ def diff(
         from ragforge.versions.words import compared_words
 
         async with opened_session(options) as session:
-            compared = await compare(session, start, end)
+            compared = await compare(session.worktree, start, end)
         typer.echo(answer_text(as_text(compared.files)), nl=False)
         tell(compared_words(compared, *lines_changed(compared.files)))
         return 0

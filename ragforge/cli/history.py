@@ -99,7 +99,7 @@ def show(
         from ragforge.versions.path_nodes import lay_at
 
         async with opened_session(options) as session:
-            found = await lay_at(session, version, path)
+            found = await lay_at(session.worktree, version, path)
             if number is None:
                 for place, node in enumerate(found, 1):
                     typer.echo(f"{place}  {node.digest[:12]}  {size(node.size)}")

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from ragforge.commands.base import Confirm, Follow, Outcome, Tell, Verb
 from ragforge.domain.arguments import option, rest, word
 from ragforge.domain.errors import UsageError
-from ragforge.session.check_question import CheckAnswer, question_before, take_answer
 from ragforge.session.move_verbs import TakeArguments, moved_or_asked
+from ragforge.versions.attempts.check_question import CheckAnswer, question_before, take_answer
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -83,9 +83,12 @@ async def _take(session: "Session", args: TakeOneArguments) -> Outcome:
 
 
 async def _stop(session: "Session", args: StopArguments) -> Outcome:
-    if session.live.alternatives is None:
+    from ragforge.versions.attempts.session_attempts import attempts_of
+
+    group = attempts_of(session).group
+    if group is None:
         raise UsageError("No alternatives run.")
-    await session.live.alternatives.stop(args.number)
+    await group.stop(args.number)
     return Tell(f"Alternative {args.number} ends. What it did so far is kept.")
 
 

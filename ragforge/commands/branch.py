@@ -37,11 +37,11 @@ async def _run(session: "Session", args: BranchArguments) -> Outcome:
     if args.delete and args.name:
         raise UsageError("-d takes a name away and starts no branch: leave the other name out.")
     if args.delete:
-        await delete_branch(session, args.delete)
+        await delete_branch(session.worktree, args.delete)
         return Tell(f"The name **{args.delete}** is gone; its versions stay.")
     if not args.name:
         return await BRANCHES.run(session, NoArguments())
-    return Tell(branched_words(await start_branch(session, args.name, args.version or HEAD)))
+    return Tell(branched_words(await start_branch(session.worktree, args.name, args.version or HEAD)))
 
 
 VERB = Verb(

@@ -13,7 +13,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     from ragforge.versions.branches import list_branches
     from ragforge.versions.words import branch_words
 
-    rows = await list_branches(session)
+    rows = await list_branches(session.worktree)
     if not rows:
         return Tell("There are no branches yet. `/branch NAME` starts one here.")
     return Tell("\n".join(f"- {branch_words(row, now())}" for row in rows))

@@ -22,7 +22,7 @@ class CheckoutArguments(MoveArguments, frozen=True, kw_only=True):
 
 
 async def _run(session: "Session", args: CheckoutArguments) -> Outcome:
-    from ragforge.versions.moves import checkout
+    from ragforge.session.moves import checkout
 
     moving = checkout(session, args.name, choices=args.choices, part=args.part)
     return await moved_or_asked(

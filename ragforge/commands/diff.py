@@ -28,7 +28,7 @@ async def _run(session: "Session", args: DiffArguments) -> Outcome:
     from ragforge.versions.difference import as_text, lines_changed
     from ragforge.versions.words import compared_words, fenced
 
-    compared = await compare(session, args.start, args.end)
+    compared = await compare(session.worktree, args.start, args.end)
     title = compared_words(compared, *lines_changed(compared.files))
     if not compared.files:
         return Tell(title)

@@ -13,9 +13,9 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import MergeMode, Side
 from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
-from ragforge.session.check_question import CheckAnswer, question_before, take_answer
 from ragforge.session.move_verbs import PATHS_SHOWN
 from ragforge.session.progress import followed
+from ragforge.versions.attempts.check_question import CheckAnswer, question_before, take_answer
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -67,18 +67,20 @@ class MergeArguments(Struct, frozen=True, kw_only=True):
 
 async def _run(session: "Session", args: MergeArguments) -> Outcome:
     from ragforge.session.model import NO_MODEL, model_of
-    from ragforge.versions.branch_merge import clashes, merge, take_candidate
+    from ragforge.versions.attempts.merge import clashes, merge, take_candidate
+    from ragforge.versions.attempts.session_attempts import attempts_of
 
     if args.check:
         await take_answer(session, args.check)
     if args.take:
-        if session.live.undecided is None:
+        attempts = attempts_of(session)
+        if attempts.undecided is None:
             raise UsageError(
                 "No results of a merge wait to be chosen from. /merge NAME --strategy best makes some."
             )
-        candidates, session.live.undecided = session.live.undecided, None
+        candidates, attempts.undecided = attempts.undecided, None
         return HeadMoved(await take_candidate(session, args.name, candidates, args.take, side=args.side))
-    session.live.undecided = None
+    attempts_of(session).undecided = None
     if args.strategy:
         first = (
             None if is_in_shell() else await question_before(session, lambda said: _line(args, check=said))
@@ -94,7 +96,8 @@ async def _run(session: "Session", args: MergeArguments) -> Outcome:
 def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Outcome, None]:
     """What is done meanwhile, and at the end the merge or the question which result to take."""
     from ragforge.versions.attempts.candidates import MergeUndecided
-    from ragforge.versions.branch_merge import merge
+    from ragforge.versions.attempts.merge import merge
+    from ragforge.versions.attempts.session_attempts import attempts_of
 
     async def work(tell: Callable[[str], None]) -> Outcome:
         if not is_in_shell():
@@ -104,7 +107,7 @@ def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Out
                 session, args.name, side=args.side, strategy=args.strategy, ask=not is_in_shell(), tell=tell
             )
         except MergeUndecided as undecided:
-            session.live.undecided = undecided.candidates
+            attempts_of(session).undecided = undecided.candidates
             return _choice_of(undecided.candidates, args)
         return HeadMoved(moved)
 

@@ -22,7 +22,7 @@ class RedoArguments(MoveArguments, frozen=True, kw_only=True):
 
 
 async def _run(session: "Session", args: RedoArguments) -> Outcome:
-    from ragforge.versions.moves import redo
+    from ragforge.session.moves import redo
 
     count, turn = (1, args.turns) if isinstance(args.turns, str) else (args.turns, "")
     moving = redo(session, count, turn=turn, choices=args.choices, part=args.part)

@@ -20,7 +20,7 @@ class RewindArguments(MoveArguments, frozen=True, kw_only=True):
 
 
 async def _run(session: "Session", args: RewindArguments) -> Outcome:
-    from ragforge.versions.moves import rewind
+    from ragforge.session.moves import rewind
 
     if args.number is None:
         return Open("rewind")

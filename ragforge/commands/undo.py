@@ -20,7 +20,7 @@ class UndoArguments(MoveArguments, frozen=True, kw_only=True):
 
 
 async def _run(session: "Session", args: UndoArguments) -> Outcome:
-    from ragforge.versions.moves import undo
+    from ragforge.session.moves import undo
 
     moving = undo(session, args.count, choices=args.choices, part=args.part)
     return await moved_or_asked(

@@ -100,7 +100,7 @@ async def open_workspace(
         incognito=incognito,
     )
     stranded = stranded_words(library.store.link)
-    said = [*await recover_folder(workspace), *([stranded] if stranded else [])]
+    said = [*await recover_folder(workspace.worktree()), *([stranded] if stranded else [])]
     loaded = replace(workspace.loaded, notices=(*workspace.loaded.notices, *said))
     return replace(workspace, loaded=loaded) if said else workspace
 
@@ -258,7 +258,7 @@ async def _resumed(
     elif not Path(record.cwd).resolve().is_relative_to(workspace.place.root):
         notices.append(f"This session belongs to {record.cwd} and goes on there.")
         workspace = await _workspace_of(workspace, record)
-        notices += await recover_folder(workspace)
+        notices += await recover_folder(workspace.worktree())
     rows = await workspace.store.usage.by_model(session_id=record.id)
     usage = [row for row in rows if row.purpose is Purpose.CHAT]
     live = Live(
@@ -340,8 +340,8 @@ async def keep_end(session: Session) -> None:
 
 async def close_session(session: Session) -> None:
     """Give up the session: what works for it in copies, its provider, and the right to write it."""
-    if session.live.alternatives:
-        await session.live.alternatives.close()
+    if session.live.attempts:
+        await session.live.attempts.close()
     with suppress(StoreError):  # said when the turn ended
         await keep_end(session)
     await leave_model(session)

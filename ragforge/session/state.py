@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -33,10 +33,6 @@ from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.recorder import Recorders
 from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.state import HistoryState
-
-if TYPE_CHECKING:  # they run in sessions
-    from ragforge.versions.attempts.candidates import Candidates
-    from ragforge.versions.attempts.group import Group
 
 
 class Workspace(Struct, frozen=True):
@@ -94,12 +90,25 @@ class Workspace(Struct, frozen=True):
             jobs=self.jobs,
         )
 
+    def worktree(self, session_id: str = "") -> Worktree:
+        """The project's files as they are worked in; session_id: of the stored session that does."""
+        files = self.files
+        return Worktree(files, self.recorders.of(files.root), session_id)
+
 
 class Unkept(Struct, frozen=True):
     """What the store has not taken yet of a turn that ended: it goes there as soon as that is possible."""
 
     end: TurnEnd
     calls: tuple[tuple[ToolCall, Step], ...] = ()
+
+
+class Closable(Protocol):
+    """What a session ends when it is closed."""
+
+    async def close(self) -> None:
+        """Return when it has ended."""
+        ...
 
 
 class Live(Struct):
@@ -123,10 +132,8 @@ class Live(Struct):
     running: "asyncio.Task[Any] | None" = None
     moving: bool = False
     """Files and chat are being moved to another version; no turn begins meanwhile."""
-    alternatives: "Group | None" = None
-    """Ways in which one request is worked out at the same time, or was last."""
-    undecided: "Candidates | None" = None
-    """Results of a merge that the person has to choose from."""
+    attempts: Closable | None = None
+    """What works for the session in copies of the project, and what it made to choose from."""
     closing: bool = False
     """The app is going: a call that waits for consent goes on waiting in the store."""
     usage: Usage = field(default_factory=Usage)
@@ -152,8 +159,7 @@ class Session(Struct, frozen=True):
     @property
     def worktree(self) -> Worktree:
         """The project's files as they are worked in for this session."""
-        files = self.workspace.files
-        return Worktree(files, self.workspace.recorders.of(files.root), self.id if self.live.stored else "")
+        return self.workspace.worktree(self.id if self.live.stored else "")
 
     @property
     def busy(self) -> bool:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ragforge.domain.versions import Version
-from ragforge.session.state import Session
 from ragforge.versions.comparison import Compared, changes_of_version, compare
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.log import Log, read_log
+from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.turns import TurnRow, turn_rows
 
 PAGE = 200
@@ -17,35 +17,34 @@ PAGE = 200
 class VersionBook(Struct, frozen=True):
     """The versions of the open project. Every method may raise RagforgeError."""
 
-    session: Session
+    worktree: Worktree
 
     async def page(self, *, before: str | None = None) -> Log:
         """The newest versions, or those that come after `before`."""
-        workspace = self.session.workspace
-        head = await self.session.worktree.head()
-        return await read_log(workspace.store.versions, workspace.project.id, head, limit=PAGE, before=before)
+        files, head = self.worktree.files, await self.worktree.head()
+        return await read_log(files.store.versions, files.project.id, head, limit=PAGE, before=before)
 
     async def changes(self, version: Version) -> Compared:
         """What a version of the log changed against its first parent."""
-        found = await self.session.workspace.store.versions.get([version.id])
-        return await changes_of_version(self.session, found[0] if found else version)
+        found = await self.worktree.files.store.versions.get([version.id])
+        return await changes_of_version(self.worktree, found[0] if found else version)
 
     async def compare(self, one: str, other: str) -> Compared:
         """What differs from one version to another, by their ids."""
-        return await compare(self.session, one, other)
+        return await compare(self.worktree, one, other)
 
     async def label(self, version: Version, label: str) -> str:
         """Give the version a label, without secrets; the label that it has now."""
-        workspace = self.session.workspace
-        label = workspace.redactor.text(" ".join(label.split()))
-        await workspace.store.versions.label(version.id, label)
+        files = self.worktree.files
+        label = files.redactor.text(" ".join(label.split()))
+        await files.store.versions.label(version.id, label)
         return label
 
     async def taken_back(self, rows: Sequence[TurnRow]) -> list[Difference]:
         """What these turns, oldest first, did to the files all together: what going back takes away again."""
         changes = [change for row in rows for change in row.changes]
-        return await differences(changes, self.session.workspace.blobs)
+        return await differences(changes, self.worktree.files.blobs)
 
-    async def turns(self) -> list[TurnRow]:
-        """The session's own turns with what each changed, oldest first."""
-        return await turn_rows(self.session)
+    async def turns(self, head: str | None) -> list[TurnRow]:
+        """The session's own turns down from its head with what each changed, oldest first."""
+        return await turn_rows(self.worktree.files.store, self.worktree.session_id, head)

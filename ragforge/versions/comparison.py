@@ -3,10 +3,10 @@
 from msgspec import Struct
 
 from ragforge.domain.versions import Change, Provenance, Version
-from ragforge.session.state import Session
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.head_move import down_from, lines_of
 from ragforge.versions.names import find_state, shown
+from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.tree import between
 
 NOW = "the files as they are now"
@@ -21,54 +21,51 @@ class Compared(Struct, frozen=True):
     files: tuple[Difference, ...]
 
 
-async def compare(session: Session, start: str = "", end: str = "") -> Compared:
+async def compare(worktree: Worktree, start: str = "", end: str = "") -> Compared:
     """What differs from one version to another.
 
     Without `end`: to the files as they are now. Without either: from before the newest turn to now.
     What was edited and is in no version yet becomes one. Raises UsageError for an unknown version, and
     StoreError.
     """
-    workspace = session.workspace
-    versions, project_id = workspace.store.versions, workspace.project.id
-    is_covered = await session.worktree.is_covered()
-    head = (
-        await (session.worktree.catch_up() if is_covered and not end else session.worktree.head())
-    ).version
+    versions, project_id = worktree.files.store.versions, worktree.files.project.id
+    is_covered = await worktree.is_covered()
+    head = (await (worktree.catch_up() if is_covered and not end else worktree.head())).version
     if start:
         first = await find_state(versions, project_id, start, head=head)
         start_id, words = (first.id, shown(first)) if first else ("", BEGINNING)
     else:
-        start_id = await _before_newest_turn(session, head)
-        words = await _words(session, start_id)
+        start_id = await _before_newest_turn(worktree, head)
+        words = await _words(worktree, start_id)
     if end:
         last = await find_state(versions, project_id, end, head=head)
         end_id, end_words = (last.id, shown(last)) if last else ("", BEGINNING)
     else:
         end_id, end_words = head, NOW
-    return Compared(words, end_words, tuple(await _differences(session, start_id, end_id)))
+    return Compared(words, end_words, tuple(await _differences(worktree, start_id, end_id)))
 
 
-async def changes_of_version(session: Session, version: Version) -> Compared:
+async def changes_of_version(worktree: Worktree, version: Version) -> Compared:
     """What a version changed against its first parent."""
-    files = await differences(version.changes, session.workspace.blobs)
+    files = await differences(version.changes, worktree.files.blobs)
     parent = version.parents[0] if version.parents else ""
-    return Compared(await _words(session, parent), shown(version), tuple(files))
+    return Compared(await _words(worktree, parent), shown(version), tuple(files))
 
 
-async def _differences(session: Session, start: str, end: str) -> list[Difference]:
-    lines = await lines_of(session.workspace.store.versions, start, end)
+async def _differences(worktree: Worktree, start: str, end: str) -> list[Difference]:
+    lines = await lines_of(worktree.files.store.versions, start, end)
     changes = [Change(each.path, each.expected, each.wanted, Provenance.RESTORE) for each in between(*lines)]
-    return await differences(changes, session.workspace.blobs)
+    return await differences(changes, worktree.files.blobs)
 
 
-async def _before_newest_turn(session: Session, head: str) -> str:
+async def _before_newest_turn(worktree: Worktree, head: str) -> str:
     """The version before the newest one of a turn; the beginning where there is none."""
-    async for version in down_from(session.workspace.store.versions, head):
+    async for version in down_from(worktree.files.store.versions, head):
         if version.turn_id:
             return version.parents[0] if version.parents else ""
     return ""
 
 
-async def _words(session: Session, version_id: str) -> str:
-    found = await session.workspace.store.versions.get([version_id]) if version_id else []
+async def _words(worktree: Worktree, version_id: str) -> str:
+    found = await worktree.files.store.versions.get([version_id]) if version_id else []
     return shown(found[0]) if found else BEGINNING

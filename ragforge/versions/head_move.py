@@ -1,7 +1,7 @@
 """A move of the heads: the files on the disk first, then where the heads are; finished after a crash too."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -94,6 +94,23 @@ class Move(Struct, frozen=True):
     def from_json(cls, values: JsonObject) -> "Move":
         """The move again."""
         return msgspec.convert(values, cls)
+
+
+class ChatHead(Struct):
+    """Where the conversation of a session is, which moves with the files.
+
+    turn: its newest one; "" is the beginning. follow: hears where it went, once that is kept.
+    """
+
+    session_id: str
+    turn: str
+    follow: Callable[[str], Awaitable[None]]
+
+    async def go_to(self, turn: str) -> None:
+        """Be at the turn from now on."""
+        if self.turn != turn:
+            self.turn = turn
+            await self.follow(turn)
 
 
 class FilesInConflict(UsageError):

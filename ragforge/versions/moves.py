@@ -8,13 +8,10 @@ from msgspec.structs import replace
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import text_of
 from ragforge.domain.moves import ConflictChoice, Part
-from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.domain.turns import Turn
 from ragforge.domain.versions import MoveAction, Version
-from ragforge.files.open import why
-from ragforge.session.context import session_window
-from ragforge.session.open import keep_end
-from ragforge.session.state import Session
 from ragforge.versions.head_move import (
+    ChatHead,
     Choices,
     FilesInConflict,
     Ground,
@@ -29,6 +26,7 @@ from ragforge.versions.move_result import MoveResult, Sum
 from ragforge.versions.names import find_branch, find_version, shown
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.omissions import not_back, unsure
+from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.redo import bring_again, check_count, left_alone, turns_to_redo, undone_alone
 from ragforge.versions.state import Head
 from ragforge.versions.tree import backward, between, foreign, forward
@@ -39,7 +37,12 @@ MOVES_READ_MAX = 200
 
 
 async def undo(
-    session: Session, count: int = 1, *, choices: Choices | None = None, part: Part = Part.BOTH
+    worktree: Worktree,
+    chat: ChatHead,
+    count: int = 1,
+    *,
+    choices: Choices | None = None,
+    part: Part = Part.BOTH,
 ) -> MoveResult:
     """Take back the newest turns of the session: its own changes of the files, and the chat.
 
@@ -47,32 +50,33 @@ async def undo(
     else it is kept. Raises UsageError where there is nothing to undo or the files cannot be undone, and
     StoreError; nothing is changed then.
     """
-    async with may_move(session):
-        path = await session.workspace.store.turns.path(session.live.record.head)
-        empty = await _empty(session, path)
-        turns = turns_to_undo(path, session.id, count, empty=empty)
-        return await _back(session, turns, MoveAction.UNDO, choices or Choices(), part)
+    _check_begun(worktree)
+    path = await worktree.files.store.turns.path(chat.turn or None)
+    empty = await _empty(worktree, path)
+    turns = turns_to_undo(path, chat.session_id, count, empty=empty)
+    return await _back(worktree, chat, turns, MoveAction.UNDO, choices or Choices(), part)
 
 
 async def rewind(
-    session: Session, number: int, *, choices: Choices | None = None, part: Part = Part.BOTH
+    worktree: Worktree, chat: ChatHead, number: int, *, choices: Choices | None = None, part: Part = Part.BOTH
 ) -> MoveResult:
     """Go back to before a turn, counted from 1: it and all after it are undone. Raises as `undo`."""
-    async with may_move(session):
-        path = await session.workspace.store.turns.path(session.live.record.head)
-        if not 1 <= number <= len(path):
-            raise UsageError(f"The session has {len(path)} turns; there is no turn {number}.")
-        turns = path[number - 1 :][::-1]
-        if any(turn.session_id != session.id for turn in turns):
-            raise UsageError(
-                f"Turn {number} belongs to the session that this one was forked from. "
-                f"/fork {number} there goes on from it; /checkout VERSION brings its files."
-            )
-        return await _back(session, turns, MoveAction.REWIND, choices or Choices(), part)
+    _check_begun(worktree)
+    path = await worktree.files.store.turns.path(chat.turn or None)
+    if not 1 <= number <= len(path):
+        raise UsageError(f"The session has {len(path)} turns; there is no turn {number}.")
+    turns = path[number - 1 :][::-1]
+    if any(turn.session_id != chat.session_id for turn in turns):
+        raise UsageError(
+            f"Turn {number} belongs to the session that this one was forked from. "
+            f"/fork {number} there goes on from it; /checkout VERSION brings its files."
+        )
+    return await _back(worktree, chat, turns, MoveAction.REWIND, choices or Choices(), part)
 
 
 async def redo(
-    session: Session,
+    worktree: Worktree,
+    chat: ChatHead,
     count: int = 1,
     *,
     turn: str = "",
@@ -85,26 +89,27 @@ async def redo(
     that were undone alone come again first, an undo at a time. Where there is less than `count`, nothing is
     changed.
     """
-    async with may_move(session):
-        total = Sum(choices or Choices())
-        async with _files(session, part) as ground:
-            alone = (await undone_alone(session))[:count] if ground and not turn else []
-            chain = await turns_to_redo(session, count - len(alone), part_of_id=turn)
-            check_count(len(alone) + len(chain.told), count)
-            if chain.others:
-                others = "; ".join(named(other) for other in chain.others)
-                total.notes.append(f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them.")
-            if ground:
-                for undone in alone:
-                    await bring_again(session, ground, undone, total)
-            for each in chain.turns:
-                await _forward(session, ground, each, total, part)
-        is_chat = bool(chain.told) and part is not Part.FILES
-        return total.moved(MoveAction.REDO, chain.told, draft="", chat=is_chat)
+    _check_begun(worktree)
+    total = Sum(choices or Choices())
+    async with _files(worktree, part) as ground:
+        alone = (await undone_alone(worktree, chat))[:count] if ground and not turn else []
+        chain = await turns_to_redo(worktree, chat, count - len(alone), part_of_id=turn)
+        check_count(len(alone) + len(chain.told), count)
+        if chain.others:
+            others = "; ".join(named(other) for other in chain.others)
+            total.notes.append(f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them.")
+        if ground:
+            for undone in alone:
+                await bring_again(chat, ground, undone, total)
+        for each in chain.turns:
+            await _forward(worktree, chat, ground, each, total, part)
+    is_chat = bool(chain.told) and part is not Part.FILES
+    return total.moved(MoveAction.REDO, chain.told, draft="", chat=is_chat)
 
 
 async def checkout(
-    session: Session,
+    worktree: Worktree,
+    chat: ChatHead,
     name: str,
     *,
     choices: Choices | None = None,
@@ -117,18 +122,18 @@ async def checkout(
     otherwise, as is what was edited since. action: as it stands in the log. Raises as `undo`.
     """
     choices = choices or Choices()
-    async with may_move(session, begun=False), session.worktree.ground() as ground:
+    async with worktree.ground() as ground:
         head = await ground.files.state.head(ground.root)
         target = await find_version(
             ground.files.store.versions, ground.files.project.id, name, head=head.version
         )
         branch = await find_branch(ground.files.store.versions, ground.files.project.id, name)
-        here = session.live.record.head or ""
-        to_turn, notes = (here, []) if part is Part.FILES else await _turn_of(session, target)
+        here = chat.turn
+        to_turn, notes = (here, []) if part is Part.FILES else await _turn_of(worktree, chat, target)
         move = Move(
             action,
             ground.files.project.id,
-            session.id if session.live.stored else "",
+            worktree.session_id,
             head.version,
             target.id,
             f"{action} of {shown(target)}",
@@ -140,18 +145,18 @@ async def checkout(
         if part is Part.CHAT:
             await move_chat(ground.files.store, replace(move, target=head.version))
         else:
-            await _files_to_target(session, ground, move, total)
-        await _follow(session, to_turn)
+            await _files_to_target(chat, ground, move, total)
+        await chat.go_to(to_turn)
         return total.moved(action, (), draft="", chat=move.from_turn != move.to_turn)
 
 
-async def _files_to_target(session: Session, ground: Ground, move: Move, total: Sum) -> None:
+async def _files_to_target(chat: ChatHead, ground: Ground, move: Move, total: Sum) -> None:
     """Bring the files from the move's head to its target, but for what others changed on the way."""
     lines = await lines_of(ground.files.store.versions, move.head, move.target)
     edited = edited_since(ground, lines[0])
     differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
     asked = move.target if move.action is MoveAction.TAKE else ""
-    theirs = foreign(*lines, session.id, asked=asked) & {each.path for each in differ}
+    theirs = foreign(*lines, chat.session_id, asked=asked) & {each.path for each in differ}
     kept = sorted(path for path in theirs if total.choices.for_path(path) is ConflictChoice.KEEP)
     if total.choices.ask and kept:
         raise FilesInConflict(kept)
@@ -163,13 +168,18 @@ async def _files_to_target(session: Session, ground: Ground, move: Move, total: 
 
 
 async def _back(
-    session: Session, turns: Sequence[Turn], action: MoveAction, choices: Choices, part: Part
+    worktree: Worktree,
+    chat: ChatHead,
+    turns: Sequence[Turn],
+    action: MoveAction,
+    choices: Choices,
+    part: Part,
 ) -> MoveResult:
     """Undo these turns, newest first."""
-    store = session.workspace.store
+    store = worktree.files.store
     total = Sum(choices)
     draft = text_of(turns[-1].user) if part is not Part.FILES else ""
-    async with _files(session, part) as ground:
+    async with _files(worktree, part) as ground:
         # Not before: the version of a turn that ended just now is made beside what follows.
         versions = await store.versions.of_turns([turn.id for turn in turns])
         if ground:
@@ -181,66 +191,68 @@ async def _back(
             to_turn = run[-1].parent or ""
             move = Move(
                 action,
-                session.workspace.project.id,
-                session.id,
+                worktree.files.project.id,
+                chat.session_id,
                 head.version,
                 _first_parent(own[-1]) if own else head.version,
                 f"{action} of {_words(run)}",
                 branch=head.branch,
                 turns=tuple(turn.id for turn in run),
-                from_turn=session.live.record.head or "",
-                to_turn=to_turn if part is not Part.FILES else session.live.record.head or "",
+                from_turn=chat.turn,
+                to_turn=to_turn if part is not Part.FILES else chat.turn,
                 draft=draft,
             )
             if ground and own:
                 total.add(await carry_out(ground, move, backward(own), total.choices))
             else:
                 await move_chat(store, move)
-            await _follow(session, move.to_turn)
+            await chat.go_to(move.to_turn)
     return total.moved(action, turns, draft=draft, chat=part is not Part.FILES)
 
 
-async def _forward(session: Session, ground: Ground | None, turn: Turn, total: Sum, part: Part) -> None:
+async def _forward(
+    worktree: Worktree, chat: ChatHead, ground: Ground | None, turn: Turn, total: Sum, part: Part
+) -> None:
     """Redo one turn."""
-    store = session.workspace.store
+    store = worktree.files.store
     versions = await store.versions.of_turns([turn.id])
     head = await ground.files.state.head(ground.root) if ground else Head()
     move = Move(
         MoveAction.REDO,
-        session.workspace.project.id,
-        session.id,
+        worktree.files.project.id,
+        chat.session_id,
         head.version,
         versions[-1].id if versions and ground else head.version,
         f"redo of {_words([turn])}",
         branch=head.branch,
         turns=(turn.id,),
-        from_turn=session.live.record.head or "",
-        to_turn=turn.id if part is not Part.FILES else session.live.record.head or "",
+        from_turn=chat.turn,
+        to_turn=turn.id if part is not Part.FILES else chat.turn,
     )
     if ground and versions:
         wanted = forward(versions)
-        alone = await left_alone(session, turn, wanted, root=ground.root, head=head.version)
+        alone = await left_alone(worktree, turn, wanted, head=head.version)
         total.kept |= dict.fromkeys(sorted(alone))
         wanted = [each for each in wanted if each.path not in alone]
         total.add(await carry_out(ground, move, wanted, total.choices))
     else:
         await move_chat(store, move)
-    await _follow(session, move.to_turn)
+    await chat.go_to(move.to_turn)
 
 
-async def _turn_of(session: Session, target: Version) -> tuple[str, list[str]]:
+async def _turn_of(worktree: Worktree, chat: ChatHead, target: Version) -> tuple[str, list[str]]:
     """Where the chat goes with the files: to the newest of its turns that the version rests on."""
-    store, head = session.workspace.store, session.live.record.head
+    store, head = worktree.files.store, chat.turn or None
     path = await store.turns.path(head)
     on_path = {turn.id for turn in path}
     theirs = ""
     async for version in down_from(store.versions, target.id):
-        if version.turn_id in on_path or (version.turn_id and version.session_id == session.id):
+        if version.turn_id in on_path or (version.turn_id and version.session_id == chat.session_id):
             if await store.turns.get(version.turn_id):
                 return version.turn_id, []
         elif not theirs and version.turn_id:
             theirs = version.session_id
-    own = [turn for turn in path if turn.session_id == session.id]
+    own = [turn for turn in path if turn.session_id == chat.session_id]
     for version in await store.versions.of_turns([turn.id for turn in own[:1]]):
         line, _ = await lines_of(store.versions, version.id, target.id)
         if any(each.id == target.id for each in line):
@@ -253,59 +265,26 @@ async def _turn_of(session: Session, target: Version) -> tuple[str, list[str]]:
     return head or "", []
 
 
-async def _follow(session: Session, to_turn: str) -> None:
-    """Let the open session be where its chat's head is now."""
-    live = session.live
-    if (live.record.head or "") == to_turn:
-        return
-    session.change(head=to_turn or None)
-    live.window = await session_window(session, to_turn or None)
-
-
 @asynccontextmanager
-async def may_move(session: Session, *, begun: bool = True) -> AsyncGenerator[None]:
-    """While it lasts no turn begins. Raises UsageError where heads must not move now."""
-    live = session.live
-    if live.read_only:
-        raise UsageError(
-            "This session is open elsewhere and only shown here. Move it there, or /fork it and go on here."
-        )
-    if busy := session.why_busy:
-        raise UsageError(busy)
-    if begun and not live.stored:
-        raise UsageError("Nothing was said in this session yet, so there is nothing to undo or redo.")
-    live.moving = True
-    try:
-        await keep_end(session)
-        head = await session.workspace.store.turns.get(live.record.head) if live.record.head else None
-        if head and head.status is TurnStatus.WAITING:
-            raise UsageError(
-                f"The last turn waits for consent: answer it first. `ragforge -r {session.id}` asks again."
-            )
-        yield
-    except OSError as error:
-        raise UsageError(
-            f"The files of {session.workspace.place.root} cannot be moved: {why(error)}. Nothing is lost. "
-            "See to it, and try again."
-        ) from error
-    finally:
-        live.moving = False
-
-
-@asynccontextmanager
-async def _files(session: Session, part: Part) -> AsyncGenerator[Ground | None]:
+async def _files(worktree: Worktree, part: Part) -> AsyncGenerator[Ground | None]:
     """The ground that the files move on; None where they stay."""
     if part is Part.CHAT:
         yield None
         return
-    if not await session.worktree.is_covered():
-        raise UsageError(f"{session.worktree.not_covered} To move the conversation alone, add --chat.")
-    async with session.worktree.ground() as ground:
+    if not await worktree.is_covered():
+        raise UsageError(f"{worktree.not_covered} To move the conversation alone, add --chat.")
+    async with worktree.ground() as ground:
         yield ground
 
 
-async def _empty(session: Session, path: Sequence[Turn]) -> set[str]:
-    return {turn.id for turn in path if await came_to_nothing(session.workspace.store, turn)}
+async def _empty(worktree: Worktree, path: Sequence[Turn]) -> set[str]:
+    return {turn.id for turn in path if await came_to_nothing(worktree.files.store, turn)}
+
+
+def _check_begun(worktree: Worktree) -> None:
+    """Raise UsageError where nothing is stored of the session yet."""
+    if not worktree.session_id:
+        raise UsageError("Nothing was said in this session yet, so there is nothing to undo or redo.")
 
 
 def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:

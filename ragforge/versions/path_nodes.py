@@ -3,19 +3,19 @@
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import Node
-from ragforge.session.state import Session
 from ragforge.versions.names import find_version, shown
+from ragforge.versions.record.worktree import Worktree
 
 
-async def lay_at(session: Session, name: str, path: str) -> list[Node]:
+async def lay_at(worktree: Worktree, name: str, path: str) -> list[Node]:
     """The files and links that lay at the path, oldest first; each content once in a row.
 
     name: as for `find_version`. path: relative to the project's root.
     Raises UsageError where the version does not name the path or only a folder lay there; StoreError.
     """
-    workspace = session.workspace
-    head = (await session.worktree.head()).version
-    version = await find_version(workspace.store.versions, workspace.project.id, name, head=head)
+    files = worktree.files
+    head = (await worktree.head()).version
+    version = await find_version(files.store.versions, files.project.id, name, head=head)
     found: list[Node] = []
     for change in version.changes:
         if change.path == path:

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import Change
-from ragforge.session.state import Session
+from ragforge.store.base import Store
 from ragforge.versions.tree import summed
 
 LISTED_MAX = 50
@@ -20,11 +20,12 @@ class TurnRow(Struct, frozen=True):
     recorded: bool
 
 
-async def turn_rows(session: Session, *, limit: int = LISTED_MAX) -> list[TurnRow]:
+async def turn_rows(
+    store: Store, session_id: str, head: str | None, *, limit: int = LISTED_MAX
+) -> list[TurnRow]:
     """The newest turns on the session's path that are its own, oldest first."""
-    store = session.workspace.store
-    path = await store.turns.path(session.live.record.head, limit=limit)
-    own = [turn for turn in path if turn.session_id == session.id]
+    path = await store.turns.path(head, limit=limit)
+    own = [turn for turn in path if turn.session_id == session_id]
     versions = await store.versions.of_turns([turn.id for turn in own])
     rows: list[TurnRow] = []
     for turn in own:

@@ -12,9 +12,9 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import Notice, TurnEnded, TurnStarted
 from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.versions import Node
+from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from ragforge.versions.moves import redo, undo
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, recover
 from ragforge.versions.scan.changes import node_at

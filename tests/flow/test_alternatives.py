@@ -8,11 +8,11 @@ from ragforge.domain.approvals import Mode, Rule
 from ragforge.domain.errors import UsageError
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.versions import MoveAction, Provenance
+from ragforge.session.moves import redo, undo
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import alternatives_here, table, take
 from ragforge.versions.attempts.start import AttemptRequest, question, start_alternatives
-from ragforge.versions.moves import redo, undo
 from tests.flow.alternating import (
     FAST,
     READABLE,

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.errors import UsageError
+from ragforge.session.moves import checkout
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import alternatives_here, take
 from ragforge.versions.attempts.approaches import APPROACHES
 from ragforge.versions.attempts.check_consent import answer
 from ragforge.versions.attempts.start import AttemptRequest, question, start_alternatives
-from ragforge.versions.moves import checkout
 from tests.flow.alternating import FAST, READABLE, all_lines, copies_in, runs, script, writes
 from tests.flow.moving import head_of, root_of, tree, turn, versions_of, write
 from tests.flow.running import environ, opened

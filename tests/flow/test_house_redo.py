@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ragforge.commands.base import run_command
-from ragforge.versions.moves import undo
+from ragforge.session.moves import undo
 from tests.flow.moving import root_of, turn, write
 from tests.flow.running import environ, opened
 from tests.house import RECORDED, VERSIONS, watched_files

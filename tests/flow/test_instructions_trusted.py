@@ -18,9 +18,9 @@ from ragforge.session.instructions import (
     untrusted_instructions,
     written_here,
 )
+from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.session.trust import FileTrust, TrustPlace
-from ragforge.versions.moves import redo, undo
 from tests.flow.running import environ, opened, say
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call

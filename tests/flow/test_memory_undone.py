@@ -8,10 +8,10 @@ from ragforge.domain.moves import Part
 from ragforge.domain.turns import Turn
 from ragforge.memory.memories import new_memory, remember, why
 from ragforge.session.memory_tools import save_memory
+from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.state import Session
 from ragforge.tools.base import ToSave
 from ragforge.versions.branches import start_branch
-from ragforge.versions.moves import checkout, redo, rewind, undo
 from tests.flow.moving import turn, write
 from tests.standins.gemini import GeminiStandIn
 
@@ -74,9 +74,9 @@ async def test_what_you_told_it_to_remember_survives_every_move(
     """It was said by a command, so no turn's words are all that it rests on."""
     standing: list[list[str]] = []
     await turn(session, gemini, "write one", write("a.txt", "one\n"))
-    await start_branch(session, "first")
+    await start_branch(session.worktree, "first")
     await turn(session, gemini, "write two", write("a.txt", "two\n"))
-    await start_branch(session, "second")
+    await start_branch(session.worktree, "second")
     await run_command(session, "remember", f"decision: {MYSQL}")
     for move in (undo, undo, redo, redo):
         await move(session)

@@ -15,7 +15,7 @@ from ragforge.session.turn import interrupt
 from ragforge.versions.attempts.candidates import MergeUndecided
 from ragforge.versions.attempts.check_consent import answer, check_command
 from ragforge.versions.attempts.check_run import check
-from ragforge.versions.branch_merge import merge, take_candidate
+from ragforge.versions.attempts.merge import merge, take_candidate
 from tests.flow.moving import head_of, root_of, tree
 from tests.flow.parting import LINES, parted
 from tests.flow.running import MODEL, environ, opened

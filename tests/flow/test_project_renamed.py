@@ -10,9 +10,9 @@ import pytest
 
 from ragforge.domain.approvals import Rule
 from ragforge.session.conversation import Conversation
+from ragforge.session.moves import redo, undo
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
-from ragforge.versions.moves import redo, undo
 from ragforge.versions.state import Head
 from tests.cli.running import Program
 from tests.flow.moving import head_of, root_of, shell, tree, turn, write

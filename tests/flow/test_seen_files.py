@@ -12,10 +12,10 @@ from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAn
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, ConversationSession, TurnStatus
+from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from ragforge.versions.moves import checkout, redo, rewind, undo
 from tests.flow.running import Person, ended, environ, opened, say_retry
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call

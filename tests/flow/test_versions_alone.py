@@ -7,11 +7,11 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import Part
 from ragforge.domain.versions import MoveAction
+from ragforge.session.moves import checkout, redo, undo
 from ragforge.session.open import fork_session
 from ragforge.session.state import Session
-from ragforge.versions.branch_merge import merge
+from ragforge.versions.attempts.merge import merge
 from ragforge.versions.branches import list_branches, start_branch
-from ragforge.versions.moves import checkout, redo, undo
 from ragforge.versions.words import moved_lines
 from tests.flow.moving import beside, line_of, root_of, shell, tree, turn, versions_of, write
 from tests.standins.gemini import GeminiStandIn
@@ -112,10 +112,10 @@ async def test_an_alternative_is_taken_also_by_another_session_than_made_it(
 
 async def test_a_merge_says_what_goes_back_to_before_it(session: Session, gemini: GeminiStandIn):
     await turn(session, gemini, "begin", write("a.txt", "one\n"))
-    await start_branch(session, "side", "HEAD")
+    await start_branch(session.worktree, "side", "HEAD")
     await turn(session, gemini, "on the side", write("b.txt", "from the side\n"))
     await undo(session)
-    await start_branch(session, "main", "HEAD")
+    await start_branch(session.worktree, "main", "HEAD")
     await turn(session, gemini, "on the main line", shell("echo more >> a.txt"))
     (root_of(session) / "mine.txt").write_text("mine\n")
     before = tree(root_of(session))
@@ -133,17 +133,17 @@ async def test_a_branch_stays_with_what_was_undone_when_another_way_is_gone(
     await turn(session, gemini, "begin", write("a.txt", "one\n"))
     await turn(session, gemini, "one way", write("b.txt", "left\n"))
     [tip, *_] = await line_of(session)
-    await start_branch(session, "left", "HEAD")
+    await start_branch(session.worktree, "left", "HEAD")
     await undo(session)
     await turn(session, gemini, "another way", write("c.txt", "right\n"))
     await turn(session, gemini, "further", write("d.txt", "right\n"))
-    [row] = await list_branches(session)
+    [row] = await list_branches(session.worktree)
     assert (row.branch.version_id, row.current) == (tip.id, False)
     await merge(session, "left")
     assert set(tree(root_of(session))) == {"a.txt", "b.txt", "c.txt", "d.txt"}
     await checkout(session, "left")
     await turn(session, gemini, "on the branch", write("e.txt", "left\n"))
-    [row] = await list_branches(session)
+    [row] = await list_branches(session.worktree)
     assert (row.version and row.version.title, row.current) == ("on the branch", True)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, Mode
+from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.store.files import StoreFile, contents_file
-from ragforge.versions.moves import redo, undo
 from tests.damage import KINDS, damage, flipped, missing
 from tests.flow.recorded import read, shell, told, write
 from tests.flow.running import Person, environ, opened, say, says_no

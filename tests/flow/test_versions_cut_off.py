@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from ragforge.domain.versions import MoveAction
+from ragforge.session.moves import redo
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.versions.head_move import Move
-from ragforge.versions.moves import redo
 from ragforge.versions.restore.operation import apply
 from ragforge.versions.restore.plan import make_plan
 from ragforge.versions.tree import backward

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
-from ragforge.versions.moves import redo, undo
 from tests.flow.moving import read, root_of, shell, tree, turn, write
 from tests.standins.gemini import GeminiStandIn
 

@@ -13,11 +13,11 @@ import pytest
 
 from ragforge.domain.events import ToolStarted
 from ragforge.domain.messages import TextPart
+from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.shell.process import MARKER, own_marker, start_shell
 from ragforge.shell.process_idle import Idle, clock_offset, counts_runs, has_own_clock, run_counts, watch
-from ragforge.versions.moves import redo, undo
 from tests.flow.beside import WAIT_S, until
 from tests.flow.recorded import kinds, line, line_now, shell
 from tests.flow.running import Person

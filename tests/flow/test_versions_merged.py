@@ -5,10 +5,10 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import MergeMode, Side
 from ragforge.domain.versions import MERGE
+from ragforge.session.moves import checkout, undo
 from ragforge.session.state import Session
-from ragforge.versions.branch_merge import merge
+from ragforge.versions.attempts.merge import merge
 from ragforge.versions.branches import list_branches, start_branch
-from ragforge.versions.moves import checkout, undo
 from tests.flow.moving import head_of, line_of, root_of, tree, turn, versions_of, write
 from tests.flow.parting import LINES, parted
 from tests.standins.gemini import GeminiStandIn, JsonText, Recorded, Text
@@ -23,7 +23,7 @@ async def test_what_both_did_in_different_places_is_put_together(session: Sessio
     assert set(tree(root_of(session))) == {"a.txt", "same.txt", "left.txt", "right.txt"}
     assert (moved.merged, moved.restored, moved.marked) == (("a.txt",), ("right.txt",), ())
     newest, *_ = await line_of(session)
-    branches = {row.branch.name: row.branch.version_id for row in await list_branches(session)}
+    branches = {row.branch.name: row.branch.version_id for row in await list_branches(session.worktree)}
     assert newest.parents == (before.version, branches["right"])
     assert (newest.by, newest.id, session.live.record.head) == (MERGE, branches["left"], chat)
     with pytest.raises(UsageError, match="nothing to merge"):
@@ -57,13 +57,13 @@ async def test_a_line_that_is_only_ahead_is_gone_to(session: Session, gemini: Ge
     [version] = await versions_of(session, base)
     ahead = await turn(session, gemini, "ahead", write("a.txt", "2\n"))
     [newest] = await versions_of(session, ahead)
-    await start_branch(session, "behind", version.id)
+    await start_branch(session.worktree, "behind", version.id)
     await checkout(session, "behind")
     await merge(session, newest.id)
     assert (root_of(session) / "a.txt").read_text() == "2\n"
     head = await head_of(session)
     assert (head.version, head.branch) == (newest.id, "behind")
-    [row] = await list_branches(session)
+    [row] = await list_branches(session.worktree)
     assert row.branch.version_id == newest.id
 
 

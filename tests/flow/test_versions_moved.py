@@ -8,11 +8,11 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import text_of
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.versions import PERSON, RESTORE, MoveAction
+from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.open import fork_session, resume_session
 from ragforge.session.state import Session
 from ragforge.versions.branches import delete_branch, list_branches, start_branch
 from ragforge.versions.head_move import Choices, FilesInConflict
-from ragforge.versions.moves import checkout, redo, rewind, undo
 from tests.flow.moving import beside, head_of, line_of, root_of, shell, tree, turn, versions_of, write
 from tests.standins.gemini import GeminiStandIn
 
@@ -325,46 +325,46 @@ async def test_who_wants_to_be_asked_is_asked_before_anything_is_touched(
 async def test_branches_follow_new_versions(session: Session, gemini: GeminiStandIn):
     base = await turn(session, gemini, "base", write("a.txt", "base\n"))
     [version] = await versions_of(session, base)
-    started = await start_branch(session, "left")
+    started = await start_branch(session.worktree, "left")
     assert (started.current, started.branch.version_id) == (True, version.id)
     await turn(session, gemini, "left", write("a.txt", "left\n"))
-    await start_branch(session, "right", version.id[-8:])
+    await start_branch(session.worktree, "right", version.id[-8:])
     await checkout(session, "right")
     assert (root_of(session) / "a.txt").read_text() == "base\n"
     right = await turn(session, gemini, "right", write("a.txt", "right\n"))
     assert len(await versions_of(session, right)) == 1
-    rows = {row.branch.name: row for row in await list_branches(session)}
+    rows = {row.branch.name: row for row in await list_branches(session.worktree)}
     assert {name: row.current for name, row in rows.items()} == {"left": False, "right": True}
     assert {row.version.title for row in rows.values() if row.version} == {"left", "right"}
     await checkout(session, "left")
     assert (root_of(session) / "a.txt").read_text() == "left\n"
     assert (await head_of(session)).branch == "left"
     with pytest.raises(UsageError, match="There is a branch 'right' already"):
-        await start_branch(session, "right")
-    await delete_branch(session, "left")
+        await start_branch(session.worktree, "right")
+    await delete_branch(session.worktree, "left")
     assert (await head_of(session)).branch == ""
     with pytest.raises(UsageError, match="no branch 'left'"):
-        await delete_branch(session, "left")
+        await delete_branch(session.worktree, "left")
 
 
 async def test_a_branch_needs_a_version_and_after_the_first_undo_there_is_none_here(
     session: Session, gemini: GeminiStandIn
 ):
     with pytest.raises(UsageError, match="no version of these files yet: nothing was done"):
-        await start_branch(session, "early")
+        await start_branch(session.worktree, "early")
     one = await turn(session, gemini, "one", write("a.txt", "1\n"))
     [version] = await versions_of(session, one)
     await undo(session)
     with pytest.raises(UsageError, match="at the beginning, before the first version") as refused:
-        await start_branch(session, "early")
+        await start_branch(session.worktree, "early")
     assert "`/redo` brings again" in str(refused.value)
-    assert not (await start_branch(session, "named", version.id)).current
+    assert not (await start_branch(session.worktree, "named", version.id)).current
     put(session, "b.txt", "mine\n")  # what was edited here is a version of its own
-    started = await start_branch(session, "mine")
+    started = await start_branch(session.worktree, "mine")
     assert started.current
     assert started.version
     assert [change.path for change in started.version.changes] == ["b.txt"]
-    assert [row.branch.name for row in await list_branches(session)] == ["mine", "named"]
+    assert [row.branch.name for row in await list_branches(session.worktree)] == ["mine", "named"]
 
 
 async def test_a_fork_undoes_its_own_turns_only(session: Session, gemini: GeminiStandIn):

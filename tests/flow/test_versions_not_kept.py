@@ -11,8 +11,8 @@ from ragforge.domain.errors import StoreMoved
 from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session import queue
+from ragforge.session.moves import undo
 from ragforge.session.state import Session
-from ragforge.versions.moves import undo
 from tests.cli.running import Program
 from tests.disks import make_room, small_disk
 from tests.flow.recorded import kinds, read, shell, told, version_of, write

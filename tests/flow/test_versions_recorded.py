@@ -75,10 +75,10 @@ async def test_what_a_turn_writes_and_overwrites_itself_can_be_had_again(
         (b"one", b"two"),
         (b"two", b"three"),
     ]
-    lay = await lay_at(session, version.id, "a.txt")
+    lay = await lay_at(session.worktree, version.id, "a.txt")
     assert [await session.workspace.blobs.get(node.digest) for node in lay] == [b"one", b"two", b"three"]
     with pytest.raises(UsageError, match="changed no file"):
-        await lay_at(session, version.id, "b.txt")
+        await lay_at(session.worktree, version.id, "b.txt")
     # For who reads of it, it is one change.
     [change] = summed(version.changes)
     assert (str(change.kind), str(change.provenance)) == ("added", "during-shell")

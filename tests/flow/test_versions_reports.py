@@ -12,11 +12,11 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.versions import PERSON
+from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt
 from ragforge.versions.head_move import Choices
-from ragforge.versions.moves import checkout, redo, rewind, undo
 from tests.flow.moving import beside, read, root_of, shell, tree, turn, write
 from tests.flow.running import say
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text

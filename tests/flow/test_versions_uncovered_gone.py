@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from ragforge.session.moves import undo
 from ragforge.session.state import Session
-from ragforge.versions.moves import undo
 from tests.flow.recorded import shell, told, version_of
 from tests.flow.running import environ, opened, say
 from tests.standins.gemini import GeminiStandIn, Text

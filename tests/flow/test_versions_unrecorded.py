@@ -12,9 +12,9 @@ from ragforge.domain.ids import now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.moves import Part
 from ragforge.domain.turns import TurnStatus
+from ragforge.session.moves import undo
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from ragforge.versions.moves import undo
 from tests.contract.builders import a_turn
 from tests.flow.recorded import (
     edit,

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
-from ragforge.versions.moves import redo, undo
 from tests.flow.moving import root_of, shell, tree, turn, write
 from tests.standins.gemini import Call, GeminiStandIn
 

@@ -4,11 +4,11 @@ import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MERGE, RESTORE, Version
+from ragforge.session.moves import checkout, undo
 from ragforge.session.state import Session
-from ragforge.versions.branch_merge import merge
+from ragforge.versions.attempts.merge import merge
 from ragforge.versions.branches import start_branch
 from ragforge.versions.comparison import compare
-from ragforge.versions.moves import checkout, undo
 from tests.flow.moving import line_of, read, root_of, shell, turn, write
 from tests.standins.gemini import GeminiStandIn
 
@@ -31,10 +31,10 @@ async def test_a_restore_is_found_by_what_it_changed(session: Session, gemini: G
 
 async def test_a_merge_is_found_by_what_it_changed(session: Session, gemini: GeminiStandIn):
     await turn(session, gemini, "begin", write("a.txt", "one\n"))
-    await start_branch(session, "side", "HEAD")
+    await start_branch(session.worktree, "side", "HEAD")
     await turn(session, gemini, "on the side", write("b.txt", "from the side\n"))
     await undo(session)
-    await start_branch(session, "main", "HEAD")
+    await start_branch(session.worktree, "main", "HEAD")
     await turn(session, gemini, "on the main line", shell("echo more >> a.txt"))
     version = await the_version(session, (await merge(session, "side")).version)
     assert version.by == MERGE
@@ -45,10 +45,10 @@ async def test_a_merge_is_found_by_what_it_changed(session: Session, gemini: Gem
 async def test_the_first_version_is_compared_with_the_beginning(session: Session, gemini: GeminiStandIn):
     await turn(session, gemini, "begin", write("a.txt", "one\n"))
     [first] = await line_of(session)
-    compared = await compare(session, f"{first.id}~", first.id)
+    compared = await compare(session.worktree, f"{first.id}~", first.id)
     assert compared.start == "the beginning"
     assert [(each.change.path, each.lines_added) for each in compared.files] == [("a.txt", 1)]
     with pytest.raises(UsageError, match="only 0 versions"):
-        await compare(session, f"{first.id}~2", first.id)
+        await compare(session.worktree, f"{first.id}~2", first.id)
     with pytest.raises(UsageError, match="the beginning"):
         await checkout(session, f"{first.id}~")

@@ -21,11 +21,11 @@ from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice, Side
+from ragforge.session.moves import checkout, redo, undo
 from ragforge.session.storage import clean_up
-from ragforge.versions.branch_merge import merge
+from ragforge.versions.attempts.merge import merge
 from ragforge.versions.branches import list_branches, start_branch
 from ragforge.versions.head_move import Choices
-from ragforge.versions.moves import checkout, redo, undo
 from tests.flow.moving import line_of
 from tests.flow.recorded import a_day_passes
 from tests.property.history_disk import (
@@ -165,7 +165,7 @@ class HistoryMachine(Remembering):
         await session.worktree.catch_up()
         versions = session.workspace.store.versions
         lines = [{each.id: each for each in await line_of(session)}]
-        names = {row.branch.name: row.branch.version_id for row in await list_branches(session)}
+        names = {row.branch.name: row.branch.version_id for row in await list_branches(session.worktree)}
         lines.append({each.id: each for each in await versions.line(names.get(target, target))})
         way = [line[each] for line in lines for each in {*lines[0]} ^ {*lines[1]} if each in line]
         other = self.world.sessions[1 - number].id
@@ -176,7 +176,7 @@ class HistoryMachine(Remembering):
         session = self.world.sessions[0]
         versions = session.workspace.store.versions
         ids = await versions.all_ids(session.workspace.project.id)
-        names = [row.branch.name for row in await list_branches(session)]
+        names = [row.branch.name for row in await list_branches(session.worktree)]
         every = [*ids, *names * 2]
         return data.draw(st.sampled_from(every)) if every else ""
 
@@ -187,7 +187,7 @@ class HistoryMachine(Remembering):
         if target := self.run(self.a_version(data)):
             at = data.draw(st.sampled_from(["HEAD", target]))
             name = f"branch-{self.number}"
-            self.moved(number, lambda session: start_branch(session, name, at))
+            self.moved(number, lambda session: start_branch(session.worktree, name, at))
 
     @precondition(lambda self: self.begun)
     @rule(data=st.data(), number=NUMBERS, side=st.sampled_from(Side))

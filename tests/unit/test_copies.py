@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from ragforge.domain.errors import UsageError
-from ragforge.versions.attempts.file_copies import (
+from ragforge.versions.copies.file_copies import (
     CopyCancelled,
     copy_project,
     left_rooms,

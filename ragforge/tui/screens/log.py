@@ -57,7 +57,7 @@ class LogScreen(ChangesScreen):
 
     def __init__(self, conversation: Conversation) -> None:
         super().__init__()
-        self._book = VersionBook(conversation.session)
+        self._book = VersionBook(conversation.session.worktree)
         self._graph = Graph()
         self._lines: list[GraphLine] = []
         self._rows: list[VersionRow] = []

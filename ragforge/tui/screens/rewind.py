@@ -33,7 +33,8 @@ class RewindScreen(ChangesScreen):
 
     def __init__(self, conversation: Conversation) -> None:
         super().__init__()
-        self._book = VersionBook(conversation.session)
+        self._session = conversation.session
+        self._book = VersionBook(self._session.worktree)
 
     @property
     def _list(self) -> TurnRows:
@@ -43,7 +44,7 @@ class RewindScreen(ChangesScreen):
         return TurnRows()
 
     async def _read(self) -> None:
-        rows = await self._book.turns()
+        rows = await self._book.turns(self._session.live.record.head)
         if not self.is_current:
             return
         self._list.show(rows)

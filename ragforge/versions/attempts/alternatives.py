@@ -10,12 +10,12 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.json import JsonObject
 from ragforge.domain.versions import MoveAction, Version, files_touched
+from ragforge.session.moves import checkout
 from ragforge.session.state import Session
 from ragforge.store.base_versions import Versions
 from ragforge.versions.head_move import Choices
 from ragforge.versions.log import files_json, files_words
 from ragforge.versions.move_result import MoveResult
-from ragforge.versions.moves import checkout
 from ragforge.versions.names import shown
 from ragforge.versions.words import fenced
 
@@ -66,11 +66,6 @@ class Alternative(Struct, frozen=True):
             "cost_usd": version.cost_usd,
             "duration_ms": version.duration_ms,
         }
-
-
-def label_of(number: int, name: str, remarks: Sequence[str] = ()) -> str:
-    """The label that makes a version an alternative."""
-    return ", ".join([f"alternative {number} ({name})", *remarks])
 
 
 def alternative_of(version: Version) -> Alternative | None:

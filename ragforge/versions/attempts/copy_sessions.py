@@ -12,8 +12,8 @@ from ragforge.session.state import Live, Session, Workspace
 from ragforge.shell.jobs import Jobs
 from ragforge.tools.base import ReadFiles
 from ragforge.versions.attempts.confinement import confined
-from ragforge.versions.attempts.file_copies import Copied
-from ragforge.versions.attempts.project_copies import About, env_in
+from ragforge.versions.copies.file_copies import Copied
+from ragforge.versions.copies.project_copies import About, env_in
 from ragforge.versions.record.recorder import Recorders
 
 SAVES = "memory_save"
@@ -72,5 +72,5 @@ async def workspace_in(
         jobs=Jobs(),
         background=idle,
         trust=workspace.trust.unattended(),
-        child_env=env_in(workspace, root),
+        child_env=env_in(workspace.child_env, root),
     )

@@ -12,8 +12,8 @@ from ragforge.domain.usage import sum_costs
 from ragforge.files.threads import in_thread
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import Alternative, table
-from ragforge.versions.attempts.file_copies import Room
 from ragforge.versions.attempts.run import Run
+from ragforge.versions.copies.file_copies import Room
 
 log = logging.getLogger(__name__)
 

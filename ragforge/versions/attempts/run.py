@@ -17,11 +17,12 @@ from ragforge.files.threads import in_thread
 from ragforge.session.model import leave_model
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from ragforge.versions.attempts.alternatives import Alternative, alternative_of, label_of
+from ragforge.versions.attempts.alternatives import Alternative, alternative_of
 from ragforge.versions.attempts.approaches import Way
 from ragforge.versions.attempts.check_run import Checked, check
 from ragforge.versions.attempts.copy_sessions import UNATTENDED
-from ragforge.versions.attempts.file_copies import Copied, remove_tree
+from ragforge.versions.copies.file_copies import Copied, remove_tree
+from ragforge.versions.copies.project_copies import label_of
 from ragforge.versions.log import files_words
 
 Tell = Callable[[str], None]

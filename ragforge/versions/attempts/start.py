@@ -12,19 +12,20 @@ from ragforge.files.threads import in_thread
 from ragforge.providers.registry import parse_model
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
+from ragforge.session.moves import moving
 from ragforge.session.open import store_session
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import children_of
 from ragforge.versions.attempts.approaches import Way, ways_of
 from ragforge.versions.attempts.check_consent import check_command
 from ragforge.versions.attempts.copy_sessions import session_in
-from ragforge.versions.attempts.file_copies import make_room
 from ragforge.versions.attempts.group import Group
-from ragforge.versions.attempts.project_copies import bring_to, make_places, remove_copies
 from ragforge.versions.attempts.request import Request, request_of, start_of
 from ragforge.versions.attempts.run import Run
+from ragforge.versions.attempts.session_attempts import attempts_of
+from ragforge.versions.copies.file_copies import make_room
+from ragforge.versions.copies.project_copies import bring_to, make_places, remove_copies
 from ragforge.versions.head_move import Ground
-from ragforge.versions.moves import may_move
 
 COPYING = "Copying the project, once for each. Its own files stay as they are."
 
@@ -45,7 +46,8 @@ def ways_for(session: Session, wanted: AttemptRequest) -> list[Way]:
     live = session.live
     if live.consent.mode is Mode.PLAN:
         raise UsageError("Plan mode is on, in which nothing may be changed. /mode ask leaves it.")
-    if live.alternatives and live.alternatives.is_running:
+    group = attempts_of(session).group
+    if group and group.is_running:
         raise UsageError(
             "Alternatives are being worked out already. Wait for them, or end some: /alternatives stop K."
         )
@@ -85,12 +87,12 @@ async def start_alternatives(session: Session, wanted: AttemptRequest) -> Group:
         raise UsageError(lost)
     if not await session.worktree.is_covered():
         raise UsageError(session.worktree.not_covered)
-    async with may_move(session, begun=False):
+    async with moving(session):
         await store_session(session, first_words=request.parts)
         checking = await check_command(session.workspace)
         async with session.worktree.ground() as ground:
             group, notes = await _prepared(session, ground, request, ways, checking.command)
-        session.live.alternatives = group
+        attempts_of(session).group = group
         await group.begin([*notes, *filter(None, [checking.note])])
     return group
 
@@ -109,7 +111,14 @@ async def _prepared(
     room = await in_thread(lambda _: make_room(ground.files.data_dir))
     try:
         numbered = {number: way.name for number, way in zip(numbers, ways, strict=True)}
-        places = await make_places(session, ground, room, head=start.version, numbered=numbered)
+        places = await make_places(
+            ground,
+            room,
+            head=start.version,
+            numbered=numbered,
+            session_id=session.id,
+            turn=session.live.record.head,
+        )
         runs: list[Run] = []
         for number, way, copy in zip(numbers, ways, places.copies, strict=True):
             if start.wanted:
@@ -118,6 +127,6 @@ async def _prepared(
             inside = await session_in(session, places.about, copy, model=way.model, turn=start.turn)
             runs.append(Run(number, way, inside, copy, request.parts_for(way), command=command))
     except BaseException:
-        await undisturbed(remove_copies(session.workspace, room), cancel_after=True)
+        await undisturbed(remove_copies(session.workspace.history, room), cancel_after=True)
         raise
     return Group(session, room, runs), places.notes

@@ -12,8 +12,8 @@ from ragforge.files.threads import in_thread
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import Candidate
 from ragforge.versions.attempts.check_run import check
-from ragforge.versions.attempts.file_copies import Room, make_room
-from ragforge.versions.attempts.project_copies import Places, bring_to, env_in, make_places, remove_copies
+from ragforge.versions.copies.file_copies import Room, make_room
+from ragforge.versions.copies.project_copies import Places, bring_to, env_in, make_places, remove_copies
 from ragforge.versions.merge.resolution import settle
 from ragforge.versions.merge.three_way import VersionMerge
 
@@ -43,11 +43,11 @@ async def try_out(
             tell(note)
         for candidate, copy in zip(candidates, places.copies, strict=True):
             tell(f"{candidate.name}: the check runs in a copy of the project.")
-            checked = await check(command, cwd=copy.root, env=env_in(workspace, copy.root))
+            checked = await check(command, cwd=copy.root, env=env_in(workspace.child_env, copy.root))
             tell(f"{candidate.name}: {checked.told(command)}")
             tried.append(replace(candidate, checked=checked))
     finally:
-        await undisturbed(remove_copies(workspace, room), cancel_after=True)
+        await undisturbed(remove_copies(workspace.history, room), cancel_after=True)
     return tried
 
 
@@ -62,7 +62,14 @@ async def _places(
             raise UsageError(
                 "The files were changed while the model was asked, so nothing was merged. Try again."
             )
-        places = await make_places(session, ground, room, head=head.version, numbered=names)
+        places = await make_places(
+            ground,
+            room,
+            head=head.version,
+            numbered=names,
+            session_id=session.id,
+            turn=session.live.record.head,
+        )
         for candidate, copy in zip(candidates, places.copies, strict=True):
             settled = await settle(found, candidate.contents, side, ground.files.blobs)
             title = f"trying {candidate.name}"

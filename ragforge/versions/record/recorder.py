@@ -17,7 +17,6 @@ from ragforge.domain.versions import Version
 from ragforge.files.folder_lock import folder_lock
 from ragforge.shell.jobs import JobStatus
 from ragforge.versions.assembly import TurnFacts
-from ragforge.versions.head_move import Ground, end_restore
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.backfill import make_left, make_missing, make_up
 from ragforge.versions.record.contents import keep_contents, scan_and_keep
@@ -109,6 +108,8 @@ class Recorder:
     async def _end_restore(self, files: ProjectFiles, coverage: Coverage | None) -> None:
         """End a restore that a crash cut off, before what lies there is taken for somebody's edits."""
         if coverage and await files.state.journal(self.root) is not None:
+            from ragforge.versions.head_move import Ground, end_restore  # a start without a crash needs none
+
             self._said.append(await end_restore(Ground(files, coverage)))
 
     def job_ran(self, files: ProjectFiles) -> bool:

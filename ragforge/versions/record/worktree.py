@@ -2,16 +2,19 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.files.folder_lock import folder_lock
-from ragforge.versions.head_move import Ground, end_restore
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.recorder import Recorder
 from ragforge.versions.state import Head
+
+if TYPE_CHECKING:  # a start needs none of what moves heads
+    from ragforge.versions.head_move import Ground
 
 
 class Worktree(Struct, frozen=True):
@@ -68,12 +71,14 @@ class Worktree(Struct, frozen=True):
             return ledger.head
 
     @asynccontextmanager
-    async def ground(self) -> AsyncGenerator[Ground]:
+    async def ground(self) -> "AsyncGenerator[Ground]":
         """The folder, ours alone while it lasts; the files' head says exactly what lies there.
 
         Raises UsageError where the folder is not covered or stays busy, StoreError, and OSError where it
         cannot be looked at.
         """
+        from ragforge.versions.head_move import Ground, end_restore
+
         files = self.files
         coverage = await self.recorder.coverage(files)
         if coverage is None:

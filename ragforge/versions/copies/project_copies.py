@@ -1,4 +1,4 @@
-"""Copies of the project for a while: made, brought to another state, removed; found again after a crash."""
+"""Copies of the project: whose they are, how they are made, brought to another state and removed."""
 
 import json
 import posixpath
@@ -13,14 +13,13 @@ from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
 from ragforge.files.threads import in_thread
-from ragforge.session.state import Session, Workspace
-from ragforge.versions.attempts.file_copies import Copied, Room, copy_project
+from ragforge.versions.copies.file_copies import Copied, Room, copy_project
 from ragforge.versions.head_move import Ground
 from ragforge.versions.restore.operation import apply, make_plan
 from ragforge.versions.scan.changes import scan
 from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
-from ragforge.versions.state import Head
+from ragforge.versions.state import Head, HistoryState
 from ragforge.versions.tree import WantedFile, with_usual_modes
 
 ABOUT = "about.json"
@@ -67,13 +66,21 @@ class Places(Struct, frozen=True):
 
 
 async def make_places(
-    session: Session, ground: Ground, room: Room, *, head: str, numbered: Mapping[int, str]
+    ground: Ground,
+    room: Room,
+    *,
+    head: str,
+    numbered: Mapping[int, str],
+    session_id: str,
+    turn: str | None,
 ) -> Places:
     """A copy for each number and name of a way, its head where the project's is, whose lock is held.
 
+    session_id, turn: the conversation that goes on in them, and its newest turn.
+
     Raises UsageError where the disk does not take them, StoreError.
     """
-    workspace, carry = session.workspace, session.workspace.settings.history.alternatives_carry
+    files, carry = ground.files, ground.files.settings.history.alternatives_carry
     content = await ground.files.state.manifest(ground.root)
     if content is None:
         raise UsageError(f"What lies in {ground.root} is not known yet. Try again.")
@@ -81,11 +88,11 @@ async def make_places(
     targets = [room.folder / str(number) / (ground.root.name or "project") for number in numbered]
     coverage = ground.coverage
     about = About(
-        workspace.project.id,
+        files.project.id,
         str(ground.root),
-        bare_url(workspace.store.url),
-        session.id,
-        session.live.record.head,
+        bare_url(files.store.url),
+        session_id,
+        turn,
         [str(target) for target in targets],
         list(numbered.values()),
         sorted({*coverage.own, *_apart(carry, manifest)}),
@@ -134,20 +141,25 @@ async def bring_to(
     await ground.files.state.set_head(copy, Head(head), manifest=manifest.to_bytes())
 
 
-async def remove_copies(workspace: Workspace, room: Room) -> None:
+async def remove_copies(state: HistoryState, room: Room) -> None:
     """Leave nothing of the copies in the room."""
     try:
-        for root in await workspace.history.roots():
+        for root in await state.roots():
             if root.is_relative_to(room.folder):
-                await workspace.history.forget(root)
+                await state.forget(root)
     finally:
         await in_thread(lambda _: room.remove())
 
 
-def env_in(workspace: Workspace, copy: Path) -> dict[str, str]:
+def env_in(child_env: Mapping[str, str], copy: Path) -> dict[str, str]:
     """The environment of commands in a copy."""
     # A repository that happens to lie above the copies is none of theirs.
-    return {**workspace.child_env, "GIT_CEILING_DIRECTORIES": str(copy.parent)}
+    return {**child_env, "GIT_CEILING_DIRECTORIES": str(copy.parent)}
+
+
+def label_of(number: int, name: str, remarks: Sequence[str] = ()) -> str:
+    """The label of a version that was made in the copy of this number."""
+    return ", ".join([f"alternative {number} ({name})", *remarks])
 
 
 def _apart(carry: Sequence[str], manifest: Manifest) -> list[str]:

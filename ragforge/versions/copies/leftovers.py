@@ -7,41 +7,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import RagforgeError
 from ragforge.files.threads import in_thread
-from ragforge.versions.attempts.file_copies import Room, left_rooms
+from ragforge.shell.jobs import Jobs
+from ragforge.versions.copies.file_copies import Room, left_rooms
+from ragforge.versions.project_files import ProjectFiles
+from ragforge.versions.record.recorder import Recorder
 
-if TYPE_CHECKING:  # opening a workspace calls this
-    from ragforge.session.state import Workspace
-    from ragforge.versions.attempts.project_copies import About
+if TYPE_CHECKING:  # where there are any at all
+    from ragforge.versions.copies.project_copies import About
 
 log = logging.getLogger(__name__)
 
 CUT_OFF = "cut off by a crash"
 
 
-async def clear_left(workspace: "Workspace") -> list[str]:
+async def clear_left(files: ProjectFiles) -> list[str]:
     """Keep what was done in this project's copies and remove them; what the person should hear of it.
 
     Copies of other projects wait for their own, but where those are gone.
     """
     said: list[str] = []
     try:
-        rooms = await in_thread(lambda _: list(left_rooms(workspace.data_dir)))
+        rooms = await in_thread(lambda _: list(left_rooms(files.data_dir)))
     except OSError as error:
-        log.warning("Copies in %s cannot be looked at: %s", workspace.data_dir, error)
+        log.warning("Copies in %s cannot be looked at: %s", files.data_dir, error)
         return []
     for room in rooms:
         about = await in_thread(lambda _, room=room: _about(room))
         try:
             if about is None:
                 await in_thread(lambda _, room=room: room.remove())
-            elif about.project_id == workspace.project.id:
-                said += await _cleared(workspace, room, about)
+            elif about.project_id == files.project.id:
+                said += await _cleared(files, room, about)
             elif not Path(about.root).exists():
-                await _removed(workspace, room, about)
+                await _removed(files, room, about)
             else:
                 room.leave()
         except (RagforgeError, OSError) as error:
@@ -52,49 +55,48 @@ async def clear_left(workspace: "Workspace") -> list[str]:
 
 
 def _about(room: Room) -> "About | None":
-    from ragforge.versions.attempts.project_copies import ABOUT, About  # where there are any at all
+    from ragforge.versions.copies.project_copies import ABOUT, About  # where there are any at all
 
     with suppress(OSError, ValueError, msgspec.ValidationError):
         return msgspec.convert(json.loads((room.folder / ABOUT).read_text()), About)
     return None  # it died before a copy was whole
 
 
-async def _cleared(workspace: "Workspace", room: Room, about: "About") -> list[str]:
+async def _cleared(files: ProjectFiles, room: Room, about: "About") -> list[str]:
     from ragforge.config.store_address import bare_url
 
     turns: list[str] = []
-    if about.store == bare_url(workspace.store.url):
+    if about.store == bare_url(files.store.url):
         for copy, name in zip(about.copies, about.names, strict=True):
-            turns += await _kept(workspace, about, Path(copy), name)
-        record = await workspace.store.sessions.get(about.session_id)
+            turns += await _kept(files, about, Path(copy), name)
+        record = await files.store.sessions.get(about.session_id)
         if record and record.head in turns:
             # Each turn moved the session's head to itself when it began, and nobody put it back.
-            await workspace.store.sessions.set_head(record.id, about.head)
-    await _removed(workspace, room, about)
+            await files.store.sessions.set_head(record.id, about.head)
+    await _removed(files, room, about)
     if not turns:
         return []
     count = "1 alternative was" if len(turns) == 1 else f"{len(turns)} alternatives were"
     return [f"{count} cut off by a crash. What was done is kept; `{typed('alternatives')}` lists it."]
 
 
-async def _kept(workspace: "Workspace", about: "About", copy: Path, name: str) -> list[str]:
+async def _kept(files: ProjectFiles, about: "About", copy: Path, name: str) -> list[str]:
     """The turns that were cut off in the copy, after their versions were made."""
-    from ragforge.versions.attempts.alternatives import label_of
-    from ragforge.versions.attempts.copy_sessions import workspace_in
+    from ragforge.versions.copies.project_copies import label_of
 
-    turns = [turn.turn_id for turn in await workspace.history.open_turns(copy)]
+    turns = [turn.turn_id for turn in await files.state.open_turns(copy)]
     if not turns or not copy.is_dir():
         return []
-    inside = await workspace_in(workspace, about, copy)
-    await inside.recorders.of(copy).recover(inside.files)
-    await inside.recorders.close()
-    for version in (await workspace.store.versions.of_turns(turns))[-1:]:
+    recorder = Recorder(copy, of_copy=about.coverage(str(copy)))
+    await recorder.recover(replace(files, root=copy, jobs=Jobs()))
+    await recorder.close()
+    for version in (await files.store.versions.of_turns(turns))[-1:]:
         label = label_of(int(copy.parent.name), name, [CUT_OFF])
-        await workspace.store.versions.label(version.id, label)
+        await files.store.versions.label(version.id, label)
     return turns
 
 
-async def _removed(workspace: "Workspace", room: Room, about: "About") -> None:
+async def _removed(files: ProjectFiles, room: Room, about: "About") -> None:
     await in_thread(lambda _: room.remove())
     for copy in about.copies:
-        await workspace.history.forget(Path(copy))
+        await files.state.forget(Path(copy))

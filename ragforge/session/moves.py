@@ -1,0 +1,74 @@
+"""Undo, redo, rewind and checkout of a session: its conversation goes where its files go."""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.turns import TurnStatus
+from ragforge.files.open import why
+from ragforge.session.context import session_window
+from ragforge.session.open import keep_end
+from ragforge.session.state import Session
+from ragforge.versions import moves
+from ragforge.versions.head_move import ChatHead
+from ragforge.versions.record.worktree import Worktree
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def moving(session: Session) -> AsyncGenerator[ChatHead]:
+    """While it lasts no turn begins, and the open session is where its chat's head goes.
+
+    Raises UsageError where heads must not move now.
+    """
+    live = session.live
+    if live.read_only:
+        raise UsageError(
+            "This session is open elsewhere and only shown here. Move it there, or /fork it and go on here."
+        )
+    if busy := session.why_busy:
+        raise UsageError(busy)
+
+    async def follow(to_turn: str) -> None:
+        session.change(head=to_turn or None)
+        live.window = await session_window(session, to_turn or None)
+
+    live.moving = True
+    try:
+        await keep_end(session)
+        head = await session.workspace.store.turns.get(live.record.head) if live.record.head else None
+        if head and head.status is TurnStatus.WAITING:
+            raise UsageError(
+                f"The last turn waits for consent: answer it first. `ragforge -r {session.id}` asks again."
+            )
+        yield ChatHead(session.id, live.record.head or "", follow)
+    except OSError as error:
+        raise UsageError(
+            f"The files of {session.workspace.place.root} cannot be moved: {why(error)}. Nothing is lost. "
+            "See to it, and try again."
+        ) from error
+    finally:
+        live.moving = False
+
+
+def of_session(
+    verb: Callable[Concatenate[Worktree, ChatHead, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Session, P], Coroutine[Any, Any, T]]:
+    """The verb for a session: on its files, and followed by its conversation."""
+
+    @wraps(verb)
+    async def carried_out(session: Session, *args: P.args, **kwargs: P.kwargs) -> T:
+        async with moving(session) as chat:
+            return await verb(session.worktree, chat, *args, **kwargs)
+
+    return carried_out
+
+
+undo = of_session(moves.undo)
+rewind = of_session(moves.rewind)
+redo = of_session(moves.redo)
+checkout = of_session(moves.checkout)
