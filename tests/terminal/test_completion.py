@@ -17,12 +17,11 @@ SETUP = {
     "zsh": 'PS1="ready> "; autoload -U compinit; compinit -D; eval "$(ragforge completion zsh)"',
     "fish": "function fish_prompt; echo -n 'ready> '; end; ragforge completion fish | source",
 }
+INSTALLED = [shell for shell in START if shell == "bash" or shutil.which(shell)]
 
 
-@pytest.mark.parametrize("shell", START)
+@pytest.mark.parametrize("shell", INSTALLED)
 def test_tab_completes_commands_options_values_and_names(desk: Desk, shell: str) -> None:
-    if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
     desk.env["PATH"] = f"{Path(COMMAND).parent}:{desk.env['PATH']}"
     screen = desk.start(argv=START[shell])
     screen.press(f"{SETUP[shell]}\r".encode())
