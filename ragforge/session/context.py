@@ -18,7 +18,6 @@ from ragforge.memory.context import fixed_tokens, shorten
 from ragforge.memory.recall.request import Around, InjectLimits, RecallRequest
 from ragforge.memory.window import Dropped, Window
 from ragforge.providers.base import ModelRequest
-from ragforge.session.history import read_window, window_limits
 from ragforge.session.model import limits_of
 from ragforge.session.state import Session, Workspace
 
@@ -89,17 +88,6 @@ async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> 
             await workspace.store.memories.touch(memories, now())
     except StoreError as error:
         log.warning("What was recalled for the turn %s is not kept: %s", turn_id, error)
-
-
-async def session_window(session: Session, head: str | None) -> Window:
-    """The window over the path to the head, as the settings and the person want it."""
-    workspace = session.workspace
-    return await read_window(
-        workspace.store,
-        head,
-        window_limits(workspace.settings),
-        compacted_after=await workspace.local.compacted(session.id),
-    )
 
 
 async def compact(session: Session) -> Dropped | None:

@@ -31,8 +31,7 @@ from ragforge.session.open import (
     newest_session_here,
     resume_session,
 )
-from ragforge.session.relocation import Former
-from ragforge.session.state import Session, Workspace
+from ragforge.session.state import Former, Session, Workspace
 from ragforge.store.base import Link
 from ragforge.store.base_conversations import Deleted, SessionRow
 

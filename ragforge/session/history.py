@@ -77,3 +77,14 @@ def window_limits(settings: Settings) -> WindowLimits:
     context = settings.context
     lean = settings.memory.raw_chars_max if context.profile == "lean" else None
     return WindowLimits(context.raw_tokens_high, context.raw_tokens_low, lean)
+
+
+async def session_window(session: Session, head: str | None) -> Window:
+    """The window over the path to the head, as the settings and the person want it."""
+    workspace = session.workspace
+    return await read_window(
+        workspace.store,
+        head,
+        window_limits(workspace.settings),
+        compacted_after=await workspace.local.compacted(session.id),
+    )

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from ragforge.agent.shield import undisturbed
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemorySource

@@ -8,9 +8,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from ragforge.domain.errors import UsageError
 from ragforge.domain.turns import TurnStatus
 from ragforge.files.open import why
-from ragforge.session.context import session_window
-from ragforge.session.open import keep_end
+from ragforge.session.history import session_window
 from ragforge.session.state import Session
+from ragforge.session.turn_end import keep_end
 from ragforge.versions import moves
 from ragforge.versions.head_move import ChatHead
 from ragforge.versions.record.worktree import Worktree

@@ -27,7 +27,6 @@ from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.consent import consent_in
-from ragforge.session.context import session_window
 from ragforge.session.history import read_window, window_limits
 from ragforge.session.library import Library, close_library, newest_session, open_library
 from ragforge.session.link import leave_store, stranded_words
@@ -35,11 +34,12 @@ from ragforge.session.logs import start_log
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import allowed_repositories
 from ragforge.session.recall_embedder import close_recall, open_recall
-from ragforge.session.relocation import Former, follow_folder, former_paths, former_projects, note_folder
-from ragforge.session.state import Live, Session, Unkept, Workspace
+from ragforge.session.relocation import follow_folder, former_paths, former_projects, note_folder
+from ragforge.session.state import Former, Live, Session, Workspace
 from ragforge.session.trust import Trust
+from ragforge.session.turn_end import keep_end
 from ragforge.shell.jobs import Jobs
-from ragforge.store.base import Store, keep_project
+from ragforge.store.base import keep_project
 from ragforge.store.base_conversations import Claim
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.files import contents_file
@@ -319,23 +319,6 @@ async def fork_session(
     )
     await workspace.store.sessions.add(fork)
     return (await resume_session(workspace, fork)).session
-
-
-async def store_end(store: Store, unkept: Unkept) -> None:
-    """Keep how a turn ended, after the calls that the store had refused. Raises StoreError."""
-    for call, step in unkept.calls:
-        await store.calls.add(call, step)
-    await store.turns.end(unkept.end)
-
-
-async def keep_end(session: Session) -> None:
-    """Keep the end of a turn that the store has not taken yet. Raises StoreError when it still does not."""
-    store, live = session.workspace.store, session.live
-    if live.unkept is None:
-        return
-    await store_end(store, live.unkept)
-    live.window = await session_window(session, live.unkept.end.turn_id)
-    live.unkept = None
 
 
 async def close_session(session: Session) -> None:

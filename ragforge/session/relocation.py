@@ -7,28 +7,12 @@ import asyncio
 import os
 from pathlib import Path
 
-from msgspec import Struct
-
 from ragforge.domain.errors import StoreDamaged, StoreNewer
-from ragforge.domain.turns import Project
+from ragforge.session.state import Former
 from ragforge.store.base import Store
 from ragforge.store.local import LocalState
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.state import HistoryState
-
-
-class Former(Struct, frozen=True):
-    """A project that the folder seems to have been, at a path where it is not any more."""
-
-    project: Project
-    path: Path
-
-    def words(self) -> str:
-        """Return the notice for runs that ask nobody."""
-        return (
-            f"This folder seems to be the project {self.project.name}, which was at {self.path}. It is a new "
-            "project until you start `ragforge` here and answer yes."
-        )
 
 
 async def former_projects(

@@ -17,12 +17,11 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
 from ragforge.domain.usage import Usage
 from ragforge.memory.recall.request import Injecting
-from ragforge.memory.recall.search import Recall
+from ragforge.memory.recall.results import Recall
 from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
-from ragforge.session.background import Background
 from ragforge.session.consent import Consent
-from ragforge.session.relocation import Former
+from ragforge.session.schedule import Progress
 from ragforge.session.trust import Trust
 from ragforge.shell.jobs import Jobs
 from ragforge.store.base import Blobs, Store
@@ -33,6 +32,47 @@ from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.recorder import Recorders
 from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.state import HistoryState
+
+
+class Former(Struct, frozen=True):
+    """A project that the folder seems to have been, at a path where it is not any more."""
+
+    project: Project
+    path: Path
+
+    def words(self) -> str:
+        """Return the notice for runs that ask nobody."""
+        return (
+            f"This folder seems to be the project {self.project.name}, which was at {self.path}. It is a new "
+            "project until you start `ragforge` here and answer yes."
+        )
+
+
+class BackgroundWork(Protocol):
+    """What goes on beside the conversation; see `ragforge.session.background`. It never raises."""
+
+    @property
+    def progress(self) -> Progress:
+        """How it stands now."""
+        ...
+
+    def start(self, session: "Session") -> None:
+        """Begin with what is left from before; harmless when called for each session that opens."""
+
+    def turn_begins(self, session: "Session") -> None:
+        """The user's message goes to the model now: a server that answers one at a time is theirs."""
+
+    def turn_ended(self, session: "Session", turn_id: str) -> None:
+        """There is a turn to summarise."""
+
+    def wake(self) -> None:
+        """Something was written that needs a vector."""
+
+    async def finish(self, *, timeout_s: float) -> None:
+        """Wait for the work on this run's turns, for at most so long; the rest is done by a next start."""
+
+    async def close(self) -> None:
+        """Stop; what was begun is not lost, because what is stored says what is still to do."""
 
 
 class Workspace(Struct, frozen=True):
@@ -61,7 +101,7 @@ class Workspace(Struct, frozen=True):
     tools: Mapping[str, AnyTool]
     jobs: Jobs
     recall: Recall
-    background: Background
+    background: BackgroundWork
     trust: Trust
     """Which instruction files are read."""
     recalls: bool = True

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ragforge.agent.loop import run_turn
 from ragforge.agent.parts import Events, Outcome, TurnLimits, TurnProgress
-from ragforge.agent.shield import undisturbed
 from ragforge.domain.approvals import Approve
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import Conflict, RagforgeError, StoreError, UsageError
 from ragforge.domain.events import AgentEvent, ContextBuilt, Notice, TurnEnded, TurnStarted
@@ -25,12 +25,14 @@ from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.window import Window
 from ragforge.session import queue
 from ragforge.session.agent_parts import agent_parts, safe_step
-from ragforge.session.context import build_block, keep_recalled, session_window
+from ragforge.session.context import build_block, keep_recalled
 from ragforge.session.file_hashes import recall_seen_files
+from ragforge.session.history import session_window
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
-from ragforge.session.open import keep_end, store_end, store_session
+from ragforge.session.open import store_session
 from ragforge.session.state import Session, Unkept
+from ragforge.session.turn_end import keep_end, store_end
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.turn import Recording
 

@@ -15,7 +15,7 @@ from ragforge.domain.ids import now
 from ragforge.store.backup_copies import alone, sync_folder, synced_hash
 from ragforge.store.backups import BackupSet, CopiedFile, backups_folder, get_backup, path_of
 from ragforge.store.files import Role, StoreFile, conversations_row, store_files
-from ragforge.store.schemas import schema_of
+from ragforge.store.role_schemas import schema_of
 from ragforge.store.sqlite.prepare import INDEX, INDEX_LOCK, look, prepare
 
 BESIDE = ("-wal", "-shm", "-journal")

@@ -11,7 +11,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreUnavailable
 from ragforge.store.file_text import text_faults
 from ragforge.store.files import StoreFile
-from ragforge.store.schemas import schema_of
+from ragforge.store.role_schemas import schema_of
 from ragforge.store.sqlite.connection import Connection, raw_connection
 
 FAULTS_MAX = 20

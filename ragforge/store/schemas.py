@@ -1,8 +1,5 @@
-"""The tables of `local.db` and `history.db`, and what the database of each role looks like."""
+"""The tables of `local.db` and `history.db`."""
 
-from typing import assert_never
-
-from ragforge.store.files import Role
 from ragforge.store.sqlite.prepare import Schema
 
 # Keys and paths are bytes: a folder's name need not be UTF-8.
@@ -122,22 +119,3 @@ _HISTORY_PLAN = """
 CREATE TABLE plan (root BLOB PRIMARY KEY, content BLOB NOT NULL) STRICT; -- of a tool that writes; JSON
 """
 HISTORY = Schema(application_id=0x72616768, steps=(_HISTORY_FIRST, _HISTORY_PLAN))  # `ragh`
-
-
-def schema_of(role: Role) -> Schema:
-    """What the database of this role looks like."""
-    # The others are loaded when they are asked for: one loads a driver.
-    match role:
-        case Role.CONVERSATIONS:
-            from ragforge.store.sqlite.migrations import STORE as found
-        case Role.CONTENTS:
-            from ragforge.store.blobs import BLOBS as found
-        case Role.VERSIONS:
-            found = HISTORY
-        case Role.MACHINE:
-            found = LOCAL
-        case Role.OUTBOX:
-            from ragforge.store.neo4j.outbox import OUTBOX as found
-        case _:
-            assert_never(role)
-    return found

@@ -25,7 +25,7 @@ from ragforge.store.files import (
     store_files,
     versions_file,
 )
-from ragforge.store.schemas import schema_of
+from ragforge.store.role_schemas import schema_of
 from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, look, reading, refuse_newer
 
 log = logging.getLogger(__name__)

@@ -8,12 +8,12 @@ from threading import Event
 from msgspec import Struct
 
 from ragforge.domain.approvals import ChangeFile
+from ragforge.domain.cancellation import in_thread
 from ragforge.domain.errors import UsageError
 from ragforge.domain.redact import MARK
 from ragforge.files.atomic import ChangedOnDisk, hash_of, write_atomic
 from ragforge.files.diffs import unified
 from ragforge.files.open import size, why
-from ragforge.files.threads import in_thread
 from ragforge.tools.base import Preview, ToolContext, ToolResult
 from ragforge.tools.paths import display, relative, resolve
 

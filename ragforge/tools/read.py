@@ -11,13 +11,13 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Struct
 
+from ragforge.domain.cancellation import in_thread
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import ImagePart
 from ragforge.domain.printable import escaped
 from ragforge.files.atomic import hash_of
 from ragforge.files.open import TEXT_BYTES_MAX, NotAFile, image_type, kind_of, open_file, size, why
 from ragforge.files.text import MARKS, decode, lines_of
-from ragforge.files.threads import in_thread
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.limits import IMAGE_BYTES_MAX, LINE_CHARS_MAX, READ_BYTES_MAX, READ_LINES_MAX
 from ragforge.tools.paths import display, resolve

@@ -10,7 +10,7 @@ import pytest
 from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text
 from ragforge.store.files import Role, StoreFile, store_files
-from ragforge.store.schemas import schema_of
+from ragforge.store.role_schemas import schema_of
 from ragforge.store.sqlite.prepare import prepare
 from tests.cli.running import Program
 from tests.damage import DAMAGE

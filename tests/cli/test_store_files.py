@@ -1,7 +1,7 @@
 """The table of the store's files."""
 
 from ragforge.store.files import Role, StoreFile, store_files
-from ragforge.store.schemas import schema_of
+from ragforge.store.role_schemas import schema_of
 from tests.cli.running import Program
 from tests.standins.openai import Call, OpenAIStandIn, Reply
 

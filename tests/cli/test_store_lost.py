@@ -19,7 +19,7 @@ from ragforge.store.files import (
     versions_file,
 )
 from ragforge.store.open import open_store
-from ragforge.store.schemas import schema_of
+from ragforge.store.role_schemas import schema_of
 from ragforge.store.sqlite.prepare import Schema, prepare
 from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn

@@ -20,13 +20,13 @@ from ragforge.domain.turns import Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.session.open import (
     close_workspace,
-    keep_end,
     new_session,
     open_workspace,
     resume_session,
     store_session,
 )
 from ragforge.session.state import Session
+from ragforge.session.turn_end import keep_end
 from ragforge.store.sqlite.connection import Connection
 from ragforge.versions.record.turn import LOOKED_AT, SHELVED, Recording
 from ragforge.versions.state import HistoryState

@@ -1,10 +1,14 @@
-"""What a search comes to: hits in one order, and what each source said of them."""
+"""What a search works with and comes to: hits in one order, and what each source said of them."""
 
 from enum import StrEnum
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from ragforge.domain.search import Candidate, Hit, HitKind
+from ragforge.domain.search import Candidate, Hit, HitKind, Query
+from ragforge.embedders.base import Embedder
+from ragforge.memory.recall.questions import Questions
+from ragforge.store.base import Store
 
 
 class HitSource(StrEnum):
@@ -56,3 +60,21 @@ Key = tuple[str, HitKind]
 def key_of(found: Candidate | Hit) -> Key:
     """The key of what was found."""
     return found.id, found.kind
+
+
+class Kept(Struct, frozen=True):
+    """An answer, and the state of the data that it holds for."""
+
+    state: object
+    answer: SearchResults
+
+
+class Recall(Struct, frozen=True):
+    """What a search works with. One for as long as the store is open: it holds the cache of queries."""
+
+    store: Store
+    embedder: Embedder | None = None
+    """None where meaning is not compared."""
+    fusion: Literal["convex", "rrf"] = "convex"
+    cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
+    questions: Questions = field(default_factory=Questions)

@@ -2,17 +2,14 @@
 
 import time
 from collections.abc import Sequence
-from typing import Literal
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
 from ragforge.embedders.base import Embedder
 from ragforge.memory.recall.fusion import Shares, convex, reciprocal, spread, totals, weigh
-from ragforge.memory.recall.questions import Questions
-from ragforge.memory.recall.results import HitSource, Key, RankedHit, SearchResults, Why, key_of
+from ragforge.memory.recall.results import HitSource, Kept, Key, RankedHit, Recall, SearchResults, Why, key_of
 from ragforge.store.base import Store
 
 __all__ = ["HitSource", "RankedHit", "Recall", "SearchResults", "Why", "search"]
@@ -29,24 +26,6 @@ WHEN_MADE = "The background work makes them."
 
 OWNERS = {HitKind(kind): kind for kind in OwnerKind}
 """What has a vector."""
-
-
-class Kept(Struct, frozen=True):
-    """An answer, and the state of the data that it holds for."""
-
-    state: object
-    answer: SearchResults
-
-
-class Recall(Struct, frozen=True):
-    """What a search works with. One for as long as the store is open: it holds the cache of queries."""
-
-    store: Store
-    embedder: Embedder | None = None
-    """None where meaning is not compared."""
-    fusion: Literal["convex", "rrf"] = "convex"
-    cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
-    questions: Questions = field(default_factory=Questions)
 
 
 async def search(recall: Recall, query: Query) -> SearchResults:

@@ -9,9 +9,9 @@ from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.memory.derive.base import Home
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName
-from ragforge.session.background import Timing
 from ragforge.session.background.lane import pause_s
 from ragforge.session.background.model import Ready, Thinker, cost_of, is_offline, is_on_this_machine
+from ragforge.session.schedule import Timing
 from ragforge.session.state import Session
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from ragforge.domain.errors import RagforgeError
-from ragforge.session.background import Timing
+from ragforge.session.schedule import Timing
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from ragforge.agent.shield import undisturbed
 from ragforge.config.settings import Settings
 from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import (
     AnswerUnusable,
     ContextTooLong,
@@ -26,9 +26,9 @@ from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.memory.summarise import NoSummary
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName, parse_model
-from ragforge.session.background import Timing
 from ragforge.session.background.lane import pause_s
 from ragforge.session.model import NO_MODEL, Pricing, connect, model_of
+from ragforge.session.schedule import Timing
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
 

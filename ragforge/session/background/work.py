@@ -13,20 +13,20 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from ragforge.agent.shield import undisturbed
 from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import StoreError
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import Turn
 from ragforge.memory.derive.base import Derivation, Moment, find_derivations
 from ragforge.memory.derive.levels import turn_chars
-from ragforge.session.background import Progress, Timing
 from ragforge.session.background.better import Better, ran_on
 from ragforge.session.background.daily_backup import back_up_daily
 from ragforge.session.background.desk import WorkDesk, home_of
 from ragforge.session.background.lane import Lane
 from ragforge.session.background.model import TakenBack, Thinker, answers_one_at_a_time, is_offline
 from ragforge.session.background.turns import keep, material_of, understand_turns
+from ragforge.session.schedule import Progress, Timing
 from ragforge.session.state import Session
 
 log = logging.getLogger(__name__)

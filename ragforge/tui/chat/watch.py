@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.words import counted
-from ragforge.session.background import Progress
 from ragforge.session.link import held_words
+from ragforge.session.schedule import Progress
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.status import lasting
 

@@ -8,7 +8,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from ragforge.agent.shield import undisturbed
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted

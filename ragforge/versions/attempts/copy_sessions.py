@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ragforge.config.project import Place
 from ragforge.domain.approvals import Mode
 from ragforge.session.background import Background
-from ragforge.session.context import session_window
+from ragforge.session.history import session_window
 from ragforge.session.state import Live, Session, Workspace
 from ragforge.shell.jobs import Jobs
 from ragforge.tools.base import ReadFiles

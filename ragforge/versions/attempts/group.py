@@ -6,10 +6,9 @@ from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from ragforge.agent.shield import undisturbed
+from ragforge.domain.cancellation import in_thread, undisturbed
 from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.domain.usage import sum_costs
-from ragforge.files.threads import in_thread
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import Alternative, table
 from ragforge.versions.attempts.run import Run

@@ -6,14 +6,13 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ragforge.agent.shield import undisturbed
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
+from ragforge.domain.cancellation import in_thread, undisturbed
 from ragforge.domain.events import AgentEvent, Notice, RetryWaiting, ToolStarted, TurnEnded, TurnStarted
 from ragforge.domain.messages import Parts
 from ragforge.domain.printable import escaped
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.versions import Version, files_touched
-from ragforge.files.threads import in_thread
 from ragforge.session.model import leave_model
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit

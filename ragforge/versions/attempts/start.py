@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ragforge.agent.shield import undisturbed
 from ragforge.domain.approvals import Mode
+from ragforge.domain.cancellation import in_thread, undisturbed
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
-from ragforge.files.threads import in_thread
 from ragforge.providers.registry import parse_model
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL

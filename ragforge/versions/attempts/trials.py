@@ -5,10 +5,9 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from ragforge.agent.shield import undisturbed
+from ragforge.domain.cancellation import in_thread, undisturbed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import Side
-from ragforge.files.threads import in_thread
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import Candidate
 from ragforge.versions.attempts.check_run import check

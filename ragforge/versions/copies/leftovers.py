@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from ragforge.domain.cancellation import in_thread
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import RagforgeError
-from ragforge.files.threads import in_thread
 from ragforge.shell.jobs import Jobs
 from ragforge.versions.copies.file_copies import Room, left_rooms
 from ragforge.versions.project_files import ProjectFiles

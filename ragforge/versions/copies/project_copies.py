@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from ragforge.config.store_address import bare_url
+from ragforge.domain.cancellation import in_thread
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
-from ragforge.files.threads import in_thread
 from ragforge.versions.copies.file_copies import Copied, Room, copy_project
 from ragforge.versions.head_move import Ground
 from ragforge.versions.restore.operation import apply, make_plan

@@ -11,9 +11,9 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain.cancellation import in_thread
 from ragforge.domain.errors import StoreError
 from ragforge.domain.versions import Node, Uncovered
-from ragforge.files.threads import in_thread
 from ragforge.store.base import Blobs
 from ragforge.store.blob_forms import ROW_BYTES_MAX
 from ragforge.versions.scan.changes import Scan, begin_scan, end_scan, scan

@@ -11,11 +11,11 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
+from ragforge.domain.cancellation import in_thread
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Branch, Change, Provenance, Uncovered, Version
 from ragforge.domain.words import counted
-from ragforge.files.threads import in_thread
 from ragforge.shell.process_idle import Idle, has_own_clock
 from ragforge.store.base import keep_project
 from ragforge.store.files import CHECK, REPAIR

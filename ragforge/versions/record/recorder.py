@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ragforge.agent.shield import undisturbed
 from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import new_id
 from ragforge.domain.versions import Version

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ragforge.agent.parts import GuardedCall
-from ragforge.agent.shield import undisturbed
 from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import NotKept, StoreError
 from ragforge.domain.ids import now
 from ragforge.domain.turns import Turn, TurnStatus

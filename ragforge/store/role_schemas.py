@@ -1,0 +1,26 @@
+"""What the database of each role looks like."""
+
+from typing import assert_never
+
+from ragforge.store.files import Role
+from ragforge.store.schemas import HISTORY, LOCAL
+from ragforge.store.sqlite.prepare import Schema
+
+
+def schema_of(role: Role) -> Schema:
+    """What the database of this role looks like."""
+    # The others are loaded when they are asked for: one loads a driver.
+    match role:
+        case Role.CONVERSATIONS:
+            from ragforge.store.sqlite.migrations import STORE as found
+        case Role.CONTENTS:
+            from ragforge.store.blobs import BLOBS as found
+        case Role.VERSIONS:
+            found = HISTORY
+        case Role.MACHINE:
+            found = LOCAL
+        case Role.OUTBOX:
+            from ragforge.store.neo4j.outbox import OUTBOX as found
+        case _:
+            assert_never(role)
+    return found
