@@ -8,7 +8,8 @@ from ragforge.domain.events import TurnEnded
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.versions import Change, Version, files_touched
 from ragforge.tui.widgets.turn_record import Changed, TurnRecord
-from ragforge.versions.attempts.alternatives import alternative_of, label_of, table
+from ragforge.versions.attempts.alternatives import alternative_of, table
+from ragforge.versions.copies.project_copies import label_of
 from tests.contract.builders import a_project, a_session, a_turn
 from tests.contract.builders_versions import a_change, a_node, a_version
 

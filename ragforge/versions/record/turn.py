@@ -76,12 +76,13 @@ class Recording:
         *,
         usage: Usage,
         cost_usd: float | None,
-        wait_s: float = timeouts.VERSION_OF_TALK_WAIT_S,
+        wait_s: float | None = None,
     ) -> Version | None:
         """Make the turn's version, however it ended; None where that takes longer, or failed.
 
-        wait_s: how long a turn that ran no tools waits for its version, to tell of it.
+        wait_s: how long a turn that ran no tools waits for its version, to tell of it; None for a moment.
         """
+        wait_s = timeouts.VERSION_OF_TALK_WAIT_S if wait_s is None else wait_s
         facts = TurnFacts(turn, usage, cost_usd)
         ending = self._recorder.end(turn.id, self._end(facts))
         await asyncio.wait({ending}, timeout=None if self._wrote else wait_s)
