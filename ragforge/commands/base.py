@@ -1,7 +1,6 @@
 """What a verb is and may answer: a slash command, and a command of the command line from the same words."""
 
 import importlib
-import pkgutil
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from msgspec import Struct
 
 from ragforge.domain.arguments import Args, Former, arguments_of, modern, parse, usage, written
+from ragforge.domain.discovery import discover
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # verbs are declared before anything is opened
@@ -185,10 +185,8 @@ class Verb(Struct, Generic[Args], frozen=True):
 @cache
 def find_verbs() -> Mapping[str, Verb[Any]]:
     """Every verb by its name, in alphabetical order: the modules of this package with a `VERB`."""
-    from ragforge import commands  # the package this module is in
-
-    names = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
-    return {verb.name: verb for verb in map(find_verb, names) if verb}
+    found: dict[str, Verb[Any]] = discover(__name__.rpartition(".")[0], "VERB", Verb)
+    return {verb.name: verb for verb in found.values()}
 
 
 def find_verb(name: str) -> Verb[Any] | None:

@@ -1,8 +1,11 @@
 """The contract of an embedder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
+from ragforge.config.schema import Endpoint
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Vector
 
@@ -43,6 +46,33 @@ class Embedder(Protocol):
     async def close(self) -> None:
         """Release connections."""
         ...
+
+
+class EmbedderParts(Struct, frozen=True):
+    """What embedders are made of; each takes what it needs.
+
+    find_key: the key of a provider and where it came from; called in a thread, when a vector is wanted first.
+    """
+
+    find_key: Callable[[str], tuple[str, str] | None]
+    endpoints: Mapping[str, Endpoint]
+    environ: Mapping[str, str]
+
+
+class OwnEmbedder(Struct, frozen=True):
+    """A kind of embedder: the `EMBEDDER` of the module that is called as its name in the settings begins.
+
+    names: how it is written there. open: the embedder, of which nothing is loaded yet, by what follows the
+    colon. Raises UsageError for what names none.
+    """
+
+    names: tuple[str, ...]
+    open: Callable[[str, EmbedderParts], Embedder]
+
+    @property
+    def takes_rest(self) -> bool:
+        """Whether something follows a colon."""
+        return any(":" in name for name in self.names)
 
 
 async def learn_dimensions(embedder: Embedder) -> int:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.usage import tokens_told
+from ragforge.embedders.base import EmbedderParts, OwnEmbedder
 from ragforge.embedders.http import Connection
 from ragforge.embedders.refusals import Service
 from ragforge.embedders.remote import Answered, RemoteEmbedder
@@ -54,6 +55,14 @@ def open_gemini(
     )
     name = f"gemini:{model}-{DIMENSIONS}-{known.version}"
     return RemoteEmbedder(name, _GeminiWire(model, known), connection, dimensions=DIMENSIONS)
+
+
+def _open(rest: str, parts: EmbedderParts) -> RemoteEmbedder:
+    base_url = parts.environ.get("GOOGLE_GEMINI_BASE_URL") or None
+    return open_gemini(rest.removeprefix("models/"), find_key=parts.find_key, base_url=base_url)
+
+
+EMBEDDER = OwnEmbedder(tuple(f"gemini:{model}" for model in MODELS), _open)
 
 
 class _Row(msgspec.Struct):

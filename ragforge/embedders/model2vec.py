@@ -16,6 +16,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Vector
+from ragforge.embedders.base import OwnEmbedder
 
 if TYPE_CHECKING:  # 0.2 s to import, and not everybody has it
     from model2vec import StaticModel
@@ -147,3 +148,6 @@ def _dimensions(file: Path) -> int:
             case _:
                 continue
     return 0
+
+
+EMBEDDER = OwnEmbedder(("model2vec:FOLDER",), lambda rest, _: Model2VecEmbedder(Path(rest)))

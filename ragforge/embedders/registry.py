@@ -1,12 +1,15 @@
 """Which embedder a setting names."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from importlib import import_module
+from importlib.util import find_spec
 
 from ragforge.config.schema import Endpoint
+from ragforge.domain.discovery import discover
 from ragforge.domain.errors import UsageError
-from ragforge.embedders.base import Embedder
-from ragforge.embedders.static import StaticEmbedder
+from ragforge.embedders.base import Embedder, EmbedderParts, OwnEmbedder
+
+PACKAGE = __name__.rpartition(".")[0]
 
 
 def open_embedder(
@@ -15,7 +18,7 @@ def open_embedder(
     find_key: Callable[[str], tuple[str, str] | None],
     endpoints: Mapping[str, Endpoint],
     environ: Mapping[str, str],
-) -> Embedder | None:
+) -> Embedder:
     """The embedder of the setting `memory.embedder`; cheap, nothing is loaded or asked yet.
 
     find_key: the key of a provider and where it came from; called in a thread, when a vector is wanted first.
@@ -23,28 +26,23 @@ def open_embedder(
     """
     # Each is imported where it is named: a search has one of them, and they take a tenth of its time.
     kind, _, rest = name.strip().partition(":")
-    rest = rest.strip()
-    match kind:
-        case "static" if not rest:
-            return StaticEmbedder()
-        case "gemini" if rest:
-            from ragforge.embedders.gemini import open_gemini
+    rest, own = rest.strip(), _own(kind)
+    if own and bool(rest) == own.takes_rest:
+        return own.open(rest, EmbedderParts(find_key, endpoints, environ))
+    if rest and kind in endpoints:
+        from ragforge.embedders.openai_compatible import open_openai_compatible
 
-            base_url = environ.get("GOOGLE_GEMINI_BASE_URL") or None
-            return open_gemini(rest.removeprefix("models/"), find_key=find_key, base_url=base_url)
-        case "model2vec" if rest:
-            from ragforge.embedders.model2vec import Model2VecEmbedder
+        return open_openai_compatible(
+            rest, name=kind, endpoint=endpoints[kind], find_key=find_key, environ=environ
+        )
+    known = [each for found in discover(PACKAGE, "EMBEDDER", OwnEmbedder).values() for each in found.names]
+    known += [f"{endpoint}:MODEL" for endpoint in sorted(endpoints)]
+    raise UsageError(f"There is no embedder {name!r}; there are {', '.join(known)}.")
 
-            return Model2VecEmbedder(Path(rest))
-        case _ if rest and kind in endpoints:
-            from ragforge.embedders.openai_compatible import open_openai_compatible
 
-            return open_openai_compatible(
-                rest, name=kind, endpoint=endpoints[kind], find_key=find_key, environ=environ
-            )
-        case _:
-            from ragforge.embedders.gemini import MODELS
-
-            known = ["static", *(f"gemini:{model}" for model in MODELS), "model2vec:FOLDER"]
-            known += [f"{endpoint}:MODEL" for endpoint in sorted(endpoints)]
-            raise UsageError(f"There is no embedder {name!r}; there are {', '.join(known)}.")
+def _own(kind: str) -> OwnEmbedder | None:
+    module = f"{PACKAGE}.{kind}"
+    if not kind.isidentifier() or find_spec(module) is None:
+        return None
+    found: object = getattr(import_module(module), "EMBEDDER", None)
+    return found if isinstance(found, OwnEmbedder) else None

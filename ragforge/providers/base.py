@@ -1,14 +1,17 @@
 """The contract of a provider."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
+from ragforge.domain import timeouts
 from ragforge.domain.events import AnswerEnded, FinishReason, ModelEvent, TextDelta, UsageSeen
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import Message, ToolSpec
+from ragforge.domain.search import Hit
 from ragforge.domain.usage import Usage
 
 
@@ -66,6 +69,37 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Release connections."""
         ...
+
+
+FindKey = Callable[[str], tuple[str, str] | None]
+"""A provider's key and where it was found, or None."""
+
+Search = Callable[[str, int], Awaitable[list[Hit]]]
+"""What is stored that matches a text, best first, at most so many."""
+
+
+class ProviderParts(Struct, frozen=True):
+    """What providers are made of; each takes what it needs."""
+
+    find_key: FindKey
+    load_blob: LoadBlob
+    search: Search
+    endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: BUILT_IN_ENDPOINTS)
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+    thinking_level: str | None = None
+    show_thoughts: bool = True
+    attempts_max: int = 5
+    delay_s_max: float = timeouts.RETRY_DELAY_S_MAX
+    idle_timeout_s: float = 120.0
+
+
+class OwnProtocol(Struct, frozen=True):
+    """A provider with a protocol of its own: the `PROVIDER` of the module that is called as it is.
+
+    open: the provider of the model, not yet connected. Raises ModelRefusedKey where it lacks a key.
+    """
+
+    open: Callable[[str, ProviderParts], Provider]
 
 
 class WholeAnswer(Struct, frozen=True):

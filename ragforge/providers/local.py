@@ -1,6 +1,6 @@
 """The provider for when there is no model: it answers with what is stored, and says that it does."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 
 from ragforge.domain.errors import AnswerUnusable
 from ragforge.domain.events import AnswerEnded, FinishReason, ModelEvent, TextDelta, UsageSeen
@@ -8,7 +8,7 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.messages import ModelMessage, TextPart, UserMessage
 from ragforge.domain.search import Hit, what
 from ragforge.domain.usage import Usage
-from ragforge.providers.base import ModelLimits, ModelRequest
+from ragforge.providers.base import ModelLimits, ModelRequest, OwnProtocol, Search
 
 FIRST_LINE = "No model configured: search results, not generated text"
 HOW_TO_GET_A_MODEL = "To talk to a model, choose one with /model."
@@ -18,9 +18,6 @@ HITS_ASKED = 15
 
 QUOTE_CHARS_MAX = 600
 MODEL = "search"
-
-Search = Callable[[str, int], Awaitable[list[Hit]]]
-"""What is stored that matches a text, best first, at most so many."""
 
 
 class LocalProvider:
@@ -105,3 +102,6 @@ def _command(hit: Hit) -> str:
         return f"-r {hit.session_id}"
     version = hit.version_id and short_id(hit.version_id)
     return f"diff {version}~ {version}" if version else f"memory show {hit.id}"
+
+
+PROVIDER = OwnProtocol(lambda _, parts: LocalProvider(parts.search))

@@ -12,9 +12,9 @@ from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.usage import Price, Usage, cost_usd
 from ragforge.memory.recall.search import search
-from ragforge.providers.base import ModelLimits, Provider
+from ragforge.providers.base import ModelLimits, Provider, ProviderParts
 from ragforge.providers.prices import price_of
-from ragforge.providers.registry import ModelName, ProviderParts, open_provider, parse_model
+from ragforge.providers.registry import ModelName, open_provider, parse_model
 from ragforge.session.state import Session, Workspace
 
 LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)

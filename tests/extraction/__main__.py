@@ -18,8 +18,8 @@ import sys
 from ragforge.config.secrets import find_key
 from ragforge.domain.errors import RagforgeError, StoreUnavailable
 from ragforge.domain.search import Hit
-from ragforge.providers.base import Provider
-from ragforge.providers.registry import ProviderParts, open_provider, parse_model
+from ragforge.providers.base import Provider, ProviderParts
+from ragforge.providers.registry import open_provider, parse_model
 from tests.extraction.measure import SETS, Measured, load, measure_model, measure_offline
 
 

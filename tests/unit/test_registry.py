@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
 from ragforge.domain.errors import ModelRefusedKey, RagforgeError, UsageError
 from ragforge.domain.search import Hit
+from ragforge.providers.base import ProviderParts
 from ragforge.providers.gemini import GeminiProvider
 from ragforge.providers.local import LocalProvider
 from ragforge.providers.openai_compatible import OpenAICompatibleProvider
-from ragforge.providers.registry import ModelName, ProviderParts, open_provider, parse_model, provider_names
+from ragforge.providers.registry import ModelName, open_provider, parse_model, provider_names
 
 ENDPOINTS = {**BUILT_IN_ENDPOINTS, "office": Endpoint("https://models.example/v1", "OFFICE_KEY", 50_000)}
 

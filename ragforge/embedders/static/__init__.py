@@ -17,6 +17,7 @@ from ragforge.domain.blas import load_numpy
 from ragforge.domain.errors import UsageError
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Vector
+from ragforge.embedders.base import OwnEmbedder
 from ragforge.embedders.static.wordpiece import WordPieces
 
 FOLDER = Path(__file__).parent
@@ -116,3 +117,6 @@ def _damaged(folder: Path, said: str) -> UsageError:
         f"The embedder's file in {folder} cannot be used ({said}). Install ragforge again, or choose another "
         "with memory.embedder."
     )
+
+
+EMBEDDER = OwnEmbedder(("static",), lambda _, parts: StaticEmbedder())

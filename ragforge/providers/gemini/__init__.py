@@ -13,7 +13,7 @@ from ragforge.domain.errors import ModelError, ModelRefusedKey, ModelUnknown
 from ragforge.domain.events import ModelEvent, UsageSeen
 from ragforge.domain.json import JsonObject
 from ragforge.domain.usage import Usage
-from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest
+from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest, OwnProtocol, Provider, ProviderParts
 from ragforge.providers.gemini.client import GeminiClient
 from ragforge.providers.gemini.convert import to_body, to_thinking
 from ragforge.providers.gemini.errors import KEY_PAGE, Endpoint, explain
@@ -162,3 +162,28 @@ def _as_body(text: str) -> JsonObject:
 
 def _rough_tokens(text: str) -> int:
     return -(-len(text) // CHARS_PER_TOKEN)
+
+
+def _open(model: str, parts: ProviderParts) -> Provider:
+    key = parts.find_key("gemini")
+    if key is None:
+        raise ModelRefusedKey(
+            "Gemini needs a key and there is none. Get one at https://aistudio.google.com/apikey, then "
+            "paste it after /model, or set GEMINI_API_KEY."
+        )
+    value, source = key
+    return GeminiProvider(
+        model,
+        api_key=value,
+        key_source=source,
+        load_blob=parts.load_blob,
+        base_url=parts.environ.get("GOOGLE_GEMINI_BASE_URL") or None,
+        thinking_level=parts.thinking_level,
+        show_thoughts=parts.show_thoughts,
+        attempts_max=parts.attempts_max,
+        delay_s_max=parts.delay_s_max,
+        idle_timeout_s=parts.idle_timeout_s,
+    )
+
+
+PROVIDER = OwnProtocol(_open)

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import AnswerUnusable, ModelError, UsageError
+from ragforge.domain.errors import AnswerUnusable, ModelError, ModelRefusedKey, UsageError
 from ragforge.domain.events import ModelEvent
 from ragforge.domain.messages import TextPart, UserMessage
-from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest
+from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest, Provider, ProviderParts
 from ragforge.providers.openai_compatible import errors
 from ragforge.providers.openai_compatible.answer import DONE, Answer, StreamError
 from ragforge.providers.openai_compatible.convert import chars_of, encode, to_chat
@@ -214,3 +214,31 @@ def is_local(name: str, base_url: str) -> bool:
     except ValueError:
         return False
     return address.is_loopback or address.is_unspecified
+
+
+def open_endpoint(name: str, model: str, parts: ProviderParts) -> Provider:
+    """The model of the endpoint of this name. Raises ModelRefusedKey where it needs a key and has none."""
+    endpoint = parts.endpoints[name]
+    key = None
+    # An endpoint that needs no key gets none, even if one is kept under its name.
+    if endpoint.key_env:
+        value = parts.environ.get(endpoint.key_env, "").strip()
+        key = parts.find_key(name) or ((value, endpoint.key_env) if value else None)
+    if endpoint.key_env and key is None:
+        raise ModelRefusedKey(
+            f"{name} needs a key for {endpoint.base_url} and there is none. "
+            f"Set {endpoint.key_env} in the environment, or choose the model with /model and enter one."
+        )
+    value, source = key or (None, "")
+    return OpenAICompatibleProvider(
+        model,
+        name=name,
+        base_url=endpoint.base_url,
+        api_key=value,
+        key_source=source,
+        load_blob=parts.load_blob,
+        context_tokens_max=endpoint.context_tokens_max,
+        attempts_max=parts.attempts_max,
+        delay_s_max=parts.delay_s_max,
+        idle_timeout_s=parts.idle_timeout_s,
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
+
+from ragforge.domain.discovery import discover
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
@@ -59,14 +59,8 @@ class NamedScreen(Struct, frozen=True):
 @cache
 def find_screens() -> Mapping[str, NamedScreen]:
     """Every screen by its name. Adding a screen is adding a file here."""
-    from ragforge.tui import screens  # the package this module is in
-
-    found: dict[str, NamedScreen] = {}
-    for module in pkgutil.iter_modules(screens.__path__):
-        screen = getattr(importlib.import_module(f"{screens.__name__}.{module.name}"), "SCREEN", None)
-        if isinstance(screen, NamedScreen):
-            found[screen.name] = screen
-    return dict(sorted(found.items()))
+    found = discover(__name__.rpartition(".")[0], "SCREEN", NamedScreen).values()
+    return {screen.name: screen for screen in sorted(found, key=lambda screen: screen.name)}
 
 
 def screen_commands() -> list[NamedScreen]:
