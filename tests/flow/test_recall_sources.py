@@ -8,34 +8,13 @@ import pytest
 from ragforge.memory.recall import sources
 from ragforge.memory.recall.source import find_sources, shares_of
 from ragforge.session.state import Session
+from tests.flow.examples import example
 from tests.flow.recalling import block_of, built, chats, remembered
 from tests.flow.running import say
 from tests.standins.gemini import GeminiStandIn, Text
 
 NAME = "weather"
-ADDED = '''
-"""What the weather is like where the message is said."""
-
-from ragforge.domain.context import Recalled
-from ragforge.domain.ids import now
-from ragforge.domain.search import HitKind
-from ragforge.memory.recall.source import Finding, Section, ContextSource
-
-SECTION = Section("Weather", share=0.2, place=9)
-
-
-async def _look(lookup):
-    if "storm" in lookup.request.text:
-        raise RuntimeError("no weather")
-
-    async def items(above):
-        return [Recalled(SECTION.heading, HitKind.MEMORY, "w1", "It rains.", 0, "outside now", now())]
-
-    return Finding(items)
-
-
-SOURCE = ContextSource((SECTION,), order=9, look=_look)
-'''
+ADDED = example("A source of context")
 
 
 @pytest.fixture

@@ -15,31 +15,9 @@ from ragforge.domain.arguments import arguments_of, parse
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
 from ragforge.tui.widgets.completion import CommandRow, CompletionKind, CompletionRequest, command_choices
+from tests.flow.examples import example
 
-GREET = '''
-"""`greet`: say hello."""
-
-from typing import Annotated
-
-from msgspec import Meta, Struct
-
-from ragforge.commands.base import Opens, Tell, Verb
-from ragforge.domain.arguments import Former, option, word
-
-
-class GreetArguments(Struct, frozen=True):
-    name: Annotated[str, word("NAME", "Whom to greet.")]
-    times: Annotated[int, Meta(ge=1, le=3), option("--times", metavar="N", help="How often.")] = 1
-
-
-async def _run(session, args):
-    return Tell(" ".join([f"Hello {args.name}!"] * args.times))
-
-
-VERB = Verb(
-    "greet", "Say hello.", GreetArguments, _run, opens=Opens.NONE, former=(Former("--often N", "--times N"),)
-)
-'''
+GREET = example("A verb")
 
 
 def boxed(text: str) -> str:

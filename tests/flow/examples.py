@@ -1,0 +1,13 @@
+"""The code in docs/extending.md."""
+
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+
+
+def example(heading: str) -> str:
+    """The code under the heading."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    code = section.partition("```python\n")[2].partition("```")[0]
+    assert code, f"{PAGE} has no example of {heading}"
+    return code
