@@ -204,7 +204,7 @@ async def _ask_consent(call: _OpenCall, ready: _Ready, decision: Decision) -> _R
             return _Refused(decision.reason, CallStatus.DENIED)
         case Ask():
             pass
-    # It waits for a person now, perhaps for days: whoever opens the session meanwhile is to ask again.
+    # It waits for a user now, perhaps for days: whoever opens the session meanwhile is to ask again.
     await parts.record.save_step(call.step, waits=True)
     approval = _approval(call, ready, decision.reason, decision.rules)
     answer = await parts.approve(approval)

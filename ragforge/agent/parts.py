@@ -63,7 +63,7 @@ class Recorder(Protocol):
         ...
 
     async def run_on(self, turn_id: str) -> None:
-        """Keep that the person has answered: the turn waits no longer."""
+        """Keep that the user has answered: the turn waits no longer."""
         ...
 
     async def add_call(self, call: ToolCall, step: Step) -> None:
@@ -82,14 +82,14 @@ class Fitted(Struct, frozen=True):
     dropped_turns: int = 0
     dropped_steps: int = 0
     compacted: str = ""
-    """What went since the last request because the conversation had grown too long, for a person."""
+    """What went since the last request because the conversation had grown too long, for a user."""
 
 
 class TurnLimits(Struct, frozen=True):
     """Where a turn pauses or stops."""
 
     steps_max: int = 50
-    """Model calls after which the person is asked whether to go on."""
+    """Model calls after which the user is asked whether to go on."""
     model_calls_max: int | None = None
     """Model calls after which the run stops, nobody being asked."""
     price_usd_max: float | None = None
@@ -129,7 +129,7 @@ class AgentParts(Struct, frozen=True):
 
     consent: what may happen without asking, by the mode and rules of this very moment.
     fit: makes a request of the messages that uses at most this share of the window.
-    has_queued: whether the person has typed something that should go in at the next boundary.
+    has_queued: whether the user has typed something that should go in at the next boundary.
     instructions_for: trusted project instructions that apply to these paths and were not given yet.
     guard: what is done around a tool whose effect is not READ: keeping what it changes.
     """
@@ -156,7 +156,7 @@ class TurnProgress(Struct):
 
     turn_id: str
     messages: list[Message]
-    """The turn's own: the person's, then each answer and its results."""
+    """The turn's own: the user's, then each answer and its results."""
     next_index: int = 0
     steps: list[Step] = field(default_factory=list[Step])
     """Steps of this run that ended, stored or not; the last may be partial."""
@@ -166,7 +166,7 @@ class TurnProgress(Struct):
     """Calls that ended and that the store refused."""
     model_calls: int = 0
     told_of_cut: bool = False
-    """The person has heard that older messages no longer fit."""
+    """The user has heard that older messages no longer fit."""
 
     @property
     def unstored(self) -> Step | None:

@@ -30,7 +30,7 @@ class Allow(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """The person decides. `rules` is what "always" would add; empty where there is no "always"."""
+    """The user decides. `rules` is what "always" would add; empty where there is no "always"."""
 
     reason: str
     rules: tuple[Rule, ...] = ()

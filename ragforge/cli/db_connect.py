@@ -56,7 +56,7 @@ def connect(
 
 
 class _Asking(Struct, frozen=True):
-    """Questions to the person, or errors where nobody is there to answer."""
+    """Questions to the user, or errors where nobody is there to answer."""
 
     machine: "Machine"
     yes: bool

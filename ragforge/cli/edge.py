@@ -48,7 +48,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
 
 
 def tell(text: str) -> None:
-    """A line for the person, where it does not mix with the answer."""
+    """A line for the user, where it does not mix with the answer."""
     from ragforge.cli.output import printable  # imported here: most runs have nothing to tell
 
     with suppress(OSError):  # the terminal has gone

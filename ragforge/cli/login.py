@@ -15,7 +15,7 @@ def can_ask() -> bool:
 def take_password(refused: StoreLoginRefused) -> bool:
     """Ask for the password that the server wants, and let it count for this run; whether one was given.
 
-    It is not shown. Raises KeyboardInterrupt where the person wants to leave.
+    It is not shown. Raises KeyboardInterrupt where the user wants to leave.
     """
     from ragforge.config.secrets import use_store_password  # most runs need none
     from ragforge.config.store_address import parse_store_url

@@ -1,4 +1,4 @@
-"""Memories as `ragforge memory` prints them: for a person, and as JSON."""
+"""Memories as `ragforge memory` prints them: for a user, and as JSON."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -61,7 +61,7 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
 async def open_for_interface(options: Options, *, embedded: bool = False) -> "OpenedChat | NotOpened":
     """A conversation with a new session, and which one shall take its place. Raises RagforgeError.
 
-    A store that cannot be opened is an answer: the person may want another.
+    A store that cannot be opened is an answer: the user may want another.
     embedded: use the store on this machine, whatever is set.
     """
     from ragforge.session.conversation import Conversation

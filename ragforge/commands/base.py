@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # verbs are declared before anything is opened
 
 
 class Tell(Struct, frozen=True):
-    """Show this to the person; Markdown, no part of the conversation."""
+    """Show this to the user; Markdown, no part of the conversation."""
 
     text: str
 

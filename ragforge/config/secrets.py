@@ -34,7 +34,7 @@ _SECRET_NAMES = frozenset(
     }
 )
 # API keys are what one pays with. Tokens of other programs (GITHUB_TOKEN, AWS_..., NPM_TOKEN) stay: they
-# belong to commands that the person approves, such as `gh` and `git push`.
+# belong to commands that the user approves, such as `gh` and `git push`.
 _SECRET_NAME = re.compile(
     r"(?:_API_?KEY|^API_?KEY)$|^RAGFORGE_.*(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE
 )
@@ -76,7 +76,7 @@ class Key:
     source: str
     """For people: "GOOGLE_API_KEY", "system keyring", "keys.toml (mode 0600)"."""
     notice: str = ""
-    """What the person should hear of it, e.g. that others could read the file."""
+    """What the user should hear of it, e.g. that others could read the file."""
 
 
 def find_key(
@@ -190,7 +190,7 @@ def child_env(
     endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS,
     secrets: Iterable[str] = (),
 ) -> dict[str, str]:
-    """The environment for a command, the person's or the model's: without keys and store passwords.
+    """The environment for a command, the user's or the model's: without keys and store passwords.
 
     secrets: those of `all_secrets`; a variable that holds one goes too, whatever its name.
     """
@@ -302,7 +302,7 @@ def _quoted(text: str) -> str:
 
 
 def _make_private(file: Path) -> str:
-    """Take the file from everyone but its owner; what to tell the person, where others could read it."""
+    """Take the file from everyone but its owner; what to tell the user, where others could read it."""
     try:
         mode = stat.S_IMODE(file.stat().st_mode)
         if not mode & 0o077:

@@ -54,7 +54,7 @@ class SettingSource(Struct, frozen=True):
 
 
 class SettingRow(Struct, frozen=True):
-    """One setting as it is shown to a person: passwords in URLs are hidden."""
+    """One setting as it is shown to a user: passwords in URLs are hidden."""
 
     key: str
     value: str
@@ -63,10 +63,10 @@ class SettingRow(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """The settings, where each comes from, and what the person should hear about them.
+    """The settings, where each comes from, and what the user should hear about them.
 
     unconfirmed: what the project's file asks for by dotted key and is not in the settings, because it counts
-    only once the person has seen it and said yes. Empty where the person's own settings say something else.
+    only once the user has seen it and said yes. Empty where the user's own settings say something else.
     """
 
     settings: Settings

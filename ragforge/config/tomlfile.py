@@ -1,4 +1,4 @@
-"""TOML files on disk: reading what a person, or a stranger, wrote; replacing a file in one step."""
+"""TOML files on disk: reading what a user, or a stranger, wrote; replacing a file in one step."""
 
 import os
 import stat

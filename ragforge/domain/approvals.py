@@ -121,7 +121,7 @@ ApprovalRequest: TypeAlias = ToolApproval | GoOnApproval
 
 
 class ConsentAnswer(StrEnum):
-    """What the person may answer."""
+    """What the user may answer."""
 
     ONCE = "once"
     ALWAYS = "always"

@@ -1,4 +1,4 @@
-"""How a message names a command: as the person who reads it would type it."""
+"""How a message names a command: as the user who reads it would type it."""
 
 from contextvars import ContextVar
 

@@ -19,7 +19,7 @@ class Recalled(Struct, frozen=True):
     """As the model was given it."""
     tokens: int
     reason: str
-    """Why, for a person: "identity", "near in meaning (0.91)", "words: database, decide"."""
+    """Why, for a user: "identity", "near in meaning (0.91)", "words: database, decide"."""
     at: datetime
     session_id: str = ""
     turn_id: str = ""
@@ -38,4 +38,4 @@ class ContextBlock(Struct, frozen=True):
     left_out: int = 0
     """Items that no budget had room for."""
     limited: str = ""
-    """Why not all could be searched, for a person; empty when it was."""
+    """Why not all could be searched, for a user; empty when it was."""

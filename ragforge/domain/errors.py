@@ -24,7 +24,7 @@ RagforgeError
 
 
 class RagforgeError(Exception):
-    """Anything that the person must hear about; `str()` is the sentence to show."""
+    """Anything that the user must hear about; `str()` is the sentence to show."""
 
     exit_code = 1
 
@@ -36,7 +36,7 @@ class UsageError(RagforgeError):
 
 
 class NotKept(UsageError):
-    """What a tool would change could not be kept before: it must not run, unless the person says so anew."""
+    """What a tool would change could not be kept before: it must not run, unless the user says so anew."""
 
 
 class StoreAddressWrong(UsageError):

@@ -77,7 +77,7 @@ ModelEvent: TypeAlias = TextDelta | ThoughtDelta | CallSeen | UsageSeen | RetryW
 
 
 class TurnStarted(Struct, frozen=True):
-    """The person's words are stored."""
+    """The user's words are stored."""
 
     turn: Turn
 
@@ -129,7 +129,7 @@ class UsageUpdated(Struct, frozen=True):
 
 
 class Notice(Struct, frozen=True):
-    """A line for the person that is no part of the conversation."""
+    """A line for the user that is no part of the conversation."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""What a person typed: a message, a slash command, or a shell command of their own."""
+"""What a user typed: a message, a slash command, or a shell command of their own."""
 
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ class Slash(Struct, frozen=True):
 
 
 class Shell(Struct, frozen=True):
-    """`!command`: run by the person, not by the model."""
+    """`!command`: run by the user, not by the model."""
 
     command: str
 

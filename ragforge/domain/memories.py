@@ -15,7 +15,7 @@ class MemoryType(StrEnum):
     """What a memory is about."""
 
     IDENTITY = "identity"
-    """Who the person or the project is."""
+    """Who the user or the project is."""
     GOAL = "goal"
     DECISION = "decision"
     TODO = "todo"
@@ -83,9 +83,9 @@ class Memory(Struct, frozen=True):
     topic: str = ""
     source: MemorySource = MemorySource.BACKGROUND
     turns: tuple[str, ...] = ()
-    """Ids of the turns that it rests on, oldest first; none where the person just said so."""
+    """Ids of the turns that it rests on, oldest first; none where the user just said so."""
     accessed_at: datetime | None = None
-    """When it was last put in front of a model or opened by the person."""
+    """When it was last put in front of a model or opened by the user."""
     access_count: int = 0
     forgotten_at: datetime | None = None
     """Forgotten memories are kept, found only when asked for, and can be restored."""
@@ -93,7 +93,7 @@ class Memory(Struct, frozen=True):
     """Another memory that is neither forgotten nor left `updates` it, and it has replaced none since; links
     of turns that are left do not count. Read from the associations, so that `save` ignores it."""
     left: bool = False
-    """All turns that it rests on are left (see `Turns`); never so for the person's own. Read from the tree;
+    """All turns that it rests on are left (see `Turns`); never so for the user's own. Read from the tree;
     `save` ignores it."""
 
 

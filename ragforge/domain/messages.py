@@ -38,7 +38,7 @@ class CallRequest(Struct, frozen=True):
 
 
 class UserMessage(Struct, frozen=True):
-    """What the person said."""
+    """What the user said."""
 
     parts: Parts
 

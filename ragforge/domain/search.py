@@ -139,5 +139,5 @@ def _kind_words(hit: Hit) -> str:
 
 
 def states(hit: Hit) -> tuple[str, ...]:
-    """What a person must know of it: that it was undone, or replaced by something newer."""
+    """What a user must know of it: that it was undone, or replaced by something newer."""
     return (*(("undone",) if hit.left else ()), *(("replaced",) if hit.replaced else ()))

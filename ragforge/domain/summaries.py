@@ -35,4 +35,4 @@ class Summary(Struct, frozen=True):
     tools: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
-    """What the person demanded, word for word."""
+    """What the user demanded, word for word."""

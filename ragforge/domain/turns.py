@@ -46,18 +46,18 @@ class TurnStatus(StrEnum):
 
     RUNNING = "running"
     WAITING = "waiting"
-    """A call of its last step waits for the person's consent; resuming asks again."""
+    """A call of its last step waits for the user's consent; resuming asks again."""
     FINISHED = "finished"
     CONTINUED = "continued"
     """A queued message went in at a tool boundary; the child turn begins with it."""
     STOPPED = "stopped"
-    """A limit was reached: model calls, price, or the person declined to go on."""
+    """A limit was reached: model calls, price, or the user declined to go on."""
     INTERRUPTED = "interrupted"
     FAILED = "failed"
 
 
 class Turn(Struct, frozen=True):
-    """A message of the person and all that followed it, level 0 of memory."""
+    """A message of the user and all that followed it, level 0 of memory."""
 
     id: str
     session_id: str
@@ -131,7 +131,7 @@ class ToolCall(Struct, frozen=True):
     result_blob: str | None = None
     """Hash of the whole result in the blob store, where `result` was cut."""
     diff: str = ""
-    """What an edit changed, as a unified diff, for the person."""
+    """What an edit changed, as a unified diff, for the user."""
     images: tuple[ImagePart, ...] = ()
     provider_id: str = ""
 

@@ -11,7 +11,7 @@ from ragforge.domain.usage import Usage
 PERSON = "person"
 RESTORE = "restore"
 MERGE = "merge"
-"""Who made a version, where no model did: the person's own edits, undo and its kin, a merge."""
+"""Who made a version, where no model did: the user's own edits, undo and its kin, a merge."""
 
 WORDS_CHARS_MAX = 20_000
 
@@ -61,7 +61,7 @@ class Provenance(StrEnum):
     SHELL = "during-shell"
     """Found by scanning around a command."""
     OUTSIDE = "outside"
-    """Found between turns: the person, or another program."""
+    """Found between turns: the user, or another program."""
     RESTORE = "restore"
     MERGE = "merge"
 
@@ -120,7 +120,7 @@ class Version(Struct, frozen=True):
     by: a model's name ("gemini:gemini-3.8-flash"), PERSON, RESTORE or MERGE.
     title: the first words of the turn's message, or what was done ("undo of turn 3").
     words: paths and changed lines, without secrets, cut at WORDS_CHARS_MAX: what search finds it by.
-    note: anything the person should know of it, such as that it was found after a crash.
+    note: anything the user should know of it, such as that it was found after a crash.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Numbers and times in words for a person."""
+"""Numbers and times in words for a user."""
 
 from datetime import datetime
 
@@ -38,5 +38,5 @@ def _plural(noun: str) -> str:
 
 
 def cost_words(cost_usd: float | None) -> str:
-    """The cost for a person: never 0 for what is unknown."""
+    """The cost for a user: never 0 for what is unknown."""
     return "price unknown" if cost_usd is None else f"${cost_usd:.4f}"

@@ -1,4 +1,4 @@
-"""What services of vectors say when they refuse, turned into what a person can act on."""
+"""What services of vectors say when they refuse, turned into what a user can act on."""
 
 import re
 import time
@@ -21,7 +21,7 @@ from ragforge.domain.errors import (
 from ragforge.domain.json import JsonObject, JsonValue
 
 WORDS_MAX = 300
-"""How much of what a server says is repeated to the person."""
+"""How much of what a server says is repeated to the user."""
 
 _TOO_LONG = re.compile(
     r"token count.{0,40}exceed|maximum context length|context (length|size|window)|too large to process"

@@ -1,4 +1,4 @@
-"""What git ignores: `.gitignore` files, `.git/info/exclude` and the person's own excludes file."""
+"""What git ignores: `.gitignore` files, `.git/info/exclude` and the user's own excludes file."""
 
 import os
 import re
@@ -47,7 +47,7 @@ Rules = tuple[IgnoreFile, ...]
 def rules_above(folder: Path, root: Path, excludes: Path | None) -> Rules:
     """The rules in force for the folder itself: all but those of its own `.gitignore`.
 
-    root: where the rules begin; the folder lies in it. excludes: the person's own file, if any.
+    root: where the rules begin; the folder lies in it. excludes: the user's own file, if any.
     """
     base = str(root)
     files = [read_rules(path, base) for path in (excludes, repository_excludes(root)) if path]
@@ -96,7 +96,7 @@ def _is_meant(regex: Pattern[str], relative: str, *, is_folder: bool) -> bool:
 
 
 def excludes_file(environ: Mapping[str, str]) -> Path | None:
-    """The person's own file of patterns, as git finds it. Only their settings count, not a repository's.
+    """The user's own file of patterns, as git finds it. Only their settings count, not a repository's.
 
     The file need not exist. None where there is no git. Starts a process.
     """

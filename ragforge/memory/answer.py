@@ -219,7 +219,7 @@ class _Reader:
             self._known[said.id] = memory
 
     def _confirmed(self, old: Memory) -> Memory:
-        """The memory as said again in this turn. Whoever made it, this time it was not the person: what was
+        """The memory as said again in this turn. Whoever made it, this time it was not the user: what was
         forgotten meanwhile is not brought back by it."""
         turn = self._material.turn
         return replace(

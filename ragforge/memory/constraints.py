@@ -1,4 +1,4 @@
-"""What the person demands, found by rules."""
+"""What the user demands, found by rules."""
 
 import re
 
@@ -22,7 +22,7 @@ def is_demand(words: str) -> bool:
 
 
 def constraints_in(person: str) -> tuple[str, ...]:
-    """What the person demands, word for word, each at most `CONSTRAINT_CHARS_MAX` characters."""
+    """What the user demands, word for word, each at most `CONSTRAINT_CHARS_MAX` characters."""
     found = (
         sentence
         for sentence, words in said_by(person)
@@ -32,8 +32,8 @@ def constraints_in(person: str) -> tuple[str, ...]:
 
 
 def word_for_word(quote: str, person: str) -> str:
-    """The words of the person that the quote repeats, as the person wrote them but for spacing, at most
-    `CONSTRAINT_CHARS_MAX` characters; empty where the person did not say so."""
+    """The words of the user that the quote repeats, as the user wrote them but for spacing, at most
+    `CONSTRAINT_CHARS_MAX` characters; empty where the user did not say so."""
     said = " ".join(person.split())
     same = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
     for attempt in (quote, quote.strip(" \"'“”«»"), quote.replace("&lt;", "<")):

@@ -100,7 +100,7 @@ def shorten(messages: Sequence[Message], *, tokens_max: int) -> Shortened:
     """The messages within the limit, as they are where they fit.
 
     Where not, there go: the oldest tool results, of which one-line references stay; the oldest turns; the
-    oldest steps of the newest turn; the ends of the newest results. The newest message of the person
+    oldest steps of the newest turn; the ends of the newest results. The newest message of the user
     stays whole, so the result is still too long when that alone is.
     """
     kept = list(messages)

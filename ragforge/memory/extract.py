@@ -1,6 +1,6 @@
-"""Memories without a model: what the person states, found by rules.
+"""Memories without a model: what the user states, found by rules.
 
-What it finds should be right; that much is missed is the price. Only the person's own sentences count, and
+What it finds should be right; that much is missed is the price. Only the user's own sentences count, and
 of those neither questions, nor hypotheses, nor what somebody else is said to say.
 """
 
@@ -62,7 +62,7 @@ def type_of(words: str) -> MemoryType | None:
 
 
 def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
-    """What the person states in the turn, and what of the near memories that replaces."""
+    """What the user states in the turn, and what of the near memories that replaces."""
     found: dict[str, Memory] = {}
     links: dict[tuple[str, str], Association] = {}
     said = said_by(material.person)

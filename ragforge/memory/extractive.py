@@ -52,7 +52,7 @@ _WORD = re.compile(r"[^\W\d_][\w+#.-]{1,40}")
 
 
 def summary_of(material: Material) -> Summary:
-    """The turn's summary: the person's words first, then what the answer tells most."""
+    """The turn's summary: the user's words first, then what the answer tells most."""
     turn = material.turn
     return Summary(
         id=summary_id(1, [turn.id]),

@@ -46,7 +46,7 @@ class Material(Struct, frozen=True):
 
     @property
     def person(self) -> str:
-        """What the person said."""
+        """What the user said."""
         return storable(text_of(self.turn.user))
 
     @property

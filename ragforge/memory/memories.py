@@ -1,4 +1,4 @@
-"""Making and explaining memories: the one way for the background work, the model's tool and the person."""
+"""Making and explaining memories: the one way for the background work, the model's tool and the user."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ STEPS_BACK_MAX = 20
 REPLACING_CONFIDENCE_MIN = 0.5
 """Below it nothing is declared outdated: a wrong replacement hides what is right."""
 FOUND_OUT = frozenset({MemoryType.FACT, MemoryType.EVENT, MemoryType.OBSERVATION})
-"""What need not be said by the person. Nobody else sets goals and rules, or says who the person is."""
+"""What need not be said by the user. Nobody else sets goals and rules, or says who the user is."""
 TICK = timedelta(milliseconds=1)
 """The least difference of times that the stores keep."""
 
@@ -183,7 +183,7 @@ async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> M
         turns=memory.turns,
     )
     new = replace(new, created_at=memory.created_at)
-    return await remember(store, new, updates=[memory.id], turn="")  # the words of no turn, but the person's
+    return await remember(store, new, updates=[memory.id], turn="")  # the words of no turn, but the user's
 
 
 async def change(

@@ -24,7 +24,7 @@ def replaced_by(
 ) -> Memory | None:
     """What of the known ones the decision takes the place of.
 
-    words: its sentence, plain. changed_mind: in its turn the person said so.
+    words: its sentence, plain. changed_mind: in its turn the user said so.
     """
     if (gone := _what_goes(decision.content)) is not None:
         named = [old for old in known if old.id != decision.id and _names(old, gone, decision)]

@@ -33,6 +33,6 @@ def is_report(words: str) -> bool:
 
 
 def said_by(person: str) -> list[tuple[str, str]]:
-    """The sentences of the person that do not ask, each with its plain form."""
+    """The sentences of the user that do not ask, each with its plain form."""
     found = [(s, plain(s)) for s in sentences(person) if len(s) <= STATEMENT_CHARS_MAX]
     return [(s, words) for s, words in found[:STATEMENTS_MAX] if not is_question(words)]

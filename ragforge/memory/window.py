@@ -85,7 +85,7 @@ class Window:
         self.next_index = 0
         """The depth of a turn that would follow."""
         self.compact_next = False
-        """The person asked for a step down: it comes with the next message."""
+        """The user asked for a step down: it comes with the next message."""
 
     def copy(self) -> Self:
         """Another one, to go on with; what was dropped so far is not told again."""

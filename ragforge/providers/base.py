@@ -37,7 +37,7 @@ LoadBlob = Callable[[str], Awaitable[bytes]]
 
 
 class Provider(Protocol):
-    """A model that answers. `name:model` is how the person names it.
+    """A model that answers. `name:model` is how the user names it.
 
     Constructing one is cheap: whatever is slow to import or build is loaded in a thread at first use.
     """
@@ -48,7 +48,7 @@ class Provider(Protocol):
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """The answer as it arrives; the last event is `AnswerEnded`.
 
-        Consecutive messages of the person's side (tool results, then a message) are merged as the
+        Consecutive messages of the user's side (tool results, then a message) are merged as the
         provider's protocol wants. Closing or cancelling it ends the HTTP stream at once.
         Raises ModelError (its subclasses say which) before or within the answer.
         """

@@ -58,7 +58,7 @@ async def _ask_within(client: "httpx2.AsyncClient", port: int, timeout_s: float)
     try:
         async with asyncio.timeout(timeout_s):
             return await _ask(client, port)
-    except Exception:  # whatever may listen there, the person only hears of what can be used
+    except Exception:  # whatever may listen there, the user only hears of what can be used
         return None
 
 

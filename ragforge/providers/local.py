@@ -58,7 +58,7 @@ class LocalProvider:
 
 
 def _question(request: ModelRequest) -> str:
-    """The text of the newest message of the person; images cannot be searched for."""
+    """The text of the newest message of the user; images cannot be searched for."""
     for message in reversed(request.messages):
         if isinstance(message, UserMessage):
             return "\n".join(part.text for part in message.parts if isinstance(part, TextPart)).strip()

@@ -1,4 +1,4 @@
-"""What a model costs on a day: a dated table, which the person's own file may override."""
+"""What a model costs on a day: a dated table, which the user's own file may override."""
 
 import datetime as dt
 from functools import lru_cache
@@ -38,10 +38,10 @@ def price_of(
     """The price of the model at that moment, or None where it is unknown: never a silent 0.
 
     model: as the provider calls it; `models/` before it is no part of the name.
-    overrides: the person's own table. What it says of a model replaces all that ours says; where it does
+    overrides: the user's own table. What it says of a model replaces all that ours says; where it does
     not exist, ours holds.
     input_tokens: of the request, for models that cost more when it is long.
-    Raises UsageError when the person's file cannot be read as such a table.
+    Raises UsageError when the user's file cannot be read as such a table.
     """
     name = model.removeprefix("models/")
     entries = _of_model(name, overrides) or _of_model(name, TABLE)

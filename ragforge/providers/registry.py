@@ -22,7 +22,7 @@ SEARCH = "search"
 
 
 class ModelName(Struct, frozen=True):
-    """A model as the person names it; `local` has none."""
+    """A model as the user names it; `local` has none."""
 
     provider: str
     model: str

@@ -24,7 +24,7 @@ class RetryPolicy(Struct, frozen=True):
 class Retryable(Exception):
     """An attempt failed in a way that may pass.
 
-    error: what the person hears when it does not. reason: a few words for the countdown, e.g. "429".
+    error: what the user hears when it does not. reason: a few words for the countdown, e.g. "429".
     delay_s: how long the server asks to wait; attempts_max: fewer attempts than the policy's.
     """
 

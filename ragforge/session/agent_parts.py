@@ -40,7 +40,7 @@ class StoreRecorder:
         await self._store.turns.save_step(safe_step(step, self._redactor), waits=waits)
 
     async def run_on(self, turn_id: str) -> None:
-        """Keep that the person has answered: the turn waits no longer."""
+        """Keep that the user has answered: the turn waits no longer."""
         await self._store.turns.reopen(turn_id)
 
     async def add_call(self, call: ToolCall, step: Step) -> None:

@@ -100,7 +100,7 @@ async def compact(session: Session) -> Dropped | None:
 
 
 def dropped_words(dropped: Sequence[Dropped]) -> str:
-    """What went from the messages, for a person; empty where nothing did."""
+    """What went from the messages, for a user; empty where nothing did."""
     if not dropped:
         return ""
     turns, results = sum(each.turns for each in dropped), sum(each.results for each in dropped)

@@ -43,7 +43,7 @@ MODES_CYCLED = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
 
 
 class Shown(Struct, frozen=True):
-    """A session that came to the front: what to tell the person, and their draft."""
+    """A session that came to the front: what to tell the user, and their draft."""
 
     session: Session
     notices: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Conversation:
     # The turn
 
     def question_before(self, text: str) -> str:
-        """What the person is asked before so long a message goes; "" for most."""
+        """What the user is asked before so long a message goes; "" for most."""
         return question_of(self.session, text)
 
     def submit(self, parts: Parts, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
@@ -312,11 +312,11 @@ class Conversation:
         self._work_in(await read_repository(self.session))
 
     async def confirm_folder(self) -> None:
-        """The person wants this unlikely folder as a project."""
+        """The user wants this unlikely folder as a project."""
         await self.workspace.local.confirm_folder(self.workspace.place.root)
 
     async def needs_confirmation(self) -> bool:
-        """Whether the folder is the home or the root of the disk, and the person has not said yes to it."""
+        """Whether the folder is the home or the root of the disk, and the user has not said yes to it."""
         place = self.workspace.place
         return place.is_home_or_root and not await self.workspace.local.is_confirmed(place.root)
 
@@ -344,7 +344,7 @@ class Conversation:
         return limited_words(self.link)
 
     def notice_loss(self) -> str:
-        """What the person must hear where another machine took the session over; empty from then on."""
+        """What the user must hear where another machine took the session over; empty from then on."""
         return notice_loss(self.session)
 
     async def close(self) -> Closed:

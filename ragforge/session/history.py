@@ -1,4 +1,4 @@
-"""The conversation as it is stored: as messages for the model, as turns for a person."""
+"""The conversation as it is stored: as messages for the model, as turns for a user."""
 
 import asyncio
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ async def read_window(
 ) -> Window:
     """What the model is given of the path to the head, word for word; no more turns are read than that takes.
 
-    compacted_after: the turn after which the person had it compacted.
+    compacted_after: the turn after which the user had it compacted.
     """
     window = Window(limits)
     newest = await store.turns.get(head) if head else None
@@ -80,7 +80,7 @@ def window_limits(settings: Settings) -> WindowLimits:
 
 
 async def session_window(session: Session, head: str | None) -> Window:
-    """The window over the path to the head, as the settings and the person want it."""
+    """The window over the path to the head, as the settings and the user want it."""
     workspace = session.workspace
     return await read_window(
         workspace.store,

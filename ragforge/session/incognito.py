@@ -81,7 +81,7 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def _last_model(folder: Path) -> str:
-    """The model chosen last in ordinary runs: the person expects it here too."""
+    """The model chosen last in ordinary runs: the user expects it here too."""
     from ragforge.store.files import machine_file  # only this kind of run needs these so early
     from ragforge.store.local import open_local_state
 

@@ -74,7 +74,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
 
 
 async def close_library(library: Library) -> str:
-    """Release what is open; what the person should hear of rows that still wait for a server."""
+    """Release what is open; what the user should hear of rows that still wait for a server."""
     await library.local.close()
     return await leave_store(library.store)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # all that a turn needs, which lists and searches do without
 
 
 async def leave_store(store: Store) -> str:
-    """Close the store, which carries on what waits; what the person should hear of what is left."""
+    """Close the store, which carries on what waits; what the user should hear of what is left."""
     await store.close()
     return left_words(store.link)
 

@@ -129,7 +129,7 @@ class Pricing(Struct, frozen=True):
             return None  # the file was broken after `check`: the answer is worth more than its price
 
     def check(self) -> None:
-        """Raises UsageError when the person's own table of prices cannot be read."""
+        """Raises UsageError when the user's own table of prices cannot be read."""
         self._price(Usage())
 
     def _price(self, usage: Usage) -> Price | None:

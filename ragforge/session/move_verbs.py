@@ -36,7 +36,7 @@ class TakeArguments(Struct, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> "Choices":
-        """What shall become of files in conflict; where nothing was said, the person is asked who can be."""
+        """What shall become of files in conflict; where nothing was said, the user is asked who can be."""
         from ragforge.versions.head_move import Choices
 
         is_asked = self.on_conflict is None and not is_in_shell()

@@ -109,7 +109,7 @@ async def next_call(session: Session, parts: Parts) -> NextCall:
 
 
 def message_text(message: Message) -> str:
-    """The message for a person."""
+    """The message for a user."""
     match message:
         case UserMessage(parts):
             return f"You: {text_of(parts)}"

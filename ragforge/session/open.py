@@ -161,7 +161,7 @@ async def join_project(workspace: Workspace, project: Project) -> Workspace:
 
 
 async def close_workspace(workspace: Workspace) -> str:
-    """End the background jobs and release everything; what the person should hear of rows that wait."""
+    """End the background jobs and release everything; what the user should hear of rows that wait."""
     await workspace.background.close()
     await workspace.jobs.stop_all()
     await workspace.recorders.close()
@@ -224,7 +224,7 @@ async def store_session(session: Session, *, first_words: Parts) -> None:
 
 
 class Resumed(Struct, frozen=True):
-    """A session that is open again, and what the person should hear of it."""
+    """A session that is open again, and what the user should hear of it."""
 
     session: Session
     notices: tuple[str, ...] = ()

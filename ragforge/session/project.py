@@ -31,7 +31,7 @@ async def identify_project(store: Store, local: LocalState, place: Place) -> Ide
     """The project of the folder. A new one gets its id here and is kept with its first session.
 
     A repository that moved (same first commit or remote, and none of the folders where it was known is
-    there any more) is the same project. Any other copy is a project of its own until the person says
+    there any more) is the same project. Any other copy is a project of its own until the user says
     otherwise: `alike` is what to ask about.
     """
     known = await local.project_at(place.root)

@@ -11,7 +11,7 @@ class Progress(Struct, frozen=True):
     vectors: int = 0
     """What still waits for its vector, as far as was looked."""
     note: str = ""
-    """Why it waits or goes on without a model, for a person; empty when all is well."""
+    """Why it waits or goes on without a model, for a user; empty when all is well."""
     payments: int = 0
     """How often something was paid in this run: what it has cost is another sum after each."""
 

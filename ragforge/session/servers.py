@@ -42,7 +42,7 @@ class Fact(Struct, frozen=True):
 
 
 def server_of(typed: str) -> Server:
-    """The server that the person named, by its URL or as `host:port`. Raises UsageError."""
+    """The server that the user named, by its URL or as `host:port`. Raises UsageError."""
     typed = typed.strip()
     url = typed if "://" in typed else f"bolt://{typed}"
     address = parse_store_url(url)

@@ -1,4 +1,4 @@
-"""Setting a key of the person's own file, where a value must also name something that there is."""
+"""Setting a key of the user's own file, where a value must also name something that there is."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ MODELS = frozenset({"model", "memory.model", "history.validation_model"})
 
 
 def set_setting(file: Path, key: str, value: str, *, endpoints: Mapping[str, Endpoint]) -> None:
-    """Set the key in the person's file, which is made where it is missing.
+    """Set the key in the user's file, which is made where it is missing.
 
     endpoints: the services that models may be of. Raises UsageError for an unknown key, a value that the key
     cannot have, a model of no provider that there is, and a store that nothing here can open.

@@ -213,7 +213,7 @@ class Session(Struct, frozen=True):
 
     @property
     def why_busy(self) -> str:
-        """Why no turn may begin and no head may move now, for a person; empty where they may."""
+        """Why no turn may begin and no head may move now, for a user; empty where they may."""
         if self.is_only_moving:
             return "Files are being moved to another version. Send it again when that is done."
         return "A turn is running. Wait for it, or press Esc to interrupt it." if self.busy else ""

@@ -75,7 +75,7 @@ def size_lines(
     gc: str = "ragforge history gc",
     older: str = "ragforge history gc --keep-days N --dry-run",
 ) -> list[str]:
-    """What is kept, for a person.
+    """What is kept, for a user.
 
     gc, older: the commands that clean up, and that say what giving up older versions would free.
     """

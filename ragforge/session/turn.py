@@ -191,7 +191,7 @@ def _recording(session: Session, turn: Turn, events: Events) -> Recording:
 
 
 async def _recall(session: Session, run: _Run, window: Window, events: Events) -> ContextBlock:
-    """What is recalled for the turn's message; the person is told, and it is kept beside what follows."""
+    """What is recalled for the turn's message; the user is told, and it is kept beside what follows."""
     if (session.live.record.model or NO_MODEL) == NO_MODEL:
         return ContextBlock()  # there is nobody to put it in front of
     block = await build_block(session, run.turn.user, window, until=run.turn.started_at)

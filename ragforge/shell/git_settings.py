@@ -17,7 +17,7 @@ SUBMODULES_MAX = 50
 HOOK = "post-index-change"
 """The hook of commands that only show; `git diff` refreshes the index, whatever it is told."""
 
-# The system's settings and the person's own are theirs to trust.
+# The system's settings and the user's own are theirs to trust.
 _TRUSTED = frozenset(("system", "global", "command"))
 _RUNS = re.compile(
     r"diff\.(external|submodule|.+\.(command|textconv))|filter\..+\.(clean|smudge|process)"

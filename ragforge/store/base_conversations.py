@@ -121,7 +121,7 @@ class Turns(Protocol):
     """
 
     async def start(self, turn: Turn) -> None:
-        """Keep the person's words as a child of `turn.parent` and move the session's head to it."""
+        """Keep the user's words as a child of `turn.parent` and move the session's head to it."""
         ...
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:

@@ -125,9 +125,9 @@ class Memories(Protocol):
     async def save(self, memory: Memory) -> None:
         """Keep it; with one of the same id it is merged: the turns that either rests on, the higher
         importance and confidence, the newer `updated_at`, the older `created_at`, the type, topic and wording
-        that were there first. It is the person's if either is.
+        that were there first. It is the user's if either is.
 
-        One that was forgotten stays so, unless the new one is the person's: then it is restored.
+        One that was forgotten stays so, unless the new one is the user's: then it is restored.
         Raises UsageError for an id that is not that of its text, for empty text or text over
         MEMORY_CHARS_MAX, and for values outside 0..1; Conflict where its project is not stored.
         """

@@ -1,7 +1,7 @@
 """What the full-text indexes hold. The columns matter more to what is found than any ranking.
 
-Measured on user-and-assistant transcripts: the person's words must not drown in long answers, so each
-has a column with a weight of its own. What the person said in the two turns before and in the one after
+Measured on user-and-assistant transcripts: the user's words must not drown in long answers, so each
+has a column with a weight of its own. What the user said in the two turns before and in the one after
 helps nearly as much as all of it; what was answered there hurts.
 """
 
@@ -35,7 +35,7 @@ class IndexText(Struct, frozen=True):
 
 
 def _row(*, user: str = "", reply: str = "", near: str = "", tools: str = "", date: str = "") -> IndexText:
-    """The columns, found by parts of names too: those of the person's words count as what is said nearby."""
+    """The columns, found by parts of names too: those of the user's words count as what is said nearby."""
     return IndexText(
         user=user,
         reply=" ".join((reply, *parts_of(reply))),
@@ -48,7 +48,7 @@ def _row(*, user: str = "", reply: str = "", near: str = "", tools: str = "", da
 def turn_text(
     user: str, reply: str, *, near: Sequence[str], calls: Iterable[tuple[str, str]], at: datetime
 ) -> IndexText:
-    """A turn's row. near: what the person said just before and after; calls: names and arguments as JSON."""
+    """A turn's row. near: what the user said just before and after; calls: names and arguments as JSON."""
     tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
     return _row(
         user=user[:USER_CHARS_MAX],
@@ -67,7 +67,7 @@ def call_text(name: str, args: str, result: str, *, at: datetime) -> IndexText:
 def summary_text(
     text: str, *, files: Sequence[str], findings: Sequence[str], topics: Sequence[str], at: datetime
 ) -> IndexText:
-    """A summary's row: it counts as an answer does, its topics and findings as the person's words."""
+    """A summary's row: it counts as an answer does, its topics and findings as the user's words."""
     return _row(
         user=" ".join((*topics, *findings))[:USER_CHARS_MAX],
         reply=text[:REPLY_CHARS_MAX],
@@ -77,14 +77,14 @@ def summary_text(
 
 
 def memory_text(content: str, *, kind: str, topic: str, at: datetime) -> IndexText:
-    """A memory's row: a statement counts as the person's words do."""
+    """A memory's row: a statement counts as the user's words do."""
     return _row(user=content, tools=f"{kind} {topic}".strip(), date=date_words(at))
 
 
 def version_text(
     title: str, *, label: str, note: str, words: str, at: datetime, is_empty_turn: bool
 ) -> IndexText:
-    """A version's row: a label counts as the person's words do, changed lines as an answer does.
+    """A version's row: a label counts as the user's words do, changed lines as an answer does.
 
     is_empty_turn: a turn made it and changed nothing, so that the turn says all there is to say.
     """
@@ -100,7 +100,7 @@ def date_words(at: datetime) -> str:
 
 
 def said(user: str) -> str:
-    """The text of a stored message of the person."""
+    """The text of a stored message of the user."""
     return storable(text_of(user_from_json(user)))
 
 

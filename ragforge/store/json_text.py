@@ -40,7 +40,7 @@ def from_json(text: str) -> Any:
 
 
 def user_to_json(parts: Parts) -> str:
-    """The person's message as JSON."""
+    """The user's message as JSON."""
     return to_json(parts_to_json(parts))
 
 

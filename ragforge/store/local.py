@@ -259,7 +259,7 @@ class LocalState:
         )
 
     async def confirm_folder(self, path: Path) -> None:
-        """Remember that the person wants this unlikely folder, such as the home, as a project."""
+        """Remember that the user wants this unlikely folder, such as the home, as a project."""
         await self._write(
             lambda connection: connection.execute(
                 "INSERT OR REPLACE INTO confirmed VALUES (?, ?)", (os.fsencode(path), _ms())
@@ -267,11 +267,11 @@ class LocalState:
         )
 
     async def is_confirmed(self, path: Path) -> bool:
-        """Whether the person has said so."""
+        """Whether the user has said so."""
         return await self._value("SELECT 'yes' FROM confirmed WHERE path = ?", os.fsencode(path)) is not None
 
     async def set_may_run(self, folder: Path, setting: str, text: str, *, may_run: bool) -> None:
-        """Remember the person's answer about a command that the folder's project wants by that setting."""
+        """Remember the user's answer about a command that the folder's project wants by that setting."""
         await self._write(
             lambda connection: connection.execute(
                 "INSERT OR REPLACE INTO command VALUES (?, ?, ?, ?, ?)",
@@ -396,7 +396,7 @@ class LocalState:
         )
 
     async def set_compacted(self, session_id: str, turn_id: str) -> None:
-        """Remember after which turn the person had the conversation compacted."""
+        """Remember after which turn the user had the conversation compacted."""
         await self._write(
             lambda connection: connection.execute(
                 "INSERT OR REPLACE INTO compacted VALUES (?, ?)", (session_id, turn_id)

@@ -33,7 +33,7 @@ class ToolResult(Struct, frozen=True):
     """What a tool answers.
 
     text: whole, as the model hears it; what is too long is cut later, by the caller, who keeps the whole.
-    diff: a unified diff for the person, where a file changed.
+    diff: a unified diff for the user, where a file changed.
     """
 
     text: str
@@ -120,7 +120,7 @@ class ToolContext(Struct, frozen=True):
 class Tool(Struct, Generic[Args], frozen=True):
     """A tool: what the model is told, and what is run.
 
-    summarise: the one line that the person sees (a path, a pattern, a command).
+    summarise: the one line that the user sees (a path, a pattern, a command).
     preview: what the call would do; needed where effect is not READ or paths may leave the project.
     """
 

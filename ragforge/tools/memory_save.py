@@ -72,7 +72,7 @@ async def run(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(_args: MemorySaveArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to consent to: it touches no file, the person sees it, and `/forget` takes it back."""
+    """Nothing to consent to: it touches no file, the user sees it, and `/forget` takes it back."""
     return Preview()
 
 
@@ -106,7 +106,7 @@ TOOL = Tool(
         "matter later. Use it when the person asks for it, or states or changes something lasting; what a "
         "turn comes to is filed without it. Save one statement a call."
     ),
-    effect=Effect.READ,  # of the person's own files and commands it changes nothing
+    effect=Effect.READ,  # of the user's own files and commands it changes nothing
     args_type=MemorySaveArgs,
     run=run,
     summarise=lambda args: f"{args.type}: {args.content}",

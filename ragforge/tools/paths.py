@@ -41,7 +41,7 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
 
 
 def display(path: Path, ctx: ToolContext) -> str:
-    """The path as the model and the person read it: relative to the folder where it lies in it."""
+    """The path as the model and the user read it: relative to the folder where it lies in it."""
     return escaped(relative(path, ctx))
 
 

@@ -69,7 +69,7 @@ _LEFT_OUT = frozenset(("CDPATH", "BASH_ENV", "ENV", "PWD", "OLDPWD"))
 
 
 def child_env(env: dict[str, str]) -> dict[str, str]:
-    """The environment for a command: nothing in it waits for a person, and a name means one program."""
+    """The environment for a command: nothing in it waits for a user, and a name means one program."""
     kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
     # A relative folder in PATH would make `ls` whatever a file called ls in the project is.
     path = ":".join(folder for folder in kept.get("PATH", os.defpath).split(":") if folder.startswith("/"))
@@ -77,7 +77,7 @@ def child_env(env: dict[str, str]) -> dict[str, str]:
 
 
 def _quiet_git(count: str) -> dict[str, str]:
-    """Our settings for git, behind those that the person's environment has."""
+    """Our settings for git, behind those that the user's environment has."""
     first = int(count) if count.isdecimal() and len(count) < 5 else 0
     settings = {"GIT_CONFIG_COUNT": str(first + len(QUIET_GIT))}
     for index, (key, value) in enumerate(QUIET_GIT, start=first):

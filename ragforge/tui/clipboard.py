@@ -41,7 +41,7 @@ def copy(
 
 
 def is_local(env: Mapping[str, str]) -> bool:
-    """Whether the clipboard of this machine is the one in front of the person."""
+    """Whether the clipboard of this machine is the one in front of the user."""
     if any(env.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "TMUX", "STY")):
         return False
     return sys.platform == "darwin" or any(

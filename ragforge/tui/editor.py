@@ -1,4 +1,4 @@
-"""Writing the draft in the person's own editor."""
+"""Writing the draft in the user's own editor."""
 
 import asyncio
 import shlex

@@ -64,4 +64,4 @@ class Leaving(Struct, frozen=True):
     waits: str = ""
     """On rows that wait for a server."""
     incognito_next: bool = False
-    """The person wants to go on in a run that leaves nothing behind."""
+    """The user wants to go on in a run that leaves nothing behind."""

@@ -38,7 +38,7 @@ class ProjectFiles:
     ) -> None:
         """Nothing is read yet.
 
-        folder: the session's. root: the project's, where git's rules begin; excludes: the person's own file.
+        folder: the session's. root: the project's, where git's rules begin; excludes: the user's own file.
         """
         self._folder = folder
         self._root = root or folder

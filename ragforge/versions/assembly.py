@@ -1,4 +1,4 @@
-"""Versions put together from what is known: of a turn, and of what the person did between turns."""
+"""Versions put together from what is known: of a turn, and of what the user did between turns."""
 
 import asyncio
 import logging

@@ -32,7 +32,7 @@ async def merge(
     """Bring what another line of work changed into the files; the version that is made has both as parents.
 
     What only one of them changed is taken, and what both did in different places is put together.
-    resolved: what becomes of conflicts; the others become as `side` says. notes: what the person must hear
+    resolved: what becomes of conflicts; the others become as `side` says. notes: what the user must hear
     of how they were resolved. The chat stays where it is. Raises UsageError for an unknown version or where
     the folder is not covered; StoreError.
     """

@@ -14,7 +14,7 @@ BEGINNING = "the beginning"
 
 
 class Compared(Struct, frozen=True):
-    """What differs, and between what: `start` and `end` are words for a person."""
+    """What differs, and between what: `start` and `end` are words for a user."""
 
     start: str
     end: str

@@ -220,7 +220,7 @@ async def finish(ground: Ground, move: Move) -> str:
 
 
 async def end_restore(ground: Ground) -> str:
-    """End a restore that a crash cut off in the folder, whose lock is held; what the person should hear.
+    """End a restore that a crash cut off in the folder, whose lock is held; what the user should hear.
 
     Empty where none was. Raises RestoreStopped where it can go neither on nor back, StoreError.
     """
@@ -278,7 +278,7 @@ async def down_from(versions: Versions, version_id: str) -> AsyncGenerator[Versi
 
 
 def edited_since(ground: Ground, head_line: Sequence[Version]) -> dict[str, Node | None]:
-    """What lay at the paths that the person edited since the disk was last looked at before this move."""
+    """What lay at the paths that the user edited since the disk was last looked at before this move."""
     found: dict[str, Node | None] = {}
     for version in head_line:
         if version.id == ground.head_before:

@@ -19,7 +19,7 @@ class MoveResult(Struct, frozen=True):
     removed: those that were taken away.
     kept: paths that were in conflict and were left as they are; merged: those where both went together, and
     `marked` those of them that hold conflict markers now. skipped: paths that could not be written, and why.
-    draft: the message that returns to the prompt. notes: what else the person must hear.
+    draft: the message that returns to the prompt. notes: what else the user must hear.
     chat: whether the conversation moved. doubted: a merge was taken although something speaks against it.
     """
 

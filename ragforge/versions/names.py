@@ -116,6 +116,6 @@ async def find_branch(versions: Versions, project_id: str, name: str) -> Branch 
 
 
 def shown(version: Version) -> str:
-    """A version for a person: the end of its id, and its label or title."""
+    """A version for a user: the end of its id, and its label or title."""
     words = version.label or first_words(version.title)
     return f"{short_id(version.id)} ({words})" if words else short_id(version.id)

@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 async def recover_folder(worktree: Worktree) -> list[str]:
-    """Finish or take back what was cut off in the folder or in copies of it; what the person should hear."""
+    """Finish or take back what was cut off in the folder or in copies of it; what the user should hear."""
     return [*await _recover(worktree), *await clear_left(worktree.files)]
 
 

@@ -122,7 +122,7 @@ async def _children(worktree: Worktree, head: str) -> list[Turn]:
 async def left_alone(worktree: Worktree, turn: Turn, wanted: Sequence[WantedFile], *, head: str) -> set[str]:
     """Paths that the turn's undo found as it wanted them or kept, and that nobody touched since.
 
-    A redo would change them, although the undo did not: what lies there was put there by the person before.
+    A redo would change them, although the undo did not: what lies there was put there by the user before.
     Where something else lies there than the turn found, it is a conflict anyway, and none of these.
     head: the files' head, which says what lies in the root.
     """

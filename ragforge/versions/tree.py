@@ -168,8 +168,8 @@ def foreign(
 ) -> set[str]:
     """Paths that a session other than this one changed, or may have, on the way from head to target.
 
-    The lines are those of `between`. What the person changed is nobody's session, whichever session found it;
-    so is what the version `asked` did, where the person asked for that.
+    The lines are those of `between`. What the user changed is nobody's session, whichever session found it;
+    so is what the version `asked` did, where the user asked for that.
     """
     way = way_between(head_line, target_line)
     return {

@@ -96,7 +96,7 @@ def child_on(path: Sequence[Turn], head: str | None) -> Turn | None:
 
 
 def named(turn: Turn) -> str:
-    """The turn for a person: its number, the end of its id, its first words."""
+    """The turn for a user: its number, the end of its id, its first words."""
     return f"turn {turn.index + 1} ({short_id(turn.id)}): {first_words(text_of(turn.user))}"
 
 

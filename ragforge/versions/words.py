@@ -1,4 +1,4 @@
-"""What a move came to, in sentences for a person: the same in the interface and on the command line."""
+"""What a move came to, in sentences for a user: the same in the interface and on the command line."""
 
 import re
 from collections.abc import Sequence

@@ -205,7 +205,7 @@ def due_over_summaries(uncovered: Children, limits: MemorySettings) -> Children:
 
 
 def turn_chars(turn: Turn) -> int:
-    """How much a turn counts: what the person said and what was answered."""
+    """How much a turn counts: what the user said and what was answered."""
     return len(text_of(turn.user)) + len(turn.assistant)
 
 

@@ -1,6 +1,6 @@
 """Vectors: which text of what is embedded, and embedding what lacks one, the newest first.
 
-The texts are short on purpose: a long answer would drown what the person said. So of a turn it is the
+The texts are short on purpose: a long answer would drown what the user said. So of a turn it is the
 person's words, what they came to, and the names of what was touched.
 """
 
@@ -268,7 +268,7 @@ async def _known_vectors(store: Store, embedder: Embedder, hashes: Sequence[str]
 async def _turn_texts(store: Store, ids: Sequence[str]) -> dict[Owner, str]:
     if not ids:
         return {}
-    # One after the other: a queue of reads would keep a search of the person's waiting.
+    # One after the other: a queue of reads would keep a search of the user's waiting.
     found = [await store.turns.get(identifier) for identifier in ids]
     turns = [turn for turn in found if turn is not None]
     covering = await store.summaries.covering([turn.id for turn in turns])

@@ -1,4 +1,4 @@
-"""What was found and why, in words for a person: the same on the command line and on the screen."""
+"""What was found and why, in words for a user: the same on the command line and on the screen."""
 
 from typing import assert_never
 

@@ -1,4 +1,4 @@
-"""The vectors of questions: made once for each text, and waited for no longer than a person would."""
+"""The vectors of questions: made once for each text, and waited for no longer than a user would."""
 
 import asyncio
 from contextlib import suppress
@@ -28,7 +28,7 @@ class Questions:
         return task
 
     async def vector(self, embedder: Embedder, text: str) -> "tuple[Vector | None, str]":
-        """The vector, or None and the reason, for a person.
+        """The vector, or None and the reason, for a user.
 
         What comes too late from a remote embedder is kept for when the same is asked again, and its
         connection stays open for the next question.

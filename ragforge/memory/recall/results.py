@@ -44,7 +44,7 @@ class SearchResults(Struct, frozen=True):
 
     found: tuple[RankedHit, ...]
     limited: str = ""
-    """Why not every source was asked, for a person; empty when all were."""
+    """Why not every source was asked, for a user; empty when all were."""
     took_ms: float = 0.0
 
     @property

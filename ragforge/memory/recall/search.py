@@ -90,7 +90,7 @@ def _depth(query: Query) -> int:
 
 
 def _missing_vectors(candidates: Sequence[Candidate]) -> str:
-    """That meaning could not be compared yet, for a person; empty where it could."""
+    """That meaning could not be compared yet, for a user; empty where it could."""
     comparable = [each for each in candidates if each.kind in OWNERS]
     without = sum(each.meaning is None for each in comparable)
     if without == 0 or 2 * without < len(comparable):

@@ -36,7 +36,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
-    """The error as the person hears it, wrapped in Retryable where trying again may help."""
+    """The error as the user hears it, wrapped in Retryable where trying again may help."""
     from google.genai import errors  # heavy; it is loaded already where such an error was raised
     from httpx2 import HTTPError, InvalidURL, StreamError
 

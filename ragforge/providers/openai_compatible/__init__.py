@@ -29,7 +29,7 @@ from ragforge.providers.sse import EventDecoder, EventTooLong
 
 
 class OpenAICompatibleProvider:
-    """A model of one endpoint. `context_tokens_max` is what the person says of its window."""
+    """A model of one endpoint. `context_tokens_max` is what the user says of its window."""
 
     def __init__(
         self,

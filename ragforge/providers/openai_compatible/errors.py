@@ -1,4 +1,4 @@
-"""What chat completions services say when they refuse, turned into what a person can act on.
+"""What chat completions services say when they refuse, turned into what a user can act on.
 
 Services agree on little but the status: the words of OpenAI, OpenRouter, Ollama, llama-server, vLLM and
 LM Studio are all known here, and nowhere else.
@@ -26,7 +26,7 @@ from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.providers.retry import Retryable
 
 WORDS_MAX = 400
-"""How much of what a server says is repeated to the person."""
+"""How much of what a server says is repeated to the user."""
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|maximum model length"
@@ -146,7 +146,7 @@ def _model_unknown(service: Service, said: str) -> str:
 
 
 def _what_it_says(service: Service, body: str) -> str:
-    """The server's words for the person, on one line, without the key."""
+    """The server's words for the user, on one line, without the key."""
     words = body
     with suppress(msgspec.DecodeError, RecursionError):
         words = _words(msgspec.json.decode(body))

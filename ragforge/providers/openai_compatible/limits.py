@@ -73,7 +73,7 @@ async def ask_window(ask: Ask, base_url: str, model: str) -> Window:
 
 
 def limits_of(window: Window, *, configured: int | None, is_local: bool) -> ModelLimits:
-    """The limits to keep to: the smaller of what the server tells and what the person configured."""
+    """The limits to keep to: the smaller of what the server tells and what the user configured."""
     assumed = CONTEXT_TOKENS_LOCAL if is_local else CONTEXT_TOKENS_REMOTE
     context = min(
         window.told or configured or assumed,

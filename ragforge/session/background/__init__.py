@@ -36,7 +36,7 @@ class Background:
             work.opened(session)
 
     def turn_begins(self, session: "Session") -> None:
-        """The person's message goes to the model now: a server that answers one at a time is theirs."""
+        """The user's message goes to the model now: a server that answers one at a time is theirs."""
         if work := self._begin():
             work.turn_begins(session, asyncio.current_task())
 

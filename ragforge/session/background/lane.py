@@ -22,7 +22,7 @@ class Lane:
     ) -> None:
         self.name = name
         self.note = ""
-        """What went wrong last, for a person; empty while all goes well."""
+        """What went wrong last, for a user; empty while all goes well."""
         self._step = step
         self._timing = timing
         self._delay_s = delay_s

@@ -45,7 +45,7 @@ UNUSABLE_MAX = 3
 
 
 class TakenBack(Exception):
-    """The person needs the server now: what was asked of it is to be asked anew."""
+    """The user needs the server now: what was asked of it is to be asked anew."""
 
 
 class Ready(Struct, frozen=True):
@@ -129,7 +129,7 @@ class Thinker(Struct):
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while no turn runs."""
     note: str = ""
-    """Why it is not asked, for a person; empty while it is, or where none is wanted."""
+    """Why it is not asked, for a user; empty while it is, or where none is wanted."""
     _providers: dict[ModelName, Provider] = field(default_factory=dict[ModelName, Provider])
     _failed: ModelName | None = None
     _failures: int = 0
@@ -170,7 +170,7 @@ class Thinker(Struct):
         return Ready(session.workspace, session.id, name, provider, here)
 
     async def ask(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
-        """What the call returns. Raises ModelError, and TakenBack where the person came first."""
+        """What the call returns. Raises ModelError, and TakenBack where the user came first."""
         try:
             return await self._asked(ready, call)
         except NoSummary as error:
@@ -197,7 +197,7 @@ class Thinker(Struct):
             return task.result()
 
     def take_back(self) -> None:
-        """The person needs the server that answers one at a time."""
+        """The user needs the server that answers one at a time."""
         if self._current is not None:
             self._current.cancel()
 

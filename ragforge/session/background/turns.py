@@ -141,6 +141,6 @@ async def keep(session: Session, understanding: Understanding) -> list[Owner]:
 def _offline(material: Material) -> Understanding:
     found = understand_offline(material)
     if came_to_nothing(material.turn, material.calls):
-        # The person took the words back, most often to say it otherwise: they are found, and hold nothing.
+        # The user took the words back, most often to say it otherwise: they are found, and hold nothing.
         return Understanding(found.summary)
     return found

@@ -1,7 +1,7 @@
 """What memories, their links and model calls beside the turns are written by.
 
 A memory may be saved on several machines at once, and all must come to the same: what a save adds is merged
-in the graph (more weight, more evidence, the older beginning, the newer date, the person's word), in whatever
+in the graph (more weight, more evidence, the older beginning, the newer date, the user's word), in whatever
 order they arrive. Only what was changed on purpose is set.
 """
 
@@ -15,7 +15,7 @@ from ragforge.store.neo4j.rows import Label
 SAVED = "saved"
 """In `dirty`: what is there now is to be merged."""
 RESTORED = "restored"
-"""In `dirty`: the person said it anew, so it is forgotten no more."""
+"""In `dirty`: the user said it anew, so it is forgotten no more."""
 
 ADDED = ("importance", "confidence", "updated", "created", "searchDate", "evidence", "source")
 

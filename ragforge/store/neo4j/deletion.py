@@ -84,7 +84,7 @@ DETACH DELETE x
 """
 
 # Those of the session alone, and those that only turns attest which are left and go: with its turns gone,
-# what the person took back would count as never doubted.
+# what the user took back would count as never doubted.
 MEMORIES = f"""
 CALL () {{
   MATCH (n:{Label.MEMORY} {{sessionId: $id}}) WHERE n.scope = 'session' RETURN n

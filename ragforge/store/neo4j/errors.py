@@ -1,6 +1,6 @@
 """What a server or its driver says, in words for people. The driver's own errors end here.
 
-| what happened | what is raised | what the person reads |
+| what happened | what is raised | what the user reads |
 | --- | --- | --- |
 | nobody listens, DNS, a firewall | StoreUnavailable | start it, or check the address |
 | TLS on one side only, unknown certificate | StoreUnavailable | which scheme to use instead |
@@ -83,7 +83,7 @@ class Reported(Struct, frozen=True):
 
 
 class ServerRefusal(Struct, frozen=True):
-    """A way in which servers refuse: how it is known, what is raised, and what the person reads.
+    """A way in which servers refuse: how it is known, what is raised, and what the user reads.
 
     sentence: with the names that `_refused` fills in.
     """

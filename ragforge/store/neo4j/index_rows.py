@@ -15,7 +15,7 @@ CALLS_MAX = 200
 
 
 def turn_props(turn: Mapping[str, Any], *, near: Sequence[str]) -> Props:
-    """Of a turn that begins. near: what the person said in the two turns before."""
+    """Of a turn that begins. near: what the user said in the two turns before."""
     text = turn_text(turn["userMessage"], turn["assistantMessage"], near=near, calls=(), at=turn["timestamp"])
     scope = scope_tokens(turn["projectId"], turn["sessionId"], HitKind.TURN)
     return index_props(text, scope=scope, cut=stemmer())

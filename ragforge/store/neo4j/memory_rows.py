@@ -23,7 +23,7 @@ from ragforge.store.neo4j.rows import Label, Props, usage_of, usage_row, utc
 TYPES = {kind: kind.upper() for kind in AssociationKind}
 """The relationship that each kind of association is."""
 
-# What a person took back by leaving its turn replaces nothing, nor does what came before the memory itself
+# What a user took back by leaving its turn replaces nothing, nor does what came before the memory itself
 # last replaced another: then it had returned.
 REPLACED = f"""
 EXISTS {{

@@ -163,7 +163,7 @@ def turn_of(row: Mapping[str, Any]) -> Turn:
 
 
 def user_of(row: Mapping[str, Any]) -> Parts:
-    """What the person said in the turn of this row."""
+    """What the user said in the turn of this row."""
     parts = row.get("userParts")
     return parts_from_json(from_json(parts)) if parts else (TextPart(row["userMessage"]),)
 

@@ -114,7 +114,7 @@ def indexed(stem: str) -> str:
 
 
 def _id_token(letter: str, identifier: str) -> str:
-    """One word for an id, whatever a person typed or another program wrote as one."""
+    """One word for an id, whatever a user typed or another program wrote as one."""
     if UUID.fullmatch(identifier):
         return letter + identifier.replace("-", "")
     return f"{letter}x{hashlib.sha256(storable(identifier).encode()).hexdigest()}"

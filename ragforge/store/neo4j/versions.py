@@ -222,7 +222,7 @@ class Neo4jVersions:
             if row is None:
                 raise Conflict(f"The version {version_id} is not in the store; it may have been deleted.")
             changes = {"label": storable(label)}
-            # The person's words are all that it changes of what the version is found by.
+            # The user's words are all that it changes of what the version is found by.
             words = {"searchUser": version_props(row.props | changes)["searchUser"]}
             rows.put(Label.VERSION, version_id, changes | words, surely=True)
 

@@ -281,7 +281,7 @@ def translated(path: Path) -> Generator[None, None, None]:
             f"The store {path} is damaged: one of its texts cannot be read ({error.reason}). Run `{REPAIR}`."
         ) from error
     except UnicodeEncodeError as error:
-        # All text is made storable before; what is left are identifiers that a person typed.
+        # All text is made storable before; what is left are identifiers that a user typed.
         raise Conflict(f"{error.object!r} is in no store: it is not valid text.") from error
 
 

@@ -52,7 +52,7 @@ SELECT DISTINCT turn.key FROM json_each(?) JOIN cover ON cover.summary = value J
 
 
 # Those of the session alone, and those that only turns attest which are left and go: with its turns gone,
-# what the person took back would count as never doubted.
+# what the user took back would count as never doubted.
 MEMORIES_THAT_GO = f"""
 SELECT key FROM memory WHERE session = :id AND scope = 'session'
 UNION

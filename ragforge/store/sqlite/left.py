@@ -46,7 +46,7 @@ LINK_LEFT = """
 EXISTS (SELECT 1 FROM turn AS told JOIN left_turn ON left_turn.turn = told.key WHERE told.id = {0}.turn)
 """
 
-# What a person took back by leaving its turn replaces nothing, nor does what came before the memory itself
+# What a user took back by leaving its turn replaces nothing, nor does what came before the memory itself
 # last replaced another: then it had returned.
 REPLACED = f"""
 EXISTS (SELECT 1 FROM association AS link JOIN memory AS newer ON newer.key = link.source

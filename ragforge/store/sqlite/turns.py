@@ -63,7 +63,7 @@ class SqliteTurns:
         self._database = database
 
     async def start(self, turn: Turn) -> None:
-        """Keep the person's words and move the session's head to them.
+        """Keep the user's words and move the session's head to them.
 
         Raises Conflict where the session or the parent is not stored, or the index is not the parent's + 1.
         """

@@ -162,7 +162,7 @@ class ChatFrame(Screen[None]):
     # What is shown
 
     def say(self, text: str) -> None:
-        """A line for the person."""
+        """A line for the user."""
         self.transcript.say(text)
 
     def tell(self, markdown: str) -> None:
@@ -178,7 +178,7 @@ class ChatFrame(Screen[None]):
                 self.prompt.mark_returned()
 
     async def attempt(self, doing: Awaitable[object]) -> bool:
-        """Whether it succeeded; what went wrong becomes a line for the person."""
+        """Whether it succeeded; what went wrong becomes a line for the user."""
         try:
             await doing
         except RagforgeError as error:

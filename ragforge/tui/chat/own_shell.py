@@ -1,4 +1,4 @@
-"""The person's own `!command`, in the real terminal."""
+"""The user's own `!command`, in the real terminal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def _in_terminal(chat: ChatFrame, command: str, cwd: Path, env: Mapping[st
 
 def _run(command: str, cwd: Path, env: Mapping[str, str]) -> int:
     shell = env.get("SHELL") or "/bin/sh"
-    print(f"$ {command}", flush=True)  # noqa: T201 - the terminal is the person's now
+    print(f"$ {command}", flush=True)  # noqa: T201 - the terminal is the user's now
     code = subprocess.run([shell, "-c", command], cwd=cwd, env=env, check=False).returncode
     with suppress(EOFError):  # Ctrl+D returns as well
         input(f"[exit {code}] Enter returns to ragforge ")

@@ -44,7 +44,7 @@ def version_keys(*more: str) -> list[Binding]:
 
 
 class ChangesScreen(ListDialog[str | None]):
-    """The command that the person chose, such as `checkout 1a2b3c4d`, or None.
+    """The command that the user chose, such as `checkout 1a2b3c4d`, or None.
 
     A subclass mounts its list (`_make_list`), fills it (`_read`), says what the chosen one changed (`_told`)
     and which command it stands for (`_command`).

@@ -44,7 +44,7 @@ class _Asks(Enum):
 
 
 class LogScreen(ChangesScreen):
-    """The command that the person chose, such as `checkout 1a2b3c4d`, or None."""
+    """The command that the user chose, such as `checkout 1a2b3c4d`, or None."""
 
     AUTO_FOCUS = ""  # keys are the list's until a name is asked for
     HEADING = "Versions"

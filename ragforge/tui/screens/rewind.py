@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 
 class RewindScreen(ChangesScreen):
-    """The command that the person chose, such as `rewind 3 --files`, or None."""
+    """The command that the user chose, such as `rewind 3 --files`, or None."""
 
     HEADING = "Go back to before a turn"
     HINT = (

@@ -81,7 +81,7 @@ class ApprovalPanel(Widget):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave_reason", "Back", show=False)]
 
     class Answered(Message):
-        """The person has decided."""
+        """The user has decided."""
 
         def __init__(self, answer: ApprovalAnswer) -> None:
             super().__init__()
@@ -303,7 +303,7 @@ class ApprovalDock(Widget):
         return next(iter(self.query(ApprovalPanel)), None)
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """The person's answer. The question goes when it is answered, and when the caller is cancelled."""
+        """The user's answer. The question goes when it is answered, and when the caller is cancelled."""
         async with self._turn:
             panel = ApprovalPanel(request, bound=self._bound)
             self._answer = asyncio.get_running_loop().create_future()

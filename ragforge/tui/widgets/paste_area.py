@@ -18,7 +18,7 @@ from ragforge.tui.widgets.paste import AFTER_ENTER_S, FLOOD_HOLD_S, HOLD_S, Burs
 
 
 class PasteArea(FoldArea, inherit_bindings=False):
-    """Calls `pressed` for a key of the person's, in order, and puts pastes in by itself.
+    """Calls `pressed` for a key of the user's, in order, and puts pastes in by itself.
 
     Keys are handled here and not by Textual's bindings: those run in the app's queue, so that a key typed
     right behind Enter could come before it.

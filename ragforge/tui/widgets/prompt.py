@@ -1,4 +1,4 @@
-"""Where the person types. What was typed is never lost, and a paste never sends itself."""
+"""Where the user types. What was typed is never lost, and a paste never sends itself."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -63,7 +63,7 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     @dataclass
     class Noticed(Message):
-        """A sentence for the person."""
+        """A sentence for the user."""
 
         text: str
 
@@ -83,7 +83,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         """An empty prompt.
 
         completion: the list that it steers. bound: the keys, as `keys.bindings` returns them.
-        env: the person's environment, as an editor may have it; None is the process's own.
+        env: the user's environment, as an editor may have it; None is the process's own.
         """
         super().__init__(id=id, placeholder=PLACEHOLDER, clock=clock, history=history)
         self.queued = 0
@@ -386,7 +386,7 @@ class Prompt(RecallArea, inherit_bindings=False):
     # Another editor
 
     def action_edit_outside(self) -> None:
-        """Open the draft in the person's editor."""
+        """Open the draft in the user's editor."""
         self._leave_aside()
         self.run_worker(self._edit_outside(), group="editor", exclusive=True)
 

@@ -41,7 +41,7 @@ class StartList(SessionList):
         key_watch_of(self).key_taker = self._take
 
     def close(self) -> None:
-        """The person has begun."""
+        """The user has begun."""
         self.display = False
         if key_watch_of(self).key_taker == self._take:
             key_watch_of(self).key_taker = None

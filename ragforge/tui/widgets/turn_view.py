@@ -1,4 +1,4 @@
-"""One turn on the screen: the person's words and all that followed."""
+"""One turn on the screen: the user's words and all that followed."""
 
 from typing import TypeAlias, assert_never
 
@@ -30,11 +30,11 @@ from ragforge.tui.widgets.turn_record import (
 EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine | RecalledView
 
 USER_CHARS_SHOWN = 20_000
-"""Of what the person said; the rest is stored and was sent, but would slow the screen."""
+"""Of what the user said; the rest is stored and was sent, but would slow the screen."""
 
 
 class UserWords(PlainText):
-    """What the person said."""
+    """What the user said."""
 
 
 class TurnView(Widget):
@@ -52,7 +52,7 @@ class TurnView(Widget):
         """Until its own children stand, nothing may be mounted: it would come before them."""
 
     def compose(self) -> ComposeResult:
-        """The person's words; what follows is mounted by `sync`."""
+        """The user's words; what follows is mounted by `sync`."""
         if self.record.turn is None:
             return
         text = text_of(self.record.turn.user)

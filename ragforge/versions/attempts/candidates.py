@@ -112,7 +112,7 @@ class Candidates(Struct, frozen=True):
 
 
 class MergeUndecided(UsageError):
-    """Nothing was merged yet: which of the results is taken is the person's to say."""
+    """Nothing was merged yet: which of the results is taken is the user's to say."""
 
     def __init__(self, candidates: Candidates) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Which check command may run: the person's own, or the project's once its very text was confirmed."""
+"""Which check command may run: the user's own, or the project's once its very text was confirmed."""
 
 import shlex
 
@@ -19,7 +19,7 @@ ASKED_CHARS_MAX, ASKED_LINES_MAX = 500, 6
 class CheckCommand(Struct, frozen=True):
     """command: what may run; empty where none may. asked: what the project wants and nobody has answered.
 
-    note: what the person must hear where the project's is not run, which may be said again each time.
+    note: what the user must hear where the project's is not run, which may be said again each time.
     """
 
     command: str = ""
@@ -28,7 +28,7 @@ class CheckCommand(Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """What is asked of the person about it."""
+        """What is asked of the user about it."""
         return (
             "This project names a command that tells whether it is sound. May it run, with your rights, in "
             "copies of the project, now and whenever results are to be checked here?"
@@ -36,7 +36,7 @@ class CheckCommand(Struct, frozen=True):
 
 
 async def check_command(workspace: Workspace) -> CheckCommand:
-    """The check command of the workspace's folder, as far as the person wants it. Raises StoreError."""
+    """The check command of the workspace's folder, as far as the user wants it. Raises StoreError."""
     own, wanted = workspace.settings.history.check_command, workspace.loaded.unconfirmed.get(KEY, "")
     if own or not wanted:
         return CheckCommand(own)

@@ -11,7 +11,7 @@ from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext
 
 
 def confined(tools: Mapping[str, AnyTool], root: Path) -> dict[str, AnyTool]:
-    """The tools, which refuse every path outside of the root, whatever the person allowed.
+    """The tools, which refuse every path outside of the root, whatever the user allowed.
 
     root: links resolved. A tool's preview is asked again right before it runs, so a link that was turned
     meanwhile leads nowhere.

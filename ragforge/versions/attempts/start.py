@@ -60,7 +60,7 @@ def ways_for(session: Session, wanted: AttemptRequest) -> list[Way]:
 
 
 async def question(session: Session, wanted: AttemptRequest) -> str:
-    """What the person consents to, once for all of them. Raises as `ways_for` and `request_of`."""
+    """What the user consents to, once for all of them. Raises as `ways_for` and `request_of`."""
     ways = ways_for(session, wanted)
     request = await request_of(session, wanted.prompt)
     names = ", ".join(way.name for way in ways)

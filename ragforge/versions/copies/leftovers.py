@@ -26,7 +26,7 @@ CUT_OFF = "cut off by a crash"
 
 
 async def clear_left(files: ProjectFiles) -> list[str]:
-    """Keep what was done in this project's copies and remove them; what the person should hear of it.
+    """Keep what was done in this project's copies and remove them; what the user should hear of it.
 
     Copies of other projects wait for their own, but where those are gone.
     """

@@ -50,7 +50,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Places(Struct, frozen=True):
-    """The copies, and what a person should hear of them."""
+    """The copies, and what a user should hear of them."""
 
     about: About
     copies: tuple[Copied, ...]

@@ -43,7 +43,7 @@ async def came_to_nothing(store: Store, turn: Turn) -> bool:
 async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
     """Make the versions of turns that a crash cut off, from what was noted and what lies there now.
 
-    but: turns of this process that run. What the person should hear of it.
+    but: turns of this process that run. What the user should hear of it.
     """
     cut_off = [turn for turn in ledger.turns if not turn.pid_alive and turn.turn_id not in but]
     if not cut_off:
@@ -60,7 +60,7 @@ async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
         for turn in cut_off
         if (words := await _end(ledger, turn, uncovered if turn is commanding else ()))
     ]
-    # What else differs came after the turns, or from nobody knows where: the person's, outside.
+    # What else differs came after the turns, or from nobody knows where: the user's, outside.
     await ledger.take_in()
     return said
 
@@ -72,7 +72,7 @@ async def _end(ledger: Ledger, open_turn: OpenTurn, uncovered: tuple[Uncovered, 
         await ledger.end_unknown(open_turn.turn_id)
         return ""
     if turn.status is TurnStatus.WAITING:
-        await ledger.carry(turn.id, end=True)  # it goes on when the person answers
+        await ledger.carry(turn.id, end=True)  # it goes on when the user answers
         return ""
     was_cut_off = turn.status in (TurnStatus.RUNNING, TurnStatus.INTERRUPTED)
     note = (CUT_OFF_IN_COMMAND if open_turn.in_command else CUT_OFF) if was_cut_off else ENDED

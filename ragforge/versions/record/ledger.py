@@ -65,7 +65,7 @@ class Known(Struct):
     notes: dict[str, int] = field(default_factory=dict[str, int])
     head: tuple[str, str] = ("", "")
     trouble: str = ""
-    """What the person should hear, once."""
+    """What the user should hear, once."""
     sampling: Sampling = field(default_factory=Sampling)
 
 

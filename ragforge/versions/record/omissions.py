@@ -1,4 +1,4 @@
-"""What an undo leaves as it is, for a person: what is not covered, and what may be another's."""
+"""What an undo leaves as it is, for a user: what is not covered, and what may be another's."""
 
 from collections.abc import Iterable, Sequence
 

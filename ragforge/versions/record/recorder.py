@@ -173,7 +173,7 @@ class Recorder:
         return task
 
     def tell_later(self, said: Sequence[str]) -> None:
-        """What the person should hear, with the next turn."""
+        """What the user should hear, with the next turn."""
         self._said += said
 
     def take_said(self) -> list[str]:
@@ -207,7 +207,7 @@ class Recorder:
                 await asyncio.wait(self.ending)
 
     async def recover(self, files: ProjectFiles) -> list[str]:
-        """Make good what crashes left behind in the folder; what the person should hear of it."""
+        """Make good what crashes left behind in the folder; what the user should hear of it."""
         async with self.ledger(files) as ledger:
             made = await make_up(ledger, but=self.running)
         return self.take_said() + made
@@ -215,7 +215,7 @@ class Recorder:
     async def make_owed(self, ledger: Ledger, session_id: str) -> list[str]:
         """Make what versions are missing: of turns whose end was not recorded, and after crashes.
 
-        What the person should hear of it.
+        What the user should hear of it.
         """
         for turn_id, facts in list(self._owed.items()):
             # It may be stored already, as the child of what was the head then: so this is another one.

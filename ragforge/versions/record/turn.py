@@ -47,7 +47,7 @@ class Recording:
     """Records one turn. None of its methods raises but where a tool must not run."""
 
     def __init__(self, worktree: Worktree, turn: Turn, tell: Tell, *, has_model: bool = True) -> None:
-        """tell: a notice for the person. has_model: a model may run commands."""
+        """tell: a notice for the user. has_model: a model may run commands."""
         self._files = worktree.files
         self._recorder = worktree.recorder
         self._session_id = worktree.session_id
@@ -232,13 +232,13 @@ class Recording:
             self._unnoted.clear()
 
     async def _shelved(self) -> None:
-        """Return when what a command may destroy has been kept; the person hears of it if that takes long."""
+        """Return when what a command may destroy has been kept; the user hears of it if that takes long."""
         if await self._recorder.coverage(self._files) is None:
             return
         await self._with_notice(self._recorder.shelved(self._files, self._session_id), SHELVED)
 
     async def _with_notice(self, work: Awaitable[None], words: str) -> None:
-        """Do it; the person hears what is waited for if it takes long."""
+        """Do it; the user hears what is waited for if it takes long."""
         waiting = asyncio.ensure_future(work)
         try:
             done, _ = await asyncio.wait({waiting}, timeout=timeouts.VERSION_TOLD_AFTER_S)
@@ -314,7 +314,7 @@ class Recording:
         raise NotKept(f"{NOT_RUN}: {error}") from error
 
     async def _tried(self, work: Awaitable[None], *, refuse: bool = False) -> None:
-        """Do it; where it fails, the turn goes on and the person hears of it.
+        """Do it; where it fails, the turn goes on and the user hears of it.
 
         refuse: raise FolderBusy, so that the tool does not run.
         """

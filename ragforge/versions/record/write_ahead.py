@@ -41,7 +41,7 @@ async def plan_write(ledger: Ledger, turn_id: str, path: str, content: bytes) ->
 async def take_in_planned(ledger: Ledger, turn_ids: Collection[str]) -> None:
     """Note as its turn's what a tool wrote right before a crash, which came before it was noted as done.
 
-    turn_ids: turns that a crash cut off. What the person put there since is found by the next scan.
+    turn_ids: turns that a crash cut off. What the user put there since is found by the next scan.
     Raises StoreError.
     """
     content, manifest = await ledger.files.state.planned(ledger.root), ledger.manifest

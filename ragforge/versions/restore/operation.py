@@ -78,7 +78,7 @@ class Recovered(Struct, frozen=True):
     """What became of a restore that was cut off.
 
     finished: the files are as it wanted them; else they are as they were before it.
-    text: that, in a sentence for the person.
+    text: that, in a sentence for the user.
     then: of a finished one what its caller still has to do, before clearing the journal.
     """
 

@@ -60,7 +60,7 @@ class Plan(Struct, frozen=True):
 
 
 class _Decided(Struct, frozen=True):
-    """What shall become of a path; why: for the person, where it is kept without having been asked for."""
+    """What shall become of a path; why: for the user, where it is kept without having been asked for."""
 
     target: Node | None = None
     conflicts: int = 0

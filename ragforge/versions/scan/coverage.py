@@ -24,7 +24,7 @@ _BESIDE_DATABASE = ("", "-wal", "-shm", "-journal")
 class Coverage(Struct, frozen=True):
     """What is covered. Made by `coverage_of`.
 
-    root: links resolved. excludes: git's own excludes file of the person, if any.
+    root: links resolved. excludes: git's own excludes file of the user, if any.
     file_bytes_max: larger files are not covered.
     own: what of the root is ragforge's own (its data, its settings), as paths relative to the root.
     """

@@ -71,7 +71,7 @@ class IgnoreRules:
 
 
 def hash_of_sources(coverage: Coverage) -> bytes:
-    """The hash of the rules that lie in no folder of the project: the person's and the repository's own."""
+    """The hash of the rules that lie in no folder of the project: the user's and the repository's own."""
     sources = (coverage.excludes, repository_excludes(coverage.root))
     return hashlib.sha256(b"".join(_hash_of(str(path)) for path in sources if path)).digest()
 

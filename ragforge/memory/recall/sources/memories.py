@@ -66,7 +66,7 @@ class ChosenMemory(Struct, frozen=True):
 
 
 async def important(recall: Recall, around: Around) -> list[ChosenMemory]:
-    """Who the person and the project are, and what matters most."""
+    """Who the user and the project are, and what matters most."""
     scope = MemoryFilter(project_id=around.project_id, session_id=around.session_id, limit=LISTED_MAX)
     memories = recall.store.memories
     who, what = await asyncio.gather(
@@ -91,7 +91,7 @@ async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[C
 
 
 async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[ChosenMemory], str]:
-    """The nearest by meaning, and why there are none, for a person, where meaning could not be compared."""
+    """The nearest by meaning, and why there are none, for a user, where meaning could not be compared."""
     if recall.embedder is None:
         return [], ""
     vector, limited = await recall.questions.vector(recall.embedder, text)
