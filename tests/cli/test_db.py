@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 import apsw
+import pytest
 
 from ragforge.store.files import store_files
 from tests.cli.running import TRACES, Program, ended
@@ -163,6 +164,7 @@ async def test_migrate_of_a_file_says_that_it_is_up_to_date(quick: Program, open
     assert (await quick.run("db", "waiting", "--carry", "--discard")).code == 2
 
 
+@pytest.mark.skipif(not Path("/proc/self/wchan").exists(), reason="needs Linux's /proc")
 async def test_connect_asks_again_after_a_wrong_address(alone: Program):
     main, other = pty.openpty()
     process = await alone.start("db", "connect", stdin=other, stdout=other, stderr=other)
@@ -183,6 +185,10 @@ async def test_connect_asks_again_after_a_wrong_address(alone: Program):
     os.write(main, b"127.0.0.1:1\n")
     await until("Cannot reach Neo4j at bolt://127.0.0.1:1")
     await until("Server [bolt://127.0.0.1:1]")
+    async with asyncio.timeout(180):
+        # A signal between the question and the reading of its answer is heard with the answer.
+        while b"wait_woken" not in Path(f"/proc/{process.pid}/wchan").read_bytes():
+            await asyncio.sleep(0.02)
     process.send_signal(signal.SIGINT)
     ran = await ended(process)
     os.close(main)
