@@ -1,6 +1,5 @@
 """What a verb is and may answer: a slash command, and a command of the command line from the same words."""
 
-import importlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from msgspec import Struct
 
 from ragforge.domain.arguments import Args, Former, arguments_of, modern, parse, usage, written
-from ragforge.domain.discovery import discover
+from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # verbs are declared before anything is opened
@@ -191,14 +190,8 @@ def find_verbs() -> Mapping[str, Verb[Any]]:
 
 def find_verb(name: str) -> Verb[Any] | None:
     """The verb of this name, or None; loads no other one."""
-    try:
-        module = importlib.import_module(f"ragforge.commands.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"ragforge.commands.{name}":
-            raise
-        return None
-    verb: Verb[Any] | None = getattr(module, "VERB", None)
-    return verb
+    kind: type[Verb[Any]] = Verb
+    return find_one(__name__.rpartition(".")[0], name, "VERB", kind)
 
 
 def verb_named(name: str) -> Verb[Any]:

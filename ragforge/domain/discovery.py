@@ -1,6 +1,7 @@
 """Finding what a package holds, a file each: who adds one adds a file and changes no list."""
 
 import importlib
+import importlib.util
 import pkgutil
 from typing import TypeVar
 
@@ -19,3 +20,12 @@ def discover(package: str, attribute: str, kind: type[T]) -> dict[str, T]:
         if isinstance(value, kind):
             found[name] = value
     return found
+
+
+def find_one(package: str, name: str, attribute: str, kind: type[T]) -> T | None:
+    """What the module of this name has under the attribute, or None; imports no other module."""
+    module = f"{package}.{name}"
+    if not name.isidentifier() or importlib.util.find_spec(module) is None:
+        return None
+    found: object = getattr(importlib.import_module(module), attribute, None)
+    return found if isinstance(found, kind) else None

@@ -1,11 +1,9 @@
 """Which embedder a setting names."""
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 
 from ragforge.config.schema import Endpoint
-from ragforge.domain.discovery import discover
+from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
 from ragforge.embedders.base import Embedder, EmbedderParts, OwnEmbedder
 
@@ -26,7 +24,7 @@ def open_embedder(
     """
     # Each is imported where it is named: a search has one of them, and they take a tenth of its time.
     kind, _, rest = name.strip().partition(":")
-    rest, own = rest.strip(), _own(kind)
+    rest, own = rest.strip(), find_one(PACKAGE, kind, "EMBEDDER", OwnEmbedder)
     if own and bool(rest) == own.takes_rest:
         return own.open(rest, EmbedderParts(find_key, endpoints, environ))
     if rest and kind in endpoints:
@@ -38,11 +36,3 @@ def open_embedder(
     known = [each for found in discover(PACKAGE, "EMBEDDER", OwnEmbedder).values() for each in found.names]
     known += [f"{endpoint}:MODEL" for endpoint in sorted(endpoints)]
     raise UsageError(f"There is no embedder {name!r}; there are {', '.join(known)}.")
-
-
-def _own(kind: str) -> OwnEmbedder | None:
-    module = f"{PACKAGE}.{kind}"
-    if not kind.isidentifier() or find_spec(module) is None:
-        return None
-    found: object = getattr(import_module(module), "EMBEDDER", None)
-    return found if isinstance(found, OwnEmbedder) else None

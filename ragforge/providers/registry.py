@@ -5,17 +5,16 @@ the settings, through the chat completions protocol. Each is imported where it i
 """
 
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 
 from msgspec import Struct
 
 from ragforge.config.schema import BUILT_IN_ENDPOINTS, Endpoint
-from ragforge.domain.discovery import discover
+from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
 from ragforge.providers.base import OwnProtocol, ProviderParts
 from ragforge.providers.validity import WellFormedProvider
 
+PACKAGE = __name__.rpartition(".")[0]
 LOCAL = "local"
 SEARCH = "search"
 """The model of the provider `local`, which its name may leave out."""
@@ -33,16 +32,12 @@ class ModelName(Struct, frozen=True):
 
 def provider_names(endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS) -> list[str]:
     """Every provider that can be named. Imports all."""
-    return sorted({*discover(__name__.rpartition(".")[0], "PROVIDER", OwnProtocol), *endpoints})
+    return sorted({*discover(PACKAGE, "PROVIDER", OwnProtocol), *endpoints})
 
 
 def own_protocol(name: str) -> OwnProtocol | None:
     """The provider of this name that has a protocol of its own, or None."""
-    module = f"{__name__.rpartition('.')[0]}.{name}"
-    if not name.isidentifier() or find_spec(module) is None:
-        return None
-    found: object = getattr(import_module(module), "PROVIDER", None)
-    return found if isinstance(found, OwnProtocol) else None
+    return find_one(PACKAGE, name, "PROVIDER", OwnProtocol)
 
 
 def parse_model(text: str, *, endpoints: Mapping[str, Endpoint] | None = None) -> ModelName:
