@@ -3,6 +3,7 @@
     python -m tests.extraction                              by rules, without a model
     python -m tests.extraction --model gemini:gemini-3.5-flash-lite     by a model, which costs what it costs
     python -m tests.extraction --mistakes                   with each mistake in words
+    python -m tests.extraction FILE                         annotated messages, by rules (see statements.py)
 
 A model's key is looked for where the program looks for it. With a real model this was never run: there was
 no key where it was written. Against the stand-in server it runs (`tests/flow/test_extraction.py`).
@@ -14,6 +15,7 @@ import argparse
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 from ragforge.config.secrets import find_key
 from ragforge.domain.errors import RagforgeError, StoreUnavailable
@@ -21,13 +23,17 @@ from ragforge.domain.search import Hit
 from ragforge.providers.base import Provider, ProviderParts
 from ragforge.providers.registry import open_provider, parse_model
 from tests.extraction.measure import SETS, Measured, load, measure_model, measure_offline
+from tests.extraction.statements import measure_statements, read_statements
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.extraction", description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", type=Path, help="a file of annotated messages")
     parser.add_argument("--model", help="provider:name; without it the rules are measured")
     parser.add_argument("--mistakes", action="store_true", help="print each mistake")
     given = parser.parse_args()
+    if given.file:
+        return _of_file(given.file, mistakes=given.mistakes)
     try:
         measured = asyncio.run(_with_model(given.model)) if given.model else _by_rules()
     except RagforgeError as error:
@@ -37,6 +43,19 @@ def main() -> int:
         print(f"## {name}: {len(load(name))} turns\n\n{one.table()}\n")
         if given.mistakes:
             print("\n".join([*one.mistakes, ""]))
+    return 0
+
+
+def _of_file(path: Path, *, mistakes: bool) -> int:
+    try:
+        items = read_statements(path)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    report = measure_statements(items)
+    print(f"## {path.name}: {len(items)} messages\n\n{report.table()}")
+    if mistakes:
+        print("\n".join(["", *report.mistakes]))
     return 0
 
 

@@ -1,8 +1,14 @@
 """How well the rules find memories and constraints, held a little below what was measured."""
 
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from ragforge.domain.memories import MemoryType
+from tests.extraction.__main__ import main
 from tests.extraction.measure import ALL, CONSTRAINTS, SETS, load, measure_offline
 
 
@@ -31,3 +37,36 @@ def test_the_set_is_large_in_both_languages_and_a_third_of_it_holds_nothing() ->
     assert empty / len(items) > 1 / 3
     assert {gold["type"] for item in items for gold in item["memories"]} == set(MemoryType)
     assert all(quote in item["user"] for item in items for quote in item["constraints"])
+
+
+def message(user: str, *expect: dict[str, Any], group: str = "decision") -> str:
+    line = {"id": "m1", "language": "en", "group": group, "before": None, "user": user, "expect": expect}
+    return json.dumps(line)
+
+
+def test_a_file_of_annotated_messages_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decision = {
+        "kinds": ["decision", "fact"],
+        "text": "Orders are stored in PostgreSQL.",
+        "span": "use PostgreSQL for orders",
+    }
+    other = {"kinds": ["goal"], "text": "Be done in May.", "span": "in May"}
+    file = tmp_path / "messages.jsonl"
+    lines = (
+        message("We decided to use PostgreSQL for orders. It ends in May.", decision, other),
+        message("We decided to use MySQL for orders.", group="ironic"),
+    )
+    file.write_text("\n".join(lines))
+    monkeypatch.setattr(sys, "argv", ["extraction", str(file), "--mistakes"])
+    assert main() == 0
+    printed = capsys.readouterr().out
+    rows = {" ".join(line.split()[:-5]): line.split()[-5:] for line in printed.splitlines() if line}
+    assert rows["all"] == ["0.50", "0.50", "1", "2", "2"]
+    assert rows["kind goal"] == ["1.00", "0.00", "0", "0", "1"]
+    assert rows["group ironic"] == ["0.00", "1.00", "0", "1", "0"]
+    assert "- m1 (decision) missed goal: in May" in printed
+    file.write_text('{"user": 1}')
+    assert main() == 2
+    assert "line 1: not an annotated message" in capsys.readouterr().err
