@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ragforge.commands.base import Opens, find_verbs
 from ragforge.commands.help import BAR, rows
+from ragforge.domain.arguments import Face, usage
 
 FILE = Path(__file__).parents[1] / "docs" / "commands.md"
 BEGIN, END = "<!-- {}: written by `make docs` -->\n", "<!-- end -->\n"
@@ -22,10 +23,12 @@ def _table(rows: Iterable[str]) -> str:
 def _subcommands() -> list[str]:
     found: list[str] = []
     for verb in find_verbs().values():
-        if verb.opens:
-            resume = "" if verb.opens is Opens.NONE else "[-r ID]"
-            words = " ".join(filter(None, [verb.name, verb.usage, resume])).replace("|", BAR)
-            found.append(f"| `ragforge {words}` | {verb.help} |")
+        named = {verb.name: verb} if verb.opens or verb.shell else {}
+        named |= {f"{verb.name} {each.name}": each for each in verb.verbs_on(Face.SHELL)}
+        for name, each in named.items():
+            resume = "[-r ID]" if each.opens not in (Opens.NONE, None) else ""
+            words = " ".join(filter(None, [name, usage(each.args, Face.SHELL), resume])).replace("|", BAR)
+            found.append(f"| `ragforge {words}` | {each.help} |")
     return found
 
 

@@ -9,11 +9,11 @@ import typer
 from typer.core import TyperCommand
 
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
+from ragforge.cli.library import opened_session
 from ragforge.cli.numbers import whole
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import json_line, printable
 from ragforge.cli.verbs import run_verb
-from ragforge.cli.versions import opened_session
 from ragforge.commands.alternatives import TAKE, TakeOneArguments
 from ragforge.domain.arguments import Former, modern
 from ragforge.domain.errors import UsageError
@@ -79,7 +79,8 @@ def alternatives(
         if count is not None:
             raise UsageError("take K takes one that was worked out before: leave N and PROMPT out.")
         chosen = TakeOneArguments(number=take, on_conflict=on_conflict)
-        raise typer.Exit(run_async(lambda: run_verb(options, TAKE, chosen, options.resume)))
+        code = run_async(lambda: run_verb(options, TAKE, chosen, options.resume))
+        raise typer.Exit(code if isinstance(code, int) else FAILED)
     if count is None:
         raise typer.Exit(run_async(lambda: _list(options, as_json=as_json)))
     names = tuple(filter(None, (models or "").split(",")))

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from ragforge.cli.edge import tell
+from ragforge.cli.library import opened_session
 from ragforge.cli.numbers import whole
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.output import json_line
-from ragforge.cli.versions import opened_session
 from ragforge.domain.errors import UsageError
 
 app = typer.Typer(

@@ -1,21 +1,86 @@
-"""What is kept, opened for one command and closed after it."""
+"""What a command works in, opened for it and closed after it: what is stored, or a session."""
 
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from ragforge.cli.edge import tell
 from ragforge.cli.options import Options
-from ragforge.session import library
-from ragforge.session.library import Library
+from ragforge.commands.base import Opens
+from ragforge.domain.errors import UsageError
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.session.library import Library
+    from ragforge.session.state import Session, Workspace
 
 
 @asynccontextmanager
-async def opened_library(options: Options) -> AsyncGenerator[Library, None]:
+async def opened_library(options: Options) -> "AsyncGenerator[Library]":
     """The library of the folder; what still waits for a server at the end is told. Raises RagforgeError."""
-    opened = await library.open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
+    from ragforge.session.library import close_library, open_library
+
+    opened = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
     try:
         yield opened
     finally:
-        if waits := await library.close_library(opened):
+        if waits := await close_library(opened):
             tell(waits)
+
+
+@asynccontextmanager
+async def opened_session(
+    options: Options, opens: Opens = Opens.NONE, resume: str | None = None
+) -> "AsyncGenerator[Session]":
+    """The session that is named, else the folder's newest; or a new one.
+
+    Raises RagforgeError, such as SessionBusy where another process has it open.
+    """
+    from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+
+    named = options.resume if resume is None else resume
+    if named == "":
+        raise UsageError("-r needs an ID here. `ragforge sessions` lists them.")
+    workspace = await open_workspace(
+        cwd=options.cwd,
+        flags=options.flags,
+        environ=os.environ,
+        recalls=not options.no_memory,
+        trusts_project=options.trust_project,
+    )
+    await workspace.background.close()  # no model is asked, and no work begins
+    for notice in workspace.loaded.notices:
+        tell(notice)
+    try:
+        if opens is Opens.NONE:
+            session = await new_session(workspace)
+        else:
+            session = await _named_session(workspace, named, opens)
+        try:
+            yield session
+        finally:
+            for notice in session.worktree.recorder.take_said():
+                tell(notice)
+            await close_session(session)
+    finally:
+        if waits := await close_workspace(workspace):
+            tell(waits)
+
+
+async def _named_session(workspace: "Workspace", named: str | None, opens: Opens) -> "Session":
+    from ragforge.session.library import find_session
+    from ragforge.session.open import new_session, newest_session_here, resume_session
+
+    if named:
+        record = await find_session(workspace.store, named)
+    else:
+        try:
+            record = await newest_session_here(workspace)
+        except UsageError:
+            if opens is Opens.NEWEST:
+                raise
+            return await new_session(workspace)
+    resumed = await resume_session(workspace, record, read_only=opens is Opens.LOOK)
+    for notice in resumed.notices:
+        tell(notice)
+    return resumed.session

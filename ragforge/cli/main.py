@@ -17,6 +17,7 @@ from ragforge.cli import flags
 from ragforge.cli.completion import prepare
 from ragforge.cli.edge import to_exit_code
 from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_folder
+from ragforge.domain.arguments import Face
 from ragforge.domain.commands import in_shell
 from ragforge.domain.errors import UsageError
 
@@ -25,7 +26,7 @@ ORDER = (
     *("history", "sessions", "memory", "config", "db", "completion"),
 )
 """As `--help` lists them; verbs that are not named here follow."""
-COMMANDS = ("search", "context", "log", "diff", "branch", "alternatives", "completion")
+COMMANDS = ("search", "context", "alternatives", "completion")
 GROUPS = ("history", "sessions", "memory", "config", "db")
 
 
@@ -43,7 +44,7 @@ class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         from ragforge.commands.base import find_verbs
 
-        verbs = [verb.name for verb in find_verbs().values() if verb.opens]
+        verbs = [verb.name for verb in find_verbs().values() if verb.is_on(Face.SHELL)]
         return list(dict.fromkeys([*ORDER, *verbs]))
 
 
@@ -60,7 +61,7 @@ def _load(name: str) -> Any:
         from ragforge.commands.base import find_verb
 
         verb = find_verb(name)
-        if verb is None or verb.opens is None:
+        if verb is None or not verb.is_on(Face.SHELL):
             return None
         add_verb(parser, verb)
     return get_group(parser).commands[name]

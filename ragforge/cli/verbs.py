@@ -1,5 +1,7 @@
 """Verbs on the command line: their parsers, made from their arguments, and what is printed of them."""
 
+import os
+import sys
 from collections.abc import Callable
 from contextlib import aclosing
 from inspect import Parameter, Signature
@@ -7,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from msgspec import Struct
-from typer.core import TyperCommand
+from msgspec.structs import replace
+from typer.core import TyperCommand, TyperGroup
 
 from ragforge.cli.completion import names_of
 from ragforge.cli.edge import FAILED, tell
+from ragforge.cli.library import opened_library, opened_session
 from ragforge.cli.options import EXIT_CODES, Options, run_async
-from ragforge.cli.output import printable
-from ragforge.cli.versions import opened_session
+from ragforge.cli.output import answer_text, json_line, printable
 from ragforge.commands import base
 from ragforge.commands.base import Opens, Outcome, Verb
-from ragforge.domain.arguments import Argument, ValuesOf, arguments_of, modern
+from ragforge.domain.arguments import Argument, Face, ValuesOf, arguments_of, modern
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
@@ -25,22 +28,52 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 
 
 def add_verb(parser: typer.Typer, verb: Verb[Any]) -> None:
-    """Let the command line take the verb."""
+    """Let the command line take the verb, and those that follow its name."""
+    verbs = verb.verbs_on(Face.SHELL)
+    if not verbs:
+        parser.command(verb.name, cls=_class(TyperCommand, verb), epilog=EXIT_CODES)(_function(verb))
+        return
+    is_own = bool(verb.opens or verb.shell)
+    group = typer.Typer(cls=_class(_Group, verb), invoke_without_command=is_own, no_args_is_help=not is_own)
+    if is_own:
+        group.callback()(_function(verb))
+    for each in verbs:
+        add_verb(group, each)
+    parser.add_typer(group, name=verb.name, help=_help(verb), epilog=EXIT_CODES)
 
-    class Command(TyperCommand):
-        """Takes spellings of before as well."""
 
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            return super().parse_args(ctx, modern(args, verb.former, tell=tell))
+def _class(base: type[Any], verb: Verb[Any]) -> type[Any]:
+    """The parser's class, which takes spellings of before as well."""
 
-    parser.command(verb.name, cls=Command, epilog=EXIT_CODES)(_function(verb))
+    def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
+        return base.parse_args(self, ctx, modern(args, verb.former, tell=tell))
+
+    return type(base.__name__, (base,), {"parse_args": parse_args})
+
+
+class _Group(TyperGroup):
+    """What follows the name is a verb of its own, or the arguments of this one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[__name__] = args[:1] and args[0] in self.commands
+        ctx.allow_interspersed_args = not ctx.meta[__name__]
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params = super().get_params(ctx)
+        is_other = ctx.meta.get(__name__)
+        return [each for each in params if each.param_type_name == "option"] if is_other else params
+
+
+def _help(verb: Verb[Any]) -> str:
+    return "\n\n".join(filter(None, [verb.help, verb.more]))
 
 
 def _function(verb: Verb[Any]) -> Callable[..., None]:
     """A function with the signature that the parser is made from."""
-    arguments = [each for each in arguments_of(verb.args) if not each.spelling.hidden]
+    arguments = [each for each in arguments_of(verb.args, Face.SHELL) if not each.spelling.hidden]
     parameters = [parameter for each in arguments for parameter in _parameters(each)]
-    if verb.opens is not Opens.NONE:
+    if verb.opens not in (Opens.NONE, None):
         resume = typer.Option(
             None,
             "-r",
@@ -52,13 +85,22 @@ def _function(verb: Verb[Any]) -> Callable[..., None]:
         parameters.append(_parameter("resume", str | None, resume))
 
     def function(context: typer.Context, **given: Any) -> None:
+        if context.invoked_subcommand:
+            return
         resume = given.pop("resume", None)
         args = verb.args(**{each.name: _value(each, given) for each in arguments})
         options: Options = context.find_root().obj
-        raise typer.Exit(run_async(lambda: run_verb(options, verb, args, resume)))
+        code = run_async(lambda: run_verb(options, verb, args, resume))
+        if isinstance(code, base.Confirm):
+            # Asked between the two: within the loop, Ctrl+C would not end the question.
+            if not _is_confirmed(code):
+                raise typer.Exit(FAILED)
+            confirmed = replace(args, yes=True)
+            code = run_async(lambda: run_verb(options, verb, confirmed, resume))
+        raise typer.Exit(code if isinstance(code, int) else FAILED)
 
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    function.__doc__ = "\n\n".join(filter(None, [verb.help, verb.more]))
+    function.__doc__ = _help(verb)
     function.__annotations__ = {each.name: each.annotation for each in (context, *parameters)}
     setattr(function, "__signature__", Signature([context, *parameters]))  # noqa: B010 - what inspect asks for
     return function
@@ -71,18 +113,16 @@ def _parameters(each: Argument) -> list[Parameter]:
             _parameter(name, bool, typer.Option(False, f"--{name}", help=help))
             for name, help in spelling.meanings.items()
         ]
-    is_number = each.type in (int, int | str)
+    is_number, is_many = each.type in (int, int | str), spelling.rest or each.type == tuple[str, ...]
+    kind: Any = list[str] if is_many else int if is_number else each.type
+    default = ... if each.is_required else None if is_many else each.default
     parser = _reader(each) if is_number else None
-    kind = int if is_number else each.type
-    if not each.is_required and each.default is None:
-        kind = kind | None
-    default = ... if each.is_required else each.default
-    metavar, names = spelling.metavar or None, names_of(spelling.values)
+    names = names_of(spelling.values)
     if spelling.options:
         info = typer.Option(
             default,
             *spelling.options,
-            metavar=metavar,
+            metavar=spelling.metavar or None,
             help=spelling.help,
             parser=parser,
             autocompletion=names,
@@ -90,7 +130,7 @@ def _parameters(each: Argument) -> list[Parameter]:
     else:
         shown = each.shown if each.is_required else f"[{each.shown}]"
         info = typer.Argument(default, metavar=shown, help=spelling.help, parser=parser, autocompletion=names)
-    return [_parameter(each.name, kind, info)]
+    return [_parameter(each.name, kind | None if default is None else kind, info)]
 
 
 def _parameter(name: str, kind: Any, info: Any) -> Parameter:
@@ -109,6 +149,10 @@ def _reader(each: Argument) -> Callable[[str], Any]:
 
 def _value(each: Argument, given: dict[str, Any]) -> Any:
     """The value of the field. Raises UsageError where two flags contradict each other."""
+    if each.spelling.rest:
+        return " ".join(given[each.name] or ())
+    if each.type == tuple[str, ...]:
+        return tuple(name for names in given[each.name] or () for name in names.split(",") if name)
     if not each.spelling.meanings:
         return given[each.name]
     chosen = [name for name in each.spelling.meanings if given[name]]
@@ -117,16 +161,27 @@ def _value(each: Argument, given: dict[str, Any]) -> Any:
     return each.type(chosen[0]) if chosen else each.default
 
 
-async def run_verb(options: Options, verb: Verb[Any], args: Struct, resume: str | None) -> int:
-    """Run the verb in its session and tell what it came to; the exit code."""
-    claims, may_begin = verb.opens is not Opens.NONE, verb.opens is Opens.NEWEST_OR_NEW
-    async with opened_session(options, resume, claims=claims, may_begin=may_begin) as session:
+def _is_confirmed(asked: base.Confirm) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError(asked.unasked)
+    try:
+        return typer.confirm(asked.question)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+
+
+async def run_verb(options: Options, verb: Verb[Any], args: Struct, resume: str | None) -> int | base.Confirm:
+    """Run the verb with what it works in, and tell what came of it; the exit code, or what is to be asked."""
+    if verb.shell:
+        async with opened_library(options) as library:
+            return await _told(None, await verb.shell(library, args))
+    async with opened_session(options, verb.opens or Opens.NONE, resume) as session:
         return await _told(session, await verb.run(session, args))
 
 
-async def _told(session: "Session", outcome: Outcome) -> int:
+async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confirm:
     match outcome:
-        case base.HeadMoved(result, is_chosen):
+        case base.HeadMoved(result, is_chosen) if session:
             await _keep_draft(session, result)
             for line in outcome.lines:
                 typer.echo(printable(line))
@@ -144,8 +199,44 @@ async def _told(session: "Session", outcome: Outcome) -> int:
         case base.Tell(text):
             typer.echo(printable(text))
             return 0
+        case base.Report():
+            _print_report(outcome)
+            return 0
+        case base.Confirm(detail=detail):
+            if detail:
+                typer.echo(printable(detail))
+            return outcome
         case _:
             raise UsageError("This needs the interface: start ragforge, and type it there with a slash.")
+
+
+def _print_report(report: base.Report) -> None:
+    if report.data is not None:
+        typer.echo(json_line(report.data))
+    elif isinstance(report.exact, bytes):
+        sys.stdout.buffer.write(report.exact)
+        sys.stdout.buffer.flush()
+    else:
+        typer.echo(answer_text(report.exact), nl=False)
+        for line in report.lines:
+            typer.echo(printable(line) if isinstance(line, str) else "".join(map(_span, line)))
+    for note in report.notes:
+        tell(note)
+
+
+def _span(span: base.Span) -> str:
+    text = printable(span.text)
+    if not (sys.stdout.isatty() and "NO_COLOR" not in os.environ):
+        return f"*{text}*" if span.emphasis is base.Emphasis.MARKED else text
+    match span.emphasis:
+        case base.Emphasis.MARKED:
+            return typer.style(text, bold=True, fg=typer.colors.YELLOW)
+        case base.Emphasis.STRONG:
+            return typer.style(text, bold=True)
+        case base.Emphasis.FAINT:
+            return typer.style(text, dim=True)
+        case base.Emphasis.PLAIN:
+            return text
 
 
 async def _keep_draft(session: "Session", moved: "MoveResult") -> None:

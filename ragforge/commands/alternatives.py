@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ragforge.commands.base import Confirm, Follow, Outcome, Tell, Verb
+from ragforge.commands.base import Confirm, Follow, Opens, Outcome, Tell, Verb
 from ragforge.domain.arguments import option, rest, word
 from ragforge.domain.errors import UsageError
 from ragforge.session.move_verbs import TakeArguments, moved_or_asked
@@ -92,7 +92,7 @@ async def _stop(session: "Session", args: StopArguments) -> Outcome:
     return Tell(f"Alternative {args.number} ends. What it did so far is kept.")
 
 
-TAKE = Verb("take", "Bring files and chat to one of them.", TakeOneArguments, _take)
+TAKE = Verb("take", "Bring files and chat to one of them.", TakeOneArguments, _take, opens=Opens.NEWEST)
 VERB = Verb(
     "alternatives",
     "Work a request out in N ways at once, each in a copy of the project; list them, take one.",

@@ -1,6 +1,6 @@
 """What a verb is and may answer: a slash command, and a command of the command line from the same words."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from msgspec import Struct
 
-from ragforge.domain.arguments import Args, Former, arguments_of, modern, parse, usage, written
+from ragforge.domain.arguments import Args, Face, Former, arguments_of, modern, parse, usage, written
 from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
 
@@ -23,6 +23,45 @@ class Tell(Struct, frozen=True):
     text: str
 
 
+class Emphasis(StrEnum):
+    """What sets a part of a line apart; without colours only what is marked is, as *words*."""
+
+    PLAIN = "plain"
+    STRONG = "strong"
+    FAINT = "faint"
+    MARKED = "marked"
+
+
+class Span(Struct, frozen=True):
+    """A part of a line."""
+
+    text: str
+    emphasis: Emphasis = Emphasis.PLAIN
+
+
+class Report(Struct, frozen=True):
+    """A result to read, each face in its own form.
+
+    lines: plain text, a line each. exact: instead of lines, a content that a file or a program gets as it is.
+    notes: said beside it, and on the command line on standard error. data: what is printed instead where
+    `--json` was given. markdown: what the interface shows of all that; without, the lines and the notes.
+    """
+
+    lines: "Sequence[str | Sequence[Span]]" = ()
+    notes: tuple[str, ...] = ()
+    exact: str | bytes = ""
+    data: Any = None
+    markdown: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What the interface shows, in Markdown."""
+        lines = [
+            line if isinstance(line, str) else "".join(span.text for span in line) for line in self.lines
+        ]
+        return self.markdown or "\n".join([*(["```text", *lines, "```"] if lines else []), *self.notes])
+
+
 class Open(Struct, frozen=True):
     """Open the screen of this name, with what was typed after the command."""
 
@@ -31,16 +70,19 @@ class Open(Struct, frozen=True):
 
 
 class Confirm(Struct, frozen=True):
-    """Ask; on yes run the command line `then`.
+    """Ask; on yes run the command line `then`, which on the command line is the same one with `--yes`.
 
     otherwise: the command line of a no, where that is an answer too; Esc does nothing then.
-    command: the shell command that is asked about, as it would run.
+    command: the shell command that is asked about, as it would run. detail: what is said before the question.
+    unasked: what is said on a command line without a terminal to ask in.
     """
 
     question: str
     then: str
     otherwise: str = ""
     command: str = ""
+    detail: str = ""
+    unasked: str = ""
 
 
 class Option(Struct, frozen=True):
@@ -118,6 +160,7 @@ class GoIncognito(Struct, frozen=True):
 
 Outcome: TypeAlias = (
     Tell
+    | Report
     | Open
     | Confirm
     | Choose
@@ -142,23 +185,32 @@ class Opens(StrEnum):
     """As NEWEST; where the folder has none, a new one will do."""
     NONE = "none"
     """It is about the project: any session will do, and none is claimed."""
+    LOOK = "look"
+    """As NEWEST_OR_NEW, but only looked at."""
 
 
 class NoArguments(Struct, frozen=True):
     """Nothing follows the name."""
 
 
+async def _only_in_shell(session: "Session", args: Any) -> Outcome:
+    raise UsageError("This is for the command line.")
+
+
 class Verb(Struct, Generic[Args], frozen=True):
     """What can be done by a slash command, and on the command line where `opens` says in which session.
 
-    more: what `--help` says beyond `help`. while_running: whether it works during a turn. former: spellings
-    of before that still work. verbs: those that follow its name, as in `/alternatives take 2`.
+    run: what it does in a session. shell: what it does on the command line with a `session.library.Library`,
+    in place of `run`; without `run` it is no slash command. more: what `--help` says beyond `help`.
+    while_running: whether it works during a turn. former: spellings of before that still work. verbs: those
+    that follow its name, as in `/alternatives take 2`.
     """
 
     name: str
     help: str
     args: type[Args]
-    run: Callable[["Session", Args], Awaitable[Outcome]]
+    run: Callable[["Session", Args], Awaitable[Outcome]] = _only_in_shell
+    shell: Callable[[Any, Args], Awaitable[Outcome]] | None = None
     more: str = ""
     aliases: tuple[str, ...] = ()
     while_running: bool = True
@@ -166,15 +218,24 @@ class Verb(Struct, Generic[Args], frozen=True):
     former: tuple[Former, ...] = ()
     verbs: "tuple[Verb[Any], ...]" = ()
 
+    def is_on(self, face: Face) -> bool:
+        """Whether it can be typed there."""
+        if face is Face.INTERFACE:
+            return self.run is not _only_in_shell
+        return bool(self.opens or self.shell or any(verb.is_on(face) for verb in self.verbs))
+
+    def verbs_on(self, face: Face) -> "list[Verb[Any]]":
+        """The verbs that can follow its name there."""
+        return [verb for verb in self.verbs if verb.is_on(face)]
+
     @property
     def usage(self) -> str:
-        """How what follows its name is written."""
-        own = usage(self.args)
-        if not self.verbs:
+        """How what follows its name is written in the interface."""
+        own, verbs = usage(self.args), self.verbs_on(Face.INTERFACE)
+        if not verbs:
             return own
-        return (
-            f"[{' | '.join([*filter(None, [own]), *(f'{verb.name} {verb.usage}' for verb in self.verbs)])}]"
-        )
+        forms = [*filter(None, [own]), *(f"{verb.name} {verb.usage}".rstrip() for verb in verbs)]
+        return f"[{' | '.join(forms)}]"
 
     def line(self, args: Args) -> str:
         """What is typed for it with these arguments, without the slash."""
@@ -223,11 +284,12 @@ async def run_command(session: "Session", name: str, text: str) -> Outcome:
 def _read(verb: Verb[Any], text: str) -> tuple[Verb[Any], Any]:
     """The verb that is meant, itself or one that follows its name, and its arguments. Raises UsageError."""
     first, _, after = text.partition(" ")
-    for each in verb.verbs:
+    verbs = verb.verbs_on(Face.INTERFACE)
+    for each in verbs:
         if each.name == first:
             return each, parse(each.args, after, command=f"{verb.name} {first}")
-    if text and verb.verbs and not arguments_of(verb.args):
-        forms = [f"/{verb.name}", *(f"/{verb.name} {each.name} {each.usage}" for each in verb.verbs)]
+    if text and verbs and not arguments_of(verb.args):
+        forms = [f"/{verb.name}", *(f"/{verb.name} {each.name} {each.usage}".rstrip() for each in verbs)]
         raise UsageError(f"/{verb.name} does not know {first!r}. Write {' or '.join(forms)}.")
     return verb, parse(verb.args, text, command=verb.name)
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.commands.base import NoArguments, Opens, Outcome, Tell, Verb
 from ragforge.commands.branches import VERB as BRANCHES
 from ragforge.domain.arguments import ValuesOf, option, word
 from ragforge.domain.errors import UsageError
@@ -38,7 +38,7 @@ async def _run(session: "Session", args: BranchArguments) -> Outcome:
         raise UsageError("-d takes a name away and starts no branch: leave the other name out.")
     if args.delete:
         await delete_branch(session.worktree, args.delete)
-        return Tell(f"The name **{args.delete}** is gone; its versions stay.")
+        return Tell(f"The name {args.delete} is gone; its versions stay.")
     if not args.name:
         return await BRANCHES.run(session, NoArguments())
     return Tell(branched_words(await start_branch(session.worktree, args.name, args.version or HEAD)))
@@ -46,8 +46,9 @@ async def _run(session: "Session", args: BranchArguments) -> Outcome:
 
 VERB = Verb(
     "branch",
-    "Start a branch here or at a version; -d takes a name away, never a version.",
+    "List the branches, start one here or at a version; -d takes a name away, never a version.",
     BranchArguments,
     _run,
     while_running=False,
+    opens=Opens.NONE,
 )

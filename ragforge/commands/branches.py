@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.commands.base import NoArguments, Outcome, Report, Verb
+from ragforge.domain.commands import typed
 from ragforge.domain.ids import now
 
 if TYPE_CHECKING:
@@ -13,10 +14,9 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     from ragforge.versions.branches import list_branches
     from ragforge.versions.words import branch_words
 
-    rows = await list_branches(session.worktree)
-    if not rows:
-        return Tell("There are no branches yet. `/branch NAME` starts one here.")
-    return Tell("\n".join(f"- {branch_words(row, now())}" for row in rows))
+    lines = [branch_words(row, now()) for row in await list_branches(session.worktree)]
+    none = f"There are no branches yet. `{typed('branch NAME')}` starts one here."
+    return Report(lines, () if lines else (none,), markdown="\n".join(f"- {line}" for line in lines) or none)
 
 
 VERB = Verb("branches", "List the branches and the versions that they point to.", NoArguments, _run)

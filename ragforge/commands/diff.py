@@ -1,10 +1,10 @@
-"""`/diff`: what differs between versions, or between one and the files as they are now."""
+"""`diff`: what differs between versions, or between one and the files as they are now."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import Outcome, Tell, Verb
+from ragforge.commands.base import Opens, Outcome, Report, Verb
 from ragforge.domain.arguments import ValuesOf, word
 
 if TYPE_CHECKING:
@@ -30,15 +30,12 @@ async def _run(session: "Session", args: DiffArguments) -> Outcome:
 
     compared = await compare(session.worktree, args.start, args.end)
     title = compared_words(compared, *lines_changed(compared.files))
-    if not compared.files:
-        return Tell(title)
-    lines = as_text(compared.files).splitlines()
-    more = (
-        [f"{len(lines) - LINES_MAX} more lines: `ragforge diff` prints all."]
-        if len(lines) > LINES_MAX
-        else []
-    )
-    return Tell("\n".join([title, "", fenced("\n".join(lines[:LINES_MAX]), "diff"), *more]))
+    text = as_text(compared.files)
+    lines = text.splitlines()
+    block = ["", fenced("\n".join(lines[:LINES_MAX]), "diff")] if lines else []
+    more = len(lines) - LINES_MAX
+    told = [f"{more} more lines: `ragforge diff` prints all."] if more > 0 else []
+    return Report(exact=text, notes=(title,), markdown="\n".join([title, *block, *told]))
 
 
 VERB = Verb(
@@ -46,4 +43,5 @@ VERB = Verb(
     "Show what the newest turn changed and what was edited since; or what differs since A, or from A to B.",
     DiffArguments,
     _run,
+    opens=Opens.NONE,
 )

@@ -34,12 +34,20 @@ class ValuesOf(StrEnum):
     SETTINGS = "settings"
 
 
+class Face(StrEnum):
+    """Where a command is typed."""
+
+    INTERFACE = "interface"
+    SHELL = "shell"
+
+
 class Spelling(Struct, frozen=True):
     """How a field is written and what people are told of it.
 
     metavar: what stands for its value in the usage. options: its names; without any it goes by its place.
     rest: it takes all that follows, as it was typed. hidden: only our own command lines have it.
     meanings: each of these words is an option of its own, `--files` or `--chat`, and chooses that value.
+    only: the one place where it can be typed; None for both.
     """
 
     metavar: str = ""
@@ -49,6 +57,7 @@ class Spelling(Struct, frozen=True):
     hidden: bool = False
     values: ValuesOf = ValuesOf.NOTHING
     meanings: Mapping[str, str] = {}
+    only: Face | None = None
 
 
 def word(metavar: str, help: str = "", *, values: ValuesOf = ValuesOf.NOTHING) -> Spelling:
@@ -56,9 +65,9 @@ def word(metavar: str, help: str = "", *, values: ValuesOf = ValuesOf.NOTHING) -
     return Spelling(metavar, help, values=values)
 
 
-def rest(metavar: str, help: str = "") -> Spelling:
+def rest(metavar: str, help: str = "", *, only: Face | None = None) -> Spelling:
     """All that follows, as it was typed."""
-    return Spelling(metavar, help, rest=True)
+    return Spelling(metavar, help, rest=True, only=only)
 
 
 def option(
@@ -67,9 +76,10 @@ def option(
     help: str = "",
     hidden: bool = False,
     values: ValuesOf = ValuesOf.NOTHING,
+    only: Face | None = None,
 ) -> Spelling:
     """A value that follows its name, or a flag where the field is a bool."""
-    return Spelling(metavar, help, options=names, hidden=hidden, values=values)
+    return Spelling(metavar, help, options=names, hidden=hidden, values=values, only=only)
 
 
 def flags(**meanings: str) -> Spelling:
@@ -152,8 +162,11 @@ class Former(Struct, frozen=True):
 
 
 @cache
-def arguments_of(kind: type[Struct]) -> tuple[Argument, ...]:
-    """The arguments in the order in which they are declared, words first, options last."""
+def arguments_of(kind: type[Struct], face: Face | None = None) -> tuple[Argument, ...]:
+    """The arguments in the order in which they are declared, words first, options last.
+
+    face: only those that can be typed there.
+    """
     hints = get_type_hints(kind, include_extras=True)
     found: list[Argument] = []
     for field in msgspec.structs.fields(kind):
@@ -168,16 +181,17 @@ def arguments_of(kind: type[Struct]) -> tuple[Argument, ...]:
         found.append(
             Argument(field.name, type, spelling, default, is_required, _whole(bounds.ge), _whole(bounds.le))
         )
-    return tuple(sorted(found, key=lambda each: (bool(each.spelling.options), each.takes_value)))
+    here = [each for each in found if face is None or each.spelling.only in (None, face)]
+    return tuple(sorted(here, key=lambda each: (bool(each.spelling.options), each.takes_value)))
 
 
 def _whole(bound: float | None) -> int | None:
     return None if bound is None else int(bound)
 
 
-def usage(kind: type[Struct]) -> str:
+def usage(kind: type[Struct], face: Face = Face.INTERFACE) -> str:
     """How the arguments are written, such as `[A [B]] [--on-conflict keep|restore|merge]`."""
-    shown = [each for each in arguments_of(kind) if not each.spelling.hidden]
+    shown = [each for each in arguments_of(kind, face) if not each.spelling.hidden]
     words = ""
     for each in reversed([each for each in shown if not each.spelling.options]):
         words = f"{each.shown} {words}".rstrip()
@@ -203,7 +217,7 @@ class _Line:
     """What was typed, taken word by word."""
 
     def __init__(self, kind: type[Struct], text: str, command: str) -> None:
-        arguments = arguments_of(kind)
+        arguments = arguments_of(kind, Face.INTERFACE)
         self._kind = kind
         self._left = text.strip()
         self._command = command
@@ -245,7 +259,7 @@ class _Line:
         name, has_value, value = word.partition("=")
         found = self._options.get(name)
         if found is None:
-            known = [each for each in arguments_of(self._kind) if each.spelling.options]
+            known = [each for each in arguments_of(self._kind, Face.INTERFACE) if each.spelling.options]
             takes = ", ".join(_usage(each)[1:-1] for each in known if not each.spelling.hidden)
             raise self._wrong(f"has no {name}. {f'It takes {takes}.' if takes else 'It takes no options.'}")
         if found.takes_value:

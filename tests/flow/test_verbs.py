@@ -10,7 +10,17 @@ import pytest
 
 from ragforge import commands
 from ragforge.cli import main
-from ragforge.commands.base import Confirm, Follow, Tell, Verb, find_verbs, run_command
+from ragforge.commands.base import (
+    Confirm,
+    Emphasis,
+    Follow,
+    Report,
+    Span,
+    Tell,
+    Verb,
+    find_verbs,
+    run_command,
+)
 from ragforge.domain.arguments import arguments_of, parse
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
@@ -77,6 +87,15 @@ def test_a_verb_is_a_file_on_the_command_line(
     assert "it takes a whole number from 1 to 3, and not '4'." in boxed(capsys.readouterr().err)
     assert run(["-h"]) == 0
     assert "Say hello." in capsys.readouterr().out
+
+
+async def test_a_report_says_the_same_in_both_places(session: Session) -> None:
+    listed = await run_command(session, "log", "3")
+    assert isinstance(listed, Report)
+    assert listed.shown == "There is no version in this project yet: every turn makes one."
+    assert Report([[Span("a"), Span("b", Emphasis.MARKED)], "c"], ("d",)).shown == "```text\nab\nc\n```\nd"
+    with pytest.raises(UsageError, match="and not '--json'"):
+        await run_command(session, "log", "--json")
 
 
 @pytest.mark.parametrize("verb", find_verbs().values(), ids=lambda verb: verb.name)

@@ -57,10 +57,14 @@ class ChatCommands(Struct, frozen=True):
         match outcome:
             case base.Tell(text):
                 chat.tell(_with_keys_and_screens(self.ready(), text) if name == "help" else text)
+            case base.Report():
+                chat.tell(outcome.shown)
             case base.Open(screen, args):
                 await find_screens()[screen].open(self, args)
-            case base.Confirm(question, then, otherwise, command):
-                answer = await chat.ask(ConfirmScreen(question, command=command, no_counts=bool(otherwise)))
+            case base.Confirm(question, then, otherwise, command, detail):
+                no_counts = bool(otherwise)
+                asked = ConfirmScreen(question, detail=detail, command=command, no_counts=no_counts)
+                answer = await chat.ask(asked)
                 if line := then if answer else otherwise if answer is False else "":
                     await self.run_line(line)
             case base.Choose(question, detail, options, diff):
