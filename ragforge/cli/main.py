@@ -26,8 +26,8 @@ ORDER = (
     *("history", "sessions", "memory", "config", "db", "completion"),
 )
 """As `--help` lists them; verbs that are not named here follow."""
-COMMANDS = ("search", "context", "alternatives", "completion")
-GROUPS = ("history", "sessions", "memory", "config", "db")
+COMMANDS = ("alternatives", "completion")
+GROUPS = ("memory", "config", "db")
 
 
 class _Commands(TyperGroup):

@@ -1,11 +1,13 @@
-"""`/context`: what the next call would carry, and what each part takes of the model's window."""
+"""`context`: what the next call would carry, and what each part takes of the model's window."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import Outcome, Tell, Verb
-from ragforge.domain.arguments import rest
+from ragforge.commands.base import Opens, Outcome, Report, Tell, Verb
+from ragforge.domain.arguments import rest, shell_option
+from ragforge.domain.commands import is_in_shell
+from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import Parts, TextPart, UserMessage
 from ragforge.domain.words import counted
 
@@ -15,15 +17,18 @@ if TYPE_CHECKING:
 
 
 class ContextArguments(Struct, frozen=True):
-    """What follows the name."""
+    """For which message."""
 
     message: Annotated[str, rest("MESSAGE", "The message that would be sent.")] = ""
+    json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
 
 async def _run(session: "Session", args: ContextArguments) -> Outcome:
     from ragforge.session.model import limits_of
     from ragforge.session.next_call import next_call
 
+    if is_in_shell():
+        return await _printed(session, args)
     parts: Parts = (TextPart(args.message),) if args.message else _last_words(session)
     call = await next_call(session, parts)
     window = (await limits_of(session)).context_tokens_max
@@ -32,6 +37,37 @@ async def _run(session: "Session", args: ContextArguments) -> Outcome:
             [_table(call, window), *_recalled(session, call, bool(args.message)), *_background(session)]
         )
     )
+
+
+async def _printed(session: "Session", args: ContextArguments) -> Report:
+    """The parts themselves, where the interface has a table of them."""
+    from ragforge.session.instructions import untrusted_instructions
+    from ragforge.session.next_call import next_call
+    from ragforge.session.trust import left_out_words
+
+    if not args.message.strip():
+        raise UsageError('Give the message that would be sent, as in: ragforge context "Which database?"')
+    call = await next_call(session, session.workspace.redactor.parts((TextPart(args.message),)))
+    left_out = await untrusted_instructions(session)
+    notes = (left_out_words(left_out, can_ask=False),) if left_out else ()
+    if args.json:
+        stored = session.id if session.live.stored else None
+        return Report(notes=notes, data={"session": stored, **call.as_json()})
+    return Report(exact=f"{_text(call)}\n", notes=notes)
+
+
+def _text(call: "NextCall") -> str:
+    block = call.block
+    recalled = block.text or "Nothing is recalled for this message."
+    limits = [f"({block.left_out} more had no room.)"] if block.left_out else []
+    limits += [f"({block.limited})"] if block.limited else []
+    counts = (
+        f"{call.system_tokens:,} tokens of system prompt, {call.tools_tokens:,} of {call.tools} tools, "
+        f"{call.raw_tokens:,} of {counted(call.turns, 'turn')} word for word, "
+        f"{block.tokens:,} of {len(block.items)} recalled in {block.took_ms:.0f} ms, "
+        f"{call.prompt_tokens:,} of the message; {call.tokens:,} in all"
+    )
+    return "\n\n".join([call.raw_text, recalled, *limits, counts])
 
 
 def _last_words(session: "Session") -> Parts:
@@ -72,5 +108,9 @@ def _background(session: "Session") -> list[str]:
 
 
 VERB = Verb(
-    "context", "Show what the next call would carry, and what each part costs.", ContextArguments, _run
+    "context",
+    "Show what the next call would carry, and what each part costs.",
+    ContextArguments,
+    _run,
+    opens=Opens.LOOK,
 )

@@ -1,55 +1,145 @@
-"""`/history`: what the contents of versions take, and removing what nothing needs."""
+"""`history`: what the contents of versions take, removing what nothing needs, one content of a version."""
 
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, to_builtins
+from msgspec.structs import replace
 
-from ragforge.commands.base import Confirm, NoArguments, Outcome, Tell, Verb
-from ragforge.domain.arguments import option, word, written
+from ragforge.commands.base import Confirm, NoArguments, Opens, Outcome, Report, Verb
+from ragforge.domain.arguments import Former, option, shell_option, word
+from ragforge.domain.commands import is_in_shell
+from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
 DAYS_MAX = 100_000
+LINES_MAX = 1000
+"""Of a content, in the interface."""
+
+
+class SizeArguments(Struct, frozen=True):
+    """In which form."""
+
+    json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
 
 class CleanUpArguments(Struct, frozen=True):
-    """How much is kept. yes: the question what would go was answered."""
+    """How much is kept."""
 
     days: Annotated[
         int | None,
         Meta(ge=0, le=DAYS_MAX),
-        word("DAYS", "Versions older than this that no branch, label or head needs give up their contents."),
+        word(
+            "DAYS",
+            "Give up contents of versions that are older and that no branch, label or head needs; 0: of "
+            "none. Otherwise as history.keep_days says.",
+        ),
     ] = None
-    yes: Annotated[bool, option("--yes", hidden=True)] = False
+    dry_run: Annotated[bool, option("--dry-run", help="Only say what would go.")] = False
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False
+    gone: Annotated[
+        str, option("--gone", metavar="URL", help="This store is gone for good: keep nothing for it.")
+    ] = ""
+
+
+class ShowArguments(Struct, frozen=True):
+    """Which content."""
+
+    version: Annotated[str, word("VERSION", "A branch, a label, HEAD or a part of an id.")]
+    path: Annotated[str, word("PATH", "Relative to the project's folder.")]
+    number: Annotated[int | None, Meta(ge=1), word("N", "Print this content; else list them.")] = None
 
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
+    return await _size(session, SizeArguments())
+
+
+async def _size(session: "Session", args: SizeArguments) -> Outcome:
     from ragforge.session.storage import history_size, size_lines
 
-    limit = session.workspace.settings.history.size_gb_max
     found = await history_size(session.workspace)
-    lines = size_lines(found, size_gb_max=limit, gc="/history gc", older="/history gc DAYS")
-    return Tell("\n\n".join(lines))
+    if args.json:
+        return Report(data=to_builtins(found))
+    lines = size_lines(found, size_gb_max=session.workspace.settings.history.size_gb_max)
+    return Report(lines, markdown="\n\n".join(lines))
 
 
 async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
-    """Find out what would go and ask; remove it once that was answered with yes."""
-    from ragforge.session.storage import clean_up, collected_words
+    """Find out what would go and ask; remove it once that was answered with yes.
 
-    keep_days = session.workspace.settings.history.keep_days if args.days is None else args.days
-    found = await clean_up(session.workspace, keep_days=keep_days, dry_run=not args.yes)
-    told = collected_words(found, dry_run=not args.yes)
-    if args.yes or not found.contents:
-        return Tell(told)
-    then = written(CleanUpArguments(args.days, yes=True))
-    return Confirm(f"{told} Remove it for good?", f"history gc {then}")
+    On the command line nobody is asked about what no version loses.
+    """
+    from ragforge.session.storage import clean_up, collected_words, forget_store, shown_url
+
+    workspace = session.workspace
+    if args.gone and args.dry_run:
+        raise UsageError("--gone is remembered, and --dry-run changes nothing: give only one of them.")
+    notes: tuple[str, ...] = ()
+    if args.gone and not await forget_store(workspace, args.gone):
+        notes = (f"No contents were kept for {shown_url(args.gone)}.",)
+    keep_days = workspace.settings.history.keep_days if args.days is None else args.days
+    found = await clean_up(workspace, keep_days=keep_days, dry_run=not args.yes)
+    would_go = not args.yes and not args.dry_run and found.contents
+    if would_go and (found.versions or not is_in_shell()):
+        question = f"{collected_words(found, dry_run=True)} Remove it for good?"
+        unasked = (
+            f"{found.versions} old versions would lose contents, and there is no terminal to ask in. Add "
+            "--yes to remove them without asking, or 0 as DAYS to keep them."
+        )
+        then = f"{VERB.name} {CLEAN_UP.line(replace(args, yes=True))}"
+        return Confirm(question, then, unasked=unasked)
+    if would_go:
+        found = await clean_up(workspace, keep_days=keep_days, dry_run=False)
+    told = collected_words(found, dry_run=args.dry_run)
+    return Report([told], notes, markdown="\n\n".join([*notes, told]))
 
 
+async def _show(session: "Session", args: ShowArguments) -> Outcome:
+    from ragforge.files.open import size
+    from ragforge.versions.path_nodes import lay_at
+    from ragforge.versions.words import fenced
+
+    found = await lay_at(session.worktree, args.version, args.path)
+    if args.number is None:
+        rows = enumerate(found, 1)
+        return Report([f"{place}  {node.digest[:12]}  {size(node.size)}" for place, node in rows])
+    if args.number > len(found):
+        raise UsageError(f"{len(found)} contents lay there, so there is no number {args.number}.")
+    content = await session.workspace.blobs.get(found[args.number - 1].digest)
+    lines = content.decode(errors="replace").splitlines()
+    return Report(exact=content, markdown=fenced("\n".join(lines[:LINES_MAX]), "text"))
+
+
+CLEAN_UP = Verb(
+    "gc",
+    "Remove contents that nothing needs; asks where old versions would lose theirs.",
+    CleanUpArguments,
+    _clean_up,
+    opens=Opens.NONE,
+    former=(Former("--keep-days DAYS", "DAYS"),),
+)
 VERB = Verb(
     "history",
     "Show what the contents of versions take on this machine; gc removes what nothing needs.",
     NoArguments,
     _run,
-    verbs=(Verb("gc", "Remove contents that nothing needs.", CleanUpArguments, _clean_up),),
+    verbs=(
+        Verb(
+            "size",
+            "Tell what the contents take on this machine, and what for.",
+            SizeArguments,
+            _size,
+            opens=Opens.NONE,
+        ),
+        CLEAN_UP,
+        Verb(
+            "show",
+            "List what lay at a path in a version, from before it to its end, or print one of these.",
+            ShowArguments,
+            _show,
+            more="What a turn wrote and then overwrote itself is among them.",
+            opens=Opens.NONE,
+        ),
+    ),
 )

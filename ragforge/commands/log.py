@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from ragforge.commands.base import Open, Opens, Outcome, Report, Verb
-from ragforge.domain.arguments import Face, Former, option, word
+from ragforge.domain.arguments import Former, shell_option, word
 from ragforge.domain.commands import is_in_shell, typed
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class LogArguments(Struct, frozen=True):
     """How many versions to list."""
 
     limit: Annotated[int | None, Meta(ge=1, le=LIMIT_MAX), word("N", "List the newest N.")] = None
-    json: Annotated[bool, option("--json", help="Print a JSON list.", only=Face.SHELL)] = False
+    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
 async def _run(session: "Session", args: LogArguments) -> Outcome:

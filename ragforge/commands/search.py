@@ -1,24 +1,200 @@
-"""`/search`: find what was said and done, in every session of the project."""
+"""`search`: find what was said and done. In the interface as one types, on the command line as a list."""
 
-from typing import TYPE_CHECKING, Annotated
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from ragforge.commands.base import Open, Outcome, Verb
-from ragforge.domain.arguments import rest
+from ragforge.commands.base import Emphasis, Open, Outcome, Report, Span, Verb
+from ragforge.domain.arguments import ValuesOf, rest, shell_option
+from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import one_line
 
 if TYPE_CHECKING:
+    from ragforge.domain.search import Hit, HitKind, Query
+    from ragforge.memory.recall.search import RankedHit, SearchResults
+    from ragforge.session.library import Library
     from ragforge.session.state import Session
+
+HITS_MAX = 1_000
+_AGO = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 class SearchArguments(Struct, frozen=True):
-    """What follows the name."""
+    """What to look for, and where."""
 
     words: Annotated[str, rest("WORDS", "What to look for.")] = ""
+    all_projects: Annotated[bool, shell_option("--all", help="Search every project.")] = False
+    limit: Annotated[
+        int,
+        Meta(ge=1, le=HITS_MAX),
+        shell_option("--limit", metavar="N", help="At most this many hits."),
+    ] = 10
+    since: Annotated[
+        str | None,
+        shell_option("--since", metavar="WHEN", help="A date such as 2026-11-21, or 12h, 3d, 2w."),
+    ] = None
+    until: Annotated[
+        str | None,
+        shell_option("--until", metavar="WHEN", help="Only what was before: as with --since."),
+    ] = None
+    session: Annotated[
+        str | None,
+        shell_option("--session", metavar="ID", help="Search only this session.", values=ValuesOf.SESSIONS),
+    ] = None
+    kinds: Annotated[
+        tuple[str, ...],
+        shell_option(
+            "--kind",
+            metavar="KIND",
+            help="Only turn, tool_call, summary, memory or version; may be given again.",
+        ),
+    ] = ()
+    explain: Annotated[bool, shell_option("--explain", help="Show what each source says of each hit.")] = (
+        False
+    )
+    json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
+
+    def query(self, *, project_id: str, session_id: str | None) -> "Query":
+        """The question. Raises UsageError for a date or a kind that is none."""
+        from ragforge.domain.search import HitKind, Query
+
+        moment = datetime.now(UTC)
+        return Query(
+            text=self.words,
+            project_id=None if self.all_projects or session_id else project_id,
+            session_id=session_id,
+            since=parse_when(self.since, moment, flag="--since") if self.since else None,
+            until=parse_when(self.until, moment, flag="--until") if self.until else None,
+            kinds=tuple(parse_kind(kind) for kind in dict.fromkeys(self.kinds)) or tuple(HitKind),
+            limit=self.limit,
+        )
 
 
 async def _run(session: "Session", args: SearchArguments) -> Outcome:
     return Open("search", args.words)
+
+
+async def _list(library: "Library", args: SearchArguments) -> Outcome:
+    from ragforge.memory.recall.search import search
+    from ragforge.session.library import find_session
+    from ragforge.session.link import limited_words
+    from ragforge.session.recall_embedder import close_recall, open_recall
+
+    if not args.words.strip():
+        raise UsageError('Say what to look for, as in: ragforge search "database migration".')
+    session = (await find_session(library.store, args.session)).id if args.session else None
+    query = args.query(project_id=library.project_id, session_id=session)
+    searching = open_recall(library.store, library.loaded.settings, library.environ)
+    try:
+        answer = await search(searching, query)
+    finally:
+        await close_recall(searching)
+    notes = tuple(filter(None, (limited_words(library.store.link), answer.limited)))
+    if args.json:
+        return Report(notes=notes, data=_as_json(args.words, answer))
+    if not answer.found:
+        where = "any project" if args.all_projects else "this project (--all searches every project)"
+        notes = (*notes, f"Nothing found for {args.words!r} in {where}.")
+    return Report([line for each in answer.found for line in _lines(each, explain=args.explain)], notes)
+
+
+def parse_kind(text: str) -> "HitKind":
+    """The kind of that name. Raises UsageError."""
+    from ragforge.domain.search import HitKind
+
+    try:
+        return HitKind(text)
+    except ValueError:
+        known = ", ".join(HitKind)
+        raise UsageError(f"--kind {text!r} is none. Choose from: {known}.") from None
+
+
+def parse_when(text: str, moment: datetime, *, flag: str) -> datetime:
+    """The moment that the text means: a date or time in ISO 8601, or an age. Raises UsageError."""
+    number, unit = text[:-1], text[-1:]
+    if number.isdigit() and unit in _AGO and len(number) < 6:
+        return moment - timedelta(**{_AGO[unit]: int(number)})
+    try:
+        when = datetime.fromisoformat(text)
+        return when if when.tzinfo else when.astimezone()
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{flag} {text!r} is no date. Write it like 2026-11-21, 2026-11-21T14:30, 12h, 3d or 2w."
+        ) from None
+
+
+def resume_command(hit: "Hit") -> str:
+    """The command that opens what was found: the hit's session at its turn, else the memory or the version.
+
+    What was undone is not on the path that `--at` counts along.
+    """
+    from ragforge.domain.ids import short_id
+
+    if not hit.session_id or not hit.turn_id:
+        version = hit.version_id and short_id(hit.version_id)
+        return f"ragforge diff {version}~ {version}" if version else f"ragforge memory show {hit.id}"
+    at = "" if hit.left else f" --at {hit.turn_index + 1}"
+    return f"ragforge -r {hit.session_id}{at}"
+
+
+def _as_json(words: str, answer: "SearchResults") -> dict[str, Any]:
+    found: list[dict[str, Any]] = [
+        {
+            "kind": hit.kind,
+            "id": hit.id,
+            "session": hit.session_id,
+            "turn": hit.turn_index + 1 or None,
+            "at": hit.at.isoformat(),
+            "score": hit.score,
+            "text": hit.text,
+            "tool": hit.tool,
+            "level": hit.level,
+            "type": hit.memory_type,
+            "version": hit.version_id,
+            "undone": hit.left,
+            "replaced": hit.replaced,
+            "why": [
+                {"source": why.source, "rank": why.rank, "score": why.score, "share": why.share}
+                for why in each.why
+            ],
+            "resume": resume_command(hit),
+        }
+        for each in answer.found
+        for hit in [each.hit]
+    ]
+    return {"query": words, "took_ms": round(answer.took_ms, 1), "limited": answer.limited, "hits": found}
+
+
+def _lines(found: "RankedHit", *, explain: bool) -> list[list[Span]]:
+    from ragforge.domain.search import what
+    from ragforge.memory.recall.explain import explained, reason
+
+    hit = found.hit
+    title = one_line(hit.session_title) or hit.session_id
+    head = "  ".join(part for part in (f"{hit.at.astimezone():%Y-%m-%d %H:%M}", title) if part)
+    details = explained(found) if explain else ()
+    return [
+        [Span(f"{head}  ({one_line(what(hit))})", Emphasis.STRONG)],
+        [Span("  "), *_marked(hit)],
+        [Span(f"  {hit.score:.3f}  {one_line(reason(found))}", Emphasis.FAINT)],
+        *([Span(f"    {line}", Emphasis.FAINT)] for line in details),
+        [Span(f"  {resume_command(hit)}", Emphasis.FAINT)],
+        [],
+    ]
+
+
+def _marked(hit: "Hit") -> list[Span]:
+    """The excerpt on one line, its matched words marked."""
+    spans: list[Span] = []
+    at = 0
+    for start, end in (*hit.marks, (len(hit.text), len(hit.text))):
+        spans += [Span(hit.text[at:start]), Span(hit.text[start:end], Emphasis.MARKED)]
+        at = end
+    spaced = [replace(span, text=re.sub(r"\s+", " ", span.text)) for span in spans if span.text]
+    return [*spaced[:-1], *(replace(span, text=span.text.rstrip()) for span in spaced[-1:])]
 
 
 VERB = Verb(
@@ -26,5 +202,6 @@ VERB = Verb(
     "Search what was said, done and remembered in this project.",
     SearchArguments,
     _run,
+    _list,
     while_running=False,
 )

@@ -1,24 +1,110 @@
-"""`/sessions`: the list of sessions, to resume, rename or delete one."""
+"""`sessions`: resume, rename or delete one. In the interface on a screen, on the command line by its id."""
 
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from ragforge.commands.base import Open, Outcome, Verb
-from ragforge.domain.arguments import rest
+from ragforge.commands.base import Confirm, Open, Outcome, Report, Tell, Verb
+from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
+from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import one_line
 
 if TYPE_CHECKING:
+    from ragforge.session.library import Library
     from ragforge.session.state import Session
+    from ragforge.store.base_conversations import SessionRow
+
+LIMIT_MAX = 10_000
 
 
 class SessionsArguments(Struct, frozen=True):
-    """What follows the name."""
+    """Which to list."""
 
-    words: Annotated[str, rest("WORDS", "To filter by.")] = ""
+    words: Annotated[str, rest("WORDS", "To filter by.", only=Face.INTERFACE)] = ""
+    all_projects: Annotated[bool, shell_option("--all", help="Those of every project.")] = False
+    limit: Annotated[
+        int, Meta(ge=1, le=LIMIT_MAX), shell_option("--limit", metavar="N", help="At most this many.")
+    ] = 50
+    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
+
+
+class RenameArguments(Struct, frozen=True):
+    """Which, and how it is called from now on."""
+
+    id: Annotated[str, word("ID", "Its id, or a part of it.", values=ValuesOf.SESSIONS)]
+    title: Annotated[str, rest("TITLE", "A few words.")]
+
+
+class DeleteArguments(Struct, frozen=True):
+    """Which."""
+
+    id: Annotated[str, word("ID", "Its id, or a part of it.", values=ValuesOf.SESSIONS)]
+    yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
 
 
 async def _run(session: "Session", args: SessionsArguments) -> Outcome:
     return Open("sessions", args.words)
+
+
+async def _list(library: "Library", args: SessionsArguments) -> Outcome:
+    project_id = None if args.all_projects else library.project_id
+    rows = await library.store.sessions.recent(project_id=project_id, limit=args.limit)
+    if args.json:
+        return Report(data=[_as_json(row) for row in rows])
+    none = "No sessions in this project yet (--all lists those of every project)."
+    return Report([line for row in rows for line in _lines(row)], () if rows else (none,))
+
+
+async def _rename(library: "Library", args: RenameArguments) -> Outcome:
+    from ragforge.config.secrets import all_secrets
+    from ragforge.domain.redact import Redactor
+    from ragforge.session.library import find_session
+
+    words = " ".join(args.title.split())
+    if not words:
+        raise UsageError("A title needs at least one word.")
+    record = await find_session(library.store, args.id)
+    settings = library.loaded.settings
+    secrets = all_secrets(library.environ, endpoints=settings.endpoints, store_url=settings.store)
+    title = Redactor(secrets).text(words)
+    await library.store.sessions.rename(record.id, title)
+    return Tell(f"{record.id} is now called {title!r}.")
+
+
+async def _delete(library: "Library", args: DeleteArguments) -> Outcome:
+    from ragforge.session.library import delete_session, find_session
+
+    record = await find_session(library.store, args.id)
+    would = await library.store.sessions.delete(record.id, dry_run=True)
+    shared = f"; {would.kept_turns} turns stay, another session shares them" if would.kept_turns else ""
+    facts = f"{record.title!r}: {would.turns} turns and {would.tool_calls} tool calls would go{shared}."
+    if not args.yes:
+        unasked = "There is no terminal to ask in. Add --yes to delete the session without asking."
+        return Confirm("Delete it for good?", "", detail=facts, unasked=unasked)
+    await delete_session(library.store, library.local, record.id)
+    return Tell("Deleted.")
+
+
+def _as_json(row: "SessionRow") -> dict[str, object]:
+    return {
+        "id": row.session.id,
+        "title": row.session.title,
+        "cwd": row.session.cwd,
+        "started": row.session.started_at.isoformat(),
+        "last_activity": row.session.last_activity_at.isoformat(),
+        "turns": row.turns,
+        "last_message": row.last_message,
+        "model": row.session.model,
+    }
+
+
+def _lines(row: "SessionRow") -> tuple[str, str]:
+    record = row.session
+    when = f"{record.last_activity_at.astimezone():%Y-%m-%d %H:%M}"
+    return (
+        f"{record.id}  {when}  {row.turns:>4} turns  {one_line(record.title) or '(no title)'}",
+        f"    {one_line(record.cwd)}  {one_line(record.model) or 'no model'}",
+    )
 
 
 VERB = Verb(
@@ -26,6 +112,13 @@ VERB = Verb(
     "List the sessions of this folder and project; resume, rename or delete one.",
     SessionsArguments,
     _run,
+    _list,
     aliases=("resume", "continue"),
     while_running=False,
+    verbs=(
+        Verb("rename", "Give a session a title.", RenameArguments, shell=_rename),
+        Verb(
+            "delete", "Delete a session for good; asks, and says what goes.", DeleteArguments, shell=_delete
+        ),
+    ),
 )

@@ -76,10 +76,16 @@ def option(
     help: str = "",
     hidden: bool = False,
     values: ValuesOf = ValuesOf.NOTHING,
-    only: Face | None = None,
 ) -> Spelling:
     """A value that follows its name, or a flag where the field is a bool."""
-    return Spelling(metavar, help, options=names, hidden=hidden, values=values, only=only)
+    return Spelling(metavar, help, options=names, hidden=hidden, values=values)
+
+
+def shell_option(
+    *names: str, metavar: str = "", help: str = "", values: ValuesOf = ValuesOf.NOTHING
+) -> Spelling:
+    """An option that only the command line has."""
+    return Spelling(metavar, help, options=names, values=values, only=Face.SHELL)
 
 
 def flags(**meanings: str) -> Spelling:
@@ -201,7 +207,13 @@ def usage(kind: type[Struct], face: Face = Face.INTERFACE) -> str:
 
 def _usage(each: Argument) -> str:
     names = each.spelling.options
-    text = f"{names[0]} {each.shown}" if each.takes_value else " | ".join(names)
+    text = (
+        f"{names[0]} {each.shown}"
+        if each.takes_value
+        else names[0]
+        if each.type is bool
+        else " | ".join(names)
+    )
     return text if each.is_required else f"[{text}]"
 
 

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from ragforge.config.store_address import bare_url
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.domain.words import counted
@@ -68,17 +69,9 @@ async def _every_store(workspace: Workspace) -> AsyncGenerator[list[Store]]:
         yield stores
 
 
-def size_lines(
-    found: HistorySize,
-    *,
-    size_gb_max: float,
-    gc: str = "ragforge history gc",
-    older: str = "ragforge history gc --keep-days N --dry-run",
-) -> list[str]:
-    """What is kept, for a user.
-
-    gc, older: the commands that clean up, and that say what giving up older versions would free.
-    """
+def size_lines(found: HistorySize, *, size_gb_max: float) -> list[str]:
+    """What is kept, for a user, with what cleans it up."""
+    gc = typed("history gc")
     lines = [
         f"{found.contents:,} contents take {size_words(found.bytes)}: "
         f"{size_words(found.versions_bytes)} for versions, {size_words(found.conversations_bytes)} for "
@@ -95,8 +88,8 @@ def size_lines(
         )
     if found.bytes > size_gb_max * GIB:
         lines.append(
-            f"That is more than history.size_gb_max ({size_gb_max:g} GB). `{older}` says what giving up the "
-            "contents of older versions would free."
+            f"That is more than history.size_gb_max ({size_gb_max:g} GB). `{gc} DAYS --dry-run` says what "
+            "giving up the contents of older versions would free."
         )
     return lines
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.commands.base import Confirm, Tell, run_command
+from ragforge.commands.base import Confirm, Report, run_command
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
 from ragforge.session.storage import room_warning, size_lines
@@ -37,13 +37,15 @@ async def test_a_clean_up_says_first_what_would_go_and_removes_it_after_a_yes(
 
     name, _, args = asked.then.partition(" ")
     done = await run_command(session, name, args)
-    assert isinstance(done, Tell)
-    assert done.text.startswith("Removed 1 content, ")
+    assert isinstance(done, Report)
+    assert done.shown.startswith("Removed 1 content, ")
     assert await session.workspace.blobs.missing([garbage]) == [garbage]
-    assert await run_command(session, "history", "gc") == Tell("There is nothing to remove.")
+    nothing = await run_command(session, "history", "gc")
+    assert isinstance(nothing, Report)
+    assert nothing.lines == ["There is nothing to remove."]
 
 
-@pytest.mark.parametrize("args", ["size", "gc soon", "gc 1 2", "gc -1", "gc 1000000", "gc ²"])
+@pytest.mark.parametrize("args", ["room", "gc soon", "gc 1 2", "gc -1", "gc 1000000", "gc ²"])
 async def test_what_it_does_not_know_is_refused_with_what_it_takes(session: Session, args: str) -> None:
     with pytest.raises(UsageError, match=re.escape("/history gc")):
         await run_command(session, "history", args)
@@ -71,7 +73,7 @@ def test_what_is_there_for_a_reason_that_is_not_known_is_told_too() -> None:
         free_bytes=1024**3,
         unknown_bytes=1024**3,
     )
-    told = "\n".join(size_lines(found, size_gb_max=2, gc="/history gc", older="/history gc DAYS"))
+    told = "\n".join(size_lines(found, size_gb_max=2))
     assert "1.0 GB stay because it is not known what for" in told
     assert "1.0 GB are needed by nothing: `/history gc`" in told
-    assert "more than history.size_gb_max (2 GB). `/history gc DAYS`" in told
+    assert "more than history.size_gb_max (2 GB). `/history gc DAYS --dry-run`" in told
