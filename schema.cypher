@@ -17,7 +17,8 @@
 // (:Project)-[:HAS_VERSION]->(:Version)-[:PARENT {ord}]->(:Version)  ord 0 is the first parent
 // (:Version)-[:MADE_IN]->(:ConversationTurn)                  where a turn made it
 // (:Project)-[:HAS_BRANCH]->(:Branch)-[:POINTS_TO]->(:Version)
-// (:Project)-[:HAS_MOVE]->(:CheckoutLog)                      a move of the heads
+// (:Project)-[:HAS_MOVE]->(:CheckoutLog)                      a move of the heads; by their ids, `turns` are those
+//                                                             that it moved, `undoes` is the move that it undoes
 
 // Ids. Everything is written by MERGE on them, so that writing it again changes nothing.
 CREATE CONSTRAINT project_id IF NOT EXISTS

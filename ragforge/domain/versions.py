@@ -1,6 +1,6 @@
 """Versions: states of a project's files, how each came about, and how the heads moved between them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -167,7 +167,14 @@ class MoveAction(StrEnum):
 class CheckoutLog(Struct, frozen=True):
     """A move of the heads: of the files from version to version, of the chat from turn to turn.
 
-    Where both are the same at either end, that head stayed where it was.
+    Where both are the same at either end, that head stayed where it was. A command may make several moves.
+
+    turns: ids of the turns that were undone or left, newest first; of a redo, the turn that was redone.
+    undoes: the id of the move whose turn or files a redo restores.
+    kept: what lies at each path that the move was to change and left as it was; None where it did not look.
+    aside: what lay, before the move, at paths that it was to change and that are the same in both versions.
+    command_id: the same in all moves of one command.
+    Moves of earlier releases have none of these but what a migration could tell.
     """
 
     id: str
@@ -179,3 +186,8 @@ class CheckoutLog(Struct, frozen=True):
     to_version: str = ""
     from_turn: str = ""
     to_turn: str = ""
+    turns: tuple[str, ...] = ()
+    undoes: str = ""
+    kept: Mapping[str, Node | None] | None = None
+    aside: Mapping[str, Node | None] = field(default_factory=dict[str, Node | None])
+    command_id: str = ""

@@ -10,13 +10,13 @@ import binascii
 import hashlib
 import json
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar, assert_never, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct
 
 from ragforge.domain.memories import (
     Association,
@@ -191,6 +191,8 @@ class _Shape(Struct, frozen=True):
     moments: tuple[str, ...]
     floats: tuple[str, ...]
     tag: str
+    omitted: Mapping[str, object]
+    """Fields that are left out where they have these values."""
 
 
 _MOMENTS = tuple(
@@ -207,7 +209,17 @@ def _shape(kind: type[Struct]) -> _Shape:
         tuple(name for name, type_ in types.items() if type_ in _MOMENTS),
         tuple(name for name, type_ in types.items() if type_ in (float, float | None)),
         str(kind.__struct_config__.tag or ""),
+        _defaults(kind) if kind.__struct_config__.omit_defaults else {},
     )
+
+
+def _defaults(kind: type[Struct]) -> dict[str, object]:
+    """The values of the fields that have one of their own."""
+    return {
+        each.name: each.default if each.default_factory is NODEFAULT else each.default_factory()
+        for each in msgspec.structs.fields(kind)
+        if not each.required
+    }
 
 
 def _as_line(kind: type[Struct], value: object, **other: object) -> dict[str, Any]:
@@ -232,6 +244,9 @@ def _fields(kind: type[Struct], value: object, **other: object) -> dict[str, Any
     for name in shape.floats:
         if found[name] is not None:
             found[name] = float(found[name])
+    for name, default in shape.omitted.items():
+        if found[name] == default:
+            del found[name]
     return found
 
 

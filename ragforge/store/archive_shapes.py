@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from ragforge.domain.memories import AssociationKind, MemoryScope, MemorySource, MemoryType
 from ragforge.domain.messages import ImagePart
@@ -11,7 +11,7 @@ from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import OwnerKind
-from ragforge.domain.versions import Change, MoveAction, Uncovered
+from ragforge.domain.versions import Change, MoveAction, Node, Uncovered
 from ragforge.store.archive_items import BLOB
 from ragforge.store.base import RecordKind
 
@@ -229,8 +229,8 @@ class BranchLine(_Base, frozen=True, tag=str(RecordKind.BRANCH)):
     at: Moment
 
 
-class MoveLine(_Base, frozen=True, tag=str(RecordKind.MOVE)):
-    """A move of the heads."""
+class MoveLine(_Base, frozen=True, omit_defaults=True, tag=str(RecordKind.MOVE)):
+    """A move of the heads. What the second format did not have is left out where a move has none of it."""
 
     id: str
     project_id: str
@@ -241,6 +241,11 @@ class MoveLine(_Base, frozen=True, tag=str(RecordKind.MOVE)):
     to_version: str
     from_turn: str
     to_turn: str
+    turns: tuple[str, ...] = ()
+    undoes: str = ""
+    kept: dict[str, Node | None] | None = None
+    aside: dict[str, Node | None] = field(default_factory=dict[str, Node | None])
+    command_id: str = ""
 
 
 class BlobLine(_Base, frozen=True, tag=BLOB):

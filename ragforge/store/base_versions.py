@@ -102,9 +102,9 @@ class Versions(Protocol):
         ...
 
     async def moves(
-        self, project_id: str, *, session_id: str | None = None, limit: int = 100
+        self, project_id: str, *, session_id: str | None = None, limit: int | None = 100
     ) -> list[CheckoutLog]:
-        """The project's moves, or those of a session, newest first by (time, id)."""
+        """The project's moves, or those of a session, newest first by (time, id); without a limit all."""
         ...
 
     async def all_ids(self, project_id: str | None = None) -> list[str]:

@@ -1,7 +1,7 @@
 """Versions as every store keeps them: their changes as one text, and the order that they stand in."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Uncovered
@@ -48,6 +48,16 @@ def uncovered_from_json(text: str) -> tuple[Uncovered, ...]:
     if text == "[]":
         return ()
     return tuple(Uncovered(path, why) for path, why in json.loads(text))
+
+
+def nodes_to_json(nodes: Mapping[str, Node | None]) -> str:
+    """What lies at each path, as JSON; a path that is no valid text comes back as it was."""
+    return to_json({path: _plain(node) for path, node in nodes.items()})
+
+
+def nodes_from_json(text: str) -> dict[str, Node | None]:
+    """The inverse of `nodes_to_json`."""
+    return {path: _node(row) for path, row in json.loads(text).items()}
 
 
 def moment_after(at_ms: int, version_id: str, parents: Iterable[tuple[int, str]]) -> int:

@@ -29,7 +29,7 @@ from tests.contract.builders import (
     new_session,
     said,
 )
-from tests.contract.builders_versions import a_branch, a_move, new_version
+from tests.contract.builders_versions import a_branch, a_move, an_operation, new_version
 
 MODEL = "static:256"
 
@@ -111,5 +111,7 @@ async def _tree(store: Store, session: ConversationSession, turns: Sequence[Turn
     merged = await new_version(store, session, of_kept, of_left, title="merge of b/c", changes=())
     for version, name in ((of_left, "b/c"), (merged, "main")):
         await store.versions.set_branch(a_branch(version, name))
-    for of in (session, a_project(id=session.project_id)):
-        await store.versions.add_move(a_move(of, from_version=of_left.id, to_version=of_first.id))
+    for of, operation in ((session, an_operation(left.id)), (a_project(id=session.project_id), {})):
+        await store.versions.add_move(
+            a_move(of, from_version=of_left.id, to_version=of_first.id, **operation)
+        )

@@ -91,6 +91,18 @@ def a_move(of: ConversationSession | Project, **values: Any) -> CheckoutLog:
     )
 
 
+def an_operation(*turn_ids: str, undoes: str = "") -> dict[str, Any]:
+    """What a move says of what it did; one of the paths is no text."""
+    nodes = {"a.py": a_node("a"), "gone \udcff": None}
+    return {
+        "turns": turn_ids,
+        "undoes": undoes,
+        "kept": nodes,
+        "aside": {"b.py": a_node("b")},
+        "command_id": new_id(),
+    }
+
+
 async def new_version(
     store: Store, of: ConversationSession | Project, *parents: Version, **values: Any
 ) -> Version:

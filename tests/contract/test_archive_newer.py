@@ -9,6 +9,9 @@ from msgspec.structs import replace
 
 from ragforge.domain.search import Query
 from ragforge.domain.summaries import SummaryMethod
+from ragforge.domain.versions import CheckoutLog
+from ragforge.store.archive_file import Closing, Header, read_backup
+from ragforge.store.archive_items import Blob
 from ragforge.store.base import Record, Store
 from ragforge.store.open import open_store
 from tests.contract.builders import (
@@ -30,7 +33,10 @@ from tests.contract.builders import (
     said,
 )
 from tests.contract.builders_archive import dumped
-from tests.contract.builders_versions import a_branch, a_move, a_version
+from tests.contract.builders_versions import a_branch, a_move, a_version, an_operation
+
+FORMAT_2 = Path(__file__).with_name("moves_of_format_2.backup")
+"""Written by the release before: two of three turns undone, one redone, its files undone alone and redone."""
 
 
 @pytest.fixture
@@ -149,4 +155,21 @@ async def test_version_stays_as_it_is_and_a_newer_branch_takes_the_place(store: 
     for each, changed in ((newer, 1), (branch, 0), (newer, 0)):
         assert await store.archive.load([each]) == changed
     assert await dumped(store) == [project, first, second, newer, move]
+    assert await store.check() == []
+
+
+@pytest.mark.emptied
+async def test_backup_whose_moves_do_not_say_what_they_did_is_read_as_it_was(store: Store) -> None:
+    first, *items, last = read_backup(FORMAT_2)
+    assert isinstance(first, Header)
+    assert isinstance(last, Closing)
+    assert first.format == 2
+    records = [item for item in items if not isinstance(item, Blob)]
+    assert await store.archive.load(records) == len(records)
+    assert await dumped(store) == records
+    moves = [record for record in records if isinstance(record, CheckoutLog)]
+    assert {move.turns for move in moves} == {()}
+    move = a_move(a_project(id=moves[0].project_id), **an_operation("t", undoes=moves[0].id))
+    assert await store.archive.load([move, *moves]) == 1
+    assert await store.versions.moves(move.project_id) == [*reversed(moves), move]
     assert await store.check() == []

@@ -88,6 +88,22 @@ INSERT INTO owed VALUES (6, 0, 1, 1772625600000, 0, 1);
 )
 
 
+# The moves of its successors, and what is to be known of them: t2 and t3 go on from t1.
+SIXTH_MOVES = (
+    ("undo", "t2", "", ("t2", "t1"), ""),
+    ("redo", "", "t1", ("t1",), "m0"),
+    ("redo", "t1", "t2", ("t2",), "m0"),
+    ("undo", "t2", "t2", (), ""),
+    ("rewind", "t2", "t2", (), ""),
+    ("redo", "t2", "t2", (), "m4"),
+    ("redo", "t2", "t2", (), "m3"),
+    ("checkout", "t2", "t3", ("t2",), ""),
+    ("redo", "t3", "t3", (), ""),
+    ("undo", "t3", "t1", ("t3",), ""),
+    ("undo", "deleted", "t1", (), ""),
+)
+
+
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
     """A store's file with a project in it, closed."""
@@ -203,6 +219,25 @@ async def test_schema_3_is_brought_up_to_date_and_its_turns_lack_no_version(tmp_
     (hit,) = await store.search.words(Query("zebra", kinds=(HitKind.VERSION,)))
     assert (hit.id, hit.left) == (old.id, True)
     assert await store.check() == []
+    await store.close()
+
+
+async def test_moves_of_schema_6_are_told_what_they_did(tmp_path: Path) -> None:
+    path = tmp_path / "ragforge.db"
+    prepare(path, Schema(STORE.application_id, STORE.steps[:6]), lock_dir=tmp_path)
+    connection = connect(path)
+    connection.execute(THIRD_ROWS)
+    connection.executemany(
+        "INSERT INTO move (project, id, session, at, action, from_version, to_version, from_turn, to_turn) "
+        "VALUES (1, ?, 's', ?, ?, '', '', ?, ?)",
+        [(f"m{number}", 1772625700000 + number // 2, *row[:3]) for number, row in enumerate(SIXTH_MOVES)],
+    )
+    connection.close()
+
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
+    moves = (await store.versions.moves("p", session_id="s"))[::-1]
+    assert [(move.turns, move.undoes) for move in moves] == [row[3:] for row in SIXTH_MOVES]
+    assert {(move.kept, tuple(move.aside), move.command_id) for move in moves} == {(None, (), "")}
     await store.close()
 
 

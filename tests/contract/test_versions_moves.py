@@ -9,7 +9,7 @@ from ragforge.domain.errors import Conflict
 from ragforge.domain.versions import MoveAction
 from ragforge.store.base import Store
 from tests.contract.builders import NOON, a_project, new_session
-from tests.contract.builders_versions import a_branch, a_move, new_line, new_version
+from tests.contract.builders_versions import a_branch, a_move, an_operation, new_line, new_version
 
 
 @pytest.mark.emptied
@@ -78,6 +78,8 @@ async def test_moves_come_newest_first_and_are_kept_once(store: Store) -> None:
         for at, action in enumerate(MoveAction)
     ]
     moves.append(a_move(other, at=NOON, from_turn="t2", to_turn="t1"))
+    moves.append(a_move(other, at=NOON, **an_operation("t2", "t1", undoes=moves[0].id)))
+    moves.append(a_move(other, at=NOON, kept={}))  # it looked, and kept nothing
     for move in (*moves, *moves):
         await store.versions.add_move(move)
     await store.versions.add_move(replace(moves[0], to_version="elsewhere"))
@@ -85,6 +87,7 @@ async def test_moves_come_newest_first_and_are_kept_once(store: Store) -> None:
     assert await store.versions.moves(session.project_id) == wanted
     assert await store.versions.moves(session.project_id, limit=2) == wanted[:2]
     assert await store.versions.moves(session.project_id, limit=0) == []
+    assert await store.versions.moves(session.project_id, limit=None) == wanted
     of_session = await store.versions.moves(session.project_id, session_id=session.id)
     assert of_session == [move for move in wanted if move.session_id == session.id]
     assert await store.versions.moves(session.project_id, session_id="nowhere") == []

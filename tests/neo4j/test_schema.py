@@ -172,7 +172,31 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
         head=turns[0].id,
         below=turns[1].id,
     )
+    moves = (
+        ("undo", turns[1].id, None, [turns[1].id, turns[0].id], None),
+        ("redo", None, turns[0].id, [turns[0].id], "m0"),
+        ("undo", turns[0].id, turns[0].id, [], None),
+        ("rewind", turns[0].id, turns[0].id, [], None),
+        ("redo", turns[0].id, turns[0].id, [], "m3"),
+        ("redo", turns[0].id, turns[0].id, [], "m2"),
+        ("checkout", turns[0].id, turns[1].id, [], None),
+        ("undo", turns[1].id, turns[0].id, [turns[1].id], None),
+        ("redo", "deleted", "deleted", [], None),
+    )
+    await graph.run(
+        "MATCH (p:Project {id: $project}) "
+        "UNWIND range(0, size($moves) - 1) AS at WITH p, at, $moves[at] AS move "
+        "CREATE (p)-[:HAS_MOVE]->(:CheckoutLog {id: 'm' + at, projectId: p.id, sessionId: $session, "
+        "action: move[0], timestamp: datetime({epochMillis: at / 2}), fromTurn: move[1], toTurn: move[2]})",
+        moves=[list(move) for move in moves],
+        project=rows.project.id,
+        session=rows.session.id,
+    )
     assert await migrate(graph, lambda _: None) == len(STEPS) - 1
+    known = await graph.read(
+        "MATCH (n:CheckoutLog) RETURN n.turns AS turns, n.undoes AS undoes ORDER BY n.id"
+    )
+    assert [(row["turns"], row["undoes"]) for row in known] == [move[3:] for move in moves]
     store = await open_store(graph.address.driver_uri, machine_dir=tmp_path)
     try:
         assert await store.turns.left([turn.id for turn in turns]) == {turns[1].id}

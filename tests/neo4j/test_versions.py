@@ -1,19 +1,26 @@
 """The version tree between machines that share a graph and do not always reach it."""
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.search import HitKind, Query
-from ragforge.domain.versions import MoveAction
+from ragforge.domain.versions import CheckoutLog, MoveAction
 from ragforge.store.base import Store
+from ragforge.store.files import outbox_folder
+from ragforge.store.neo4j.outbox import Outbox
+from ragforge.store.neo4j.rows import Label
+from ragforge.store.neo4j.version_rows import move_row
 from tests.contract.builders import new_session, said
 from tests.contract.builders_versions import (
     a_branch,
     a_change,
     a_move,
     a_version,
+    an_operation,
     new_version,
     worked,
 )
@@ -24,7 +31,19 @@ from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
 
 
-async def test_the_tree_grows_on_while_the_server_is_away(there: Store, far: Store, proxy: Proxy) -> None:
+async def put_as_before(folder: Path, move: CheckoutLog) -> None:
+    """Let the move wait as the release before kept it, which did not say what it did."""
+    (file,) = outbox_folder(folder).glob("*.db")
+    outbox = Outbox(file)
+    later = {"turns", "undoes", "kept", "aside", "commandId"}
+    row = {name: value for name, value in move_row(move).items() if name not in later}
+    await outbox.write(lambda rows: rows.put(Label.MOVE, move.id, row))
+    await outbox.close()
+
+
+async def test_the_tree_grows_on_while_the_server_is_away(
+    there: Store, far: Store, proxy: Proxy, tmp_path: Path
+) -> None:
     session = await new_session(far)
     claim = await far.sessions.claim(session.id)
     turn, first = await worked(far, session)
@@ -36,7 +55,10 @@ async def test_the_tree_grows_on_while_the_server_is_away(there: Store, far: Sto
     await far.versions.label(first.id, "okapi")
     first = replace(first, label="okapi")
     await far.versions.set_branch(branch := a_branch(merged))
-    await far.versions.add_move(move := a_move(session, to_version=merged.id))
+    await far.versions.add_move(
+        move := a_move(session, to_version=merged.id, **an_operation(turn.id, undoes="m"))
+    )
+    await put_as_before(tmp_path / "far", old := a_move(session, from_turn=below.id, to_turn=turn.id))
 
     async def assert_known_to(store: Store) -> None:
         project = session.project_id
@@ -53,7 +75,7 @@ async def test_the_tree_grows_on_while_the_server_is_away(there: Store, far: Sto
         assert await store.versions.with_id_part(project, "okapi") == [rows[2].version]
         assert await store.versions.children(first.id) == [second, merged]
         assert await store.versions.branches(project) == [branch]
-        assert await store.versions.moves(project, session_id=session.id) == [move]
+        assert await store.versions.moves(project, session_id=session.id) == [old, move]
         (hit,) = await store.search.words(Query("zebra", project, kinds=(HitKind.VERSION,)))
         assert (hit.version_id, hit.turn_id) == (second.id, below.id)
 

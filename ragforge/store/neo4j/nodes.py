@@ -60,7 +60,7 @@ FIELDS: dict[Label, tuple[str, ...]] = {
     Label.BRANCH: ("id", "projectId", "name", "versionId", "timestamp"),
     Label.MOVE: (
         *("id", "projectId", "sessionId", "action", "timestamp"),
-        *("fromVersion", "toVersion", "fromTurn", "toTurn"),
+        *("fromVersion", "toVersion", "fromTurn", "toTurn", "turns", "undoes", "kept", "aside", "commandId"),
     ),
 }
 

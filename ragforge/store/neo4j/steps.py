@@ -72,6 +72,41 @@ ON EACH [n.searchUser, n.searchReply, n.searchNear, n.searchTools, n.searchDate,
 OPTIONS {indexConfig: {`fulltext.analyzer`: 'whitespace'}};
 """
 
+# As in SQLite: the turns that left the path, and of a redo the newest move that it can have undone.
+OPERATIONS_DATA = """
+MATCH (n:CheckoutLog {action: 'redo'}) WHERE n.turns IS NULL
+SET n.turns = CASE WHEN n.toTurn IS NULL OR n.toTurn = n.fromTurn THEN [] ELSE [n.toTurn] END;
+MATCH (n:CheckoutLog) WHERE n.turns IS NULL
+CALL (n) {
+  OPTIONAL MATCH (:ConversationTurn {id: n.toTurn})<-[:NEXT*0..]-(t:ConversationTurn)
+  RETURN collect(t.id) AS stayed
+}
+CALL (n, stayed) {
+  OPTIONAL MATCH (:ConversationTurn {id: n.fromTurn})<-[:NEXT*0..]-(t:ConversationTurn)
+  WHERE NOT t.id IN stayed
+  WITH t ORDER BY t.turnIndex DESC
+  RETURN collect(t.id) AS went
+}
+SET n.turns = went;
+MATCH (n:CheckoutLog {action: 'redo'}) WHERE n.undoes IS NULL AND n.sessionId <> ''
+CALL (n) {
+  MATCH (u:CheckoutLog {sessionId: n.sessionId})
+  WHERE u.action <> 'redo' AND (u.timestamp < n.timestamp OR u.timestamp = n.timestamp AND u.id < n.id)
+    AND CASE WHEN n.fromTurn = n.toTurn
+      THEN u.fromTurn = n.toTurn AND u.toTurn = n.toTurn AND u.action IN ['undo', 'rewind'] AND 0 = REDUCE(
+        open = 0, each IN COLLECT {
+          MATCH (m:CheckoutLog {sessionId: n.sessionId})
+          WHERE m.fromTurn = n.toTurn AND m.toTurn = n.toTurn AND m.action IN ['undo', 'rewind', 'redo']
+            AND (m.timestamp > u.timestamp OR m.timestamp = u.timestamp AND m.id > u.id)
+            AND (m.timestamp < n.timestamp OR m.timestamp = n.timestamp AND m.id < n.id)
+          RETURN CASE m.action WHEN 'redo' THEN 1 ELSE -1 END
+        } | open + each)
+      ELSE coalesce(u.fromTurn, '') <> coalesce(u.toTurn, '') AND n.toTurn IN u.turns END
+  RETURN u.id AS undone ORDER BY u.timestamp DESC, u.id DESC LIMIT 1
+}
+SET n.undoes = undone;
+"""
+
 
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
@@ -93,6 +128,7 @@ STEPS: tuple[Step, ...] = (
     Step("first", FIRST),
     Step("memories", MEMORIES, MEMORIES_DATA),
     Step("versions", VERSIONS),
+    Step("operations", data=OPERATIONS_DATA),
 )
 
 

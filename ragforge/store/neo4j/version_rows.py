@@ -15,6 +15,8 @@ from ragforge.store.neo4j.rows import Props, usage_of, usage_row, utc
 from ragforge.store.version_text import (
     changes_from_json,
     changes_to_json,
+    nodes_from_json,
+    nodes_to_json,
     uncovered_from_json,
     uncovered_to_json,
 )
@@ -107,6 +109,11 @@ def move_row(move: CheckoutLog) -> Props:
         "toVersion": storable(move.to_version) or None,
         "fromTurn": storable(move.from_turn) or None,
         "toTurn": storable(move.to_turn) or None,
+        "turns": [storable(each) for each in move.turns],
+        "undoes": storable(move.undoes) or None,
+        "kept": None if move.kept is None else nodes_to_json(move.kept),
+        "aside": nodes_to_json(move.aside) if move.aside else None,
+        "commandId": storable(move.command_id) or None,
     }
 
 
@@ -122,4 +129,9 @@ def move_of(row: Mapping[str, Any]) -> CheckoutLog:
         to_version=row.get("toVersion") or "",
         from_turn=row.get("fromTurn") or "",
         to_turn=row.get("toTurn") or "",
+        turns=tuple(row.get("turns") or ()),
+        undoes=row.get("undoes") or "",
+        kept=None if row.get("kept") is None else nodes_from_json(row["kept"]),
+        aside=nodes_from_json(row.get("aside") or "{}"),
+        command_id=row.get("commandId") or "",
     )

@@ -36,6 +36,9 @@ T = TypeVar("T")
 KEPT_MAX = 20
 """Versions that are asked for by id and kept here, so that one can be built upon while the server is away."""
 
+MOVES_MAX = 2**31
+"""More than there can be."""
+
 BRIEF = frozenset({"changes", "words"})
 """What a list of versions goes without."""
 
@@ -272,7 +275,7 @@ class Neo4jVersions:
         await self._write(write)
 
     async def moves(
-        self, project_id: str, *, session_id: str | None = None, limit: int = 100
+        self, project_id: str, *, session_id: str | None = None, limit: int | None = 100
     ) -> list[CheckoutLog]:
         """The project's moves, or those of a session, newest first by (time, id)."""
         if not valid_ids([project_id, session_id or ""]):
@@ -283,7 +286,7 @@ class Neo4jVersions:
             move_of,
             project=project_id,
             session=session_id,
-            limit=max(0, limit),
+            limit=MOVES_MAX if limit is None else max(0, limit),
         )
         return sorted(found, key=_when, reverse=True)
 

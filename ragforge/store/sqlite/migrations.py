@@ -357,4 +357,47 @@ ALTER TABLE embedder ADD COLUMN sealed_owner INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE embedder ADD COLUMN sealed_removals INTEGER NOT NULL DEFAULT 0;
 """
 
-STORE = Schema(application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH))  # `ragf`
+# What is there already: the turns that left the path, and of a redo the newest move that it can have undone.
+# Of files alone that is the newest undo at the same turn with as many undos as redos between the two.
+SEVENTH = """
+ALTER TABLE move ADD COLUMN command TEXT NOT NULL DEFAULT '';
+ALTER TABLE move ADD COLUMN undoes TEXT NOT NULL DEFAULT '';
+ALTER TABLE move ADD COLUMN turns TEXT NOT NULL DEFAULT '[]'; -- this and the next two as JSON
+ALTER TABLE move ADD COLUMN kept TEXT;
+ALTER TABLE move ADD COLUMN aside TEXT NOT NULL DEFAULT '{}';
+
+UPDATE move SET turns = json_array(to_turn) WHERE action = 'redo' AND from_turn != to_turn;
+UPDATE move SET turns = (
+    WITH RECURSIVE
+        stayed (key) AS (
+            SELECT key FROM turn WHERE id = to_turn
+            UNION ALL
+            SELECT parent FROM stayed JOIN turn ON turn.key = stayed.key WHERE parent IS NOT NULL
+        ),
+        went (key, id, parent, depth) AS (
+            SELECT key, id, parent, depth FROM turn WHERE id = from_turn
+            UNION ALL
+            SELECT turn.key, turn.id, turn.parent, turn.depth FROM went JOIN turn ON turn.key = went.parent
+        )
+    SELECT json_group_array(id ORDER BY depth DESC) FROM went WHERE key NOT IN (SELECT key FROM stayed)
+) WHERE action != 'redo' AND from_turn != to_turn;
+
+UPDATE move SET undoes = coalesce((
+    SELECT id FROM move AS undone
+    WHERE session = move.session AND (at, id) < (move.at, move.id) AND iif(
+        move.from_turn != move.to_turn,
+        action != 'redo' AND from_turn != to_turn AND move.to_turn IN (SELECT value FROM json_each(turns)),
+        action IN ('undo', 'rewind') AND from_turn = move.to_turn AND to_turn = move.to_turn AND 0 = (
+            SELECT total(iif(action = 'redo', 1, -1)) FROM move AS meanwhile
+            WHERE session = move.session AND from_turn = move.to_turn AND to_turn = move.to_turn
+            AND action IN ('undo', 'rewind', 'redo')
+            AND (at, id) > (undone.at, undone.id) AND (at, id) < (move.at, move.id)
+        )
+    )
+    ORDER BY at DESC, id DESC LIMIT 1
+), '') WHERE action = 'redo';
+"""
+
+STORE = Schema(
+    application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH)
+)  # `ragf`

@@ -7,7 +7,7 @@ from ragforge.domain.errors import Conflict
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import Branch, Change, CheckoutLog, MoveAction, Version, files_touched
 from ragforge.store.base_versions import VersionRow
-from ragforge.store.json_text import storable
+from ragforge.store.json_text import storable, to_json
 from ragforge.store.sqlite.connection import Connection, Row
 from ragforge.store.sqlite.index import index_version
 from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms, usage_values
@@ -15,6 +15,8 @@ from ragforge.store.version_text import (
     changes_from_json,
     changes_to_json,
     moment_after,
+    nodes_from_json,
+    nodes_to_json,
     uncovered_from_json,
     uncovered_to_json,
 )
@@ -38,7 +40,10 @@ SELECT project.id, branch.name, version.id, branch.at FROM branch
 JOIN project ON project.key = branch.project JOIN version ON version.key = branch.version
 """
 
-MOVE_COLUMNS = "move.id, session, move.at, action, from_version, to_version, from_turn, to_turn"
+MOVE_COLUMNS = (
+    "move.id, session, move.at, action, from_version, to_version, from_turn, to_turn, "
+    "command, undoes, turns, kept, aside"
+)
 SELECT_MOVE = f"SELECT project.id, {MOVE_COLUMNS} FROM move JOIN project ON project.key = move.project"
 
 
@@ -130,7 +135,7 @@ def put_move(connection: Connection, move: CheckoutLog) -> bool:
     """Whether it was new; one of the same id stays as it is. Raises Conflict for an unknown project."""
     connection.execute(
         "INSERT OR IGNORE INTO move (project, id, session, at, action, from_version, to_version, from_turn, "
-        "to_turn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "to_turn, command, undoes, turns, kept, aside) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             key_of(connection, "project", move.project_id),
             move.id,
@@ -141,6 +146,11 @@ def put_move(connection: Connection, move: CheckoutLog) -> bool:
             move.to_version,
             move.from_turn,
             move.to_turn,
+            move.command_id,
+            move.undoes,
+            to_json(move.turns),
+            None if move.kept is None else nodes_to_json(move.kept),
+            nodes_to_json(move.aside),
         ),
     )
     return bool(connection.changes())
@@ -206,7 +216,8 @@ def branch_of(row: Row) -> Branch:
 
 def move_of(row: Row) -> CheckoutLog:
     """The move of a row of SELECT_MOVE."""
-    project, identifier, session, at, action, from_version, to_version, from_turn, to_turn = row
+    project, identifier, session, at, action, from_version, to_version, from_turn, to_turn, *operation = row
+    command, undoes, turns, kept, aside = operation
     return CheckoutLog(
         id=identifier,
         project_id=project,
@@ -217,6 +228,11 @@ def move_of(row: Row) -> CheckoutLog:
         to_version=to_version,
         from_turn=from_turn,
         to_turn=to_turn,
+        turns=tuple(json.loads(turns)),
+        undoes=undoes,
+        kept=None if kept is None else nodes_from_json(kept),
+        aside=nodes_from_json(aside),
+        command_id=command,
     )
 
 

@@ -181,17 +181,18 @@ class SqliteVersions:
         await self._database.write(lambda connection: put_move(connection, move))
 
     async def moves(
-        self, project_id: str, *, session_id: str | None = None, limit: int = 100
+        self, project_id: str, *, session_id: str | None = None, limit: int | None = 100
     ) -> list[CheckoutLog]:
         """The project's moves, or those of a session, newest first by (time, id)."""
         # The plus keeps SQLite to the index of the session's.
         where = "move.project" if session_id is None else "move.session = :session AND +move.project"
-        values = {"project": project_id, "session": session_id, "limit": limit}
+        most = -1 if limit is None else max(0, limit)
+        values = {"project": project_id, "session": session_id, "limit": most}
 
         def read(connection: Connection) -> list[CheckoutLog]:
             rows = connection.execute(
                 f"{SELECT_MOVE} WHERE {where} = (SELECT key FROM project WHERE id = :project) "
-                "ORDER BY move.at DESC, move.id DESC LIMIT max(0, :limit)",
+                "ORDER BY move.at DESC, move.id DESC LIMIT :limit",
                 values,
             )
             return [move_of(row) for row in rows]
