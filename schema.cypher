@@ -13,6 +13,8 @@
 // (:Project)-[:HAS_MEMORY]->(:Memory)<-[:HAS_MEMORY]-(:ConversationSession)  where it was made in one
 // (:Memory)-[:EVIDENCE]->(:ConversationTurn)
 // (:Memory)-[:UPDATES|CONTRADICTS|SUPPORTS|RELATES_TO|CAUSED_BY {at, turn}]->(:Memory)  turn: where it was said
+// (:Derived)-[:DERIVED_FROM]->(:ConversationTurn|ConversationSession|Project)  or the relationship of its kind,
+//                                                             which is a label of the node too
 // (:Usage)                                                    a model call that is no step of a turn
 // (:Project)-[:HAS_VERSION]->(:Version)-[:PARENT {ord}]->(:Version)  ord 0 is the first parent
 // (:Version)-[:MADE_IN]->(:ConversationTurn)                  where a turn made it
@@ -37,6 +39,8 @@ CREATE CONSTRAINT memory_id IF NOT EXISTS
 FOR (n:Memory) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT usage_id IF NOT EXISTS
 FOR (n:Usage) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT derived_id IF NOT EXISTS
+FOR (n:Derived) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT version_id IF NOT EXISTS
 FOR (n:Version) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT branch_id IF NOT EXISTS
@@ -79,6 +83,8 @@ CREATE INDEX memory_session IF NOT EXISTS
 FOR (n:Memory) ON (n.sessionId);
 CREATE INDEX usage_time IF NOT EXISTS
 FOR (n:Usage) ON (n.timestamp);
+CREATE INDEX derived_owner IF NOT EXISTS
+FOR (n:Derived) ON (n.ownerId);
 CREATE INDEX version_session IF NOT EXISTS
 FOR (n:Version) ON (n.sessionId);
 CREATE INDEX version_turn IF NOT EXISTS
@@ -91,6 +97,8 @@ FOR (n:CheckoutLog) ON (n.sessionId);
 // In the order in which they are listed: the newest of a project come in the same time however many there are.
 CREATE INDEX version_time IF NOT EXISTS
 FOR (n:Version) ON (n.projectId, n.timestamp, n.id);
+CREATE INDEX derived_time IF NOT EXISTS
+FOR (n:Derived) ON (n.projectId, n.kind, n.timestamp);
 CREATE INDEX move_time IF NOT EXISTS
 FOR (n:CheckoutLog) ON (n.projectId, n.timestamp, n.id);
 

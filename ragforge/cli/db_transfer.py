@@ -84,6 +84,7 @@ _NOUNS = {
     "summary": "summary",
     "memory": "memory",
     "association": "link between memories",
+    "derived": "derived record",
     "embedding": "vector",
     "spent": "background model call",
     "version": "version",

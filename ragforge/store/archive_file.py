@@ -26,8 +26,8 @@ from ragforge.store.archive_lines import fingerprint, from_plain, sha256_hex, to
 from ragforge.store.json_text import to_json
 
 FORMAT = 3
-"""1 had no versions, branches and moves, 2 did not say what a move did. By this a reader of an earlier format
-knows that it must not read on."""
+"""1 had no versions, branches and moves, 2 no derived records and did not say what a move did. By this a
+reader of an earlier format knows that it must not read on."""
 LINE_BYTES_MAX = 256 * 1024 * 1024
 """Far above what a message or a content may hold; keeps a bad file from filling the memory."""
 HEADER_BYTES_MAX = 64 * 1024

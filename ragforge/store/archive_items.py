@@ -4,6 +4,7 @@ from typing import Final, TypeAlias, assert_never
 
 from msgspec import Struct
 
+from ragforge.domain.derivations import Derived
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.messages import ImagePart
 from ragforge.domain.summaries import Summary
@@ -47,6 +48,8 @@ def kind_of(item: Item) -> str:
             return RecordKind.MEMORY
         case Association():
             return RecordKind.ASSOCIATION
+        case Derived():
+            return RecordKind.DERIVED
         case Embedding():
             return RecordKind.EMBEDDING
         case Spent():

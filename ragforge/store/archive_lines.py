@@ -18,6 +18,7 @@ from typing import Any, TypeVar, assert_never, cast
 import msgspec
 from msgspec import NODEFAULT, Struct
 
+from ragforge.domain.derivations import Derived
 from ragforge.domain.memories import (
     Association,
     Memory,
@@ -34,6 +35,7 @@ from ragforge.store.archive_shapes import (
     BlobLine,
     BranchLine,
     CallPart,
+    DerivedLine,
     EmbeddingLine,
     Line,
     MemoryLine,
@@ -130,6 +132,8 @@ def _line(item: Item) -> dict[str, Any]:
             return _as_line(MemoryLine, item)
         case Association():
             return _as_line(AssociationLine, item, relation=item.kind)
+        case Derived():
+            return _as_line(DerivedLine, item, label=item.kind)
         case Spent():
             return _as_line(SpentLine, item)
         case Embedding():
@@ -167,6 +171,8 @@ def _item(line: Line) -> Item:
             return _record(Memory, line)
         case AssociationLine():
             return Association(line.relation, line.from_id, line.to_id, _even_moment(line.at), line.turn)
+        case DerivedLine():
+            return _derived(line)
         case SpentLine():
             return _record(Spent, line)
         case EmbeddingLine():
@@ -182,6 +188,11 @@ def _item(line: Line) -> Item:
             return Blob(line.digest, base64.b64decode(line.data, validate=True))
         case _:
             assert_never(line)
+
+
+def _derived(line: DerivedLine) -> Derived:
+    fields = _fields(DerivedLine, line)
+    return Derived(kind=fields.pop("label"), **fields)
 
 
 class _Shape(Struct, frozen=True):

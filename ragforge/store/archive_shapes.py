@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct, field
 
+from ragforge.domain.derivations import DerivedOwner
 from ragforge.domain.memories import AssociationKind, MemoryScope, MemorySource, MemoryType
 from ragforge.domain.messages import ImagePart
 from ragforge.domain.summaries import SummaryMethod
@@ -173,6 +174,23 @@ class AssociationLine(_Base, frozen=True, tag=str(RecordKind.ASSOCIATION)):
     turn: str = ""
 
 
+class DerivedLine(_Base, frozen=True, tag=str(RecordKind.DERIVED)):
+    """A derived record."""
+
+    label: str
+    """`kind` is what the line itself is."""
+    owner_kind: DerivedOwner
+    owner: str
+    project_id: str
+    at: Moment
+    data: dict[str, Any]
+    model: str
+    hash: str
+    relation: str
+    name: str
+    forgotten_at: Moment | None
+
+
 class SpentLine(_Base, frozen=True, tag=str(RecordKind.SPENT)):
     """A model call that is no step."""
 
@@ -264,6 +282,7 @@ Line: TypeAlias = (
     | SummaryLine
     | MemoryLine
     | AssociationLine
+    | DerivedLine
     | EmbeddingLine
     | SpentLine
     | VersionLine

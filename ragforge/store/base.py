@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from msgspec import Struct, field
 
 if TYPE_CHECKING:  # a search needs few of them, and they take long to load
+    from ragforge.domain.derivations import Derived
     from ragforge.domain.memories import Association, Memory
     from ragforge.domain.summaries import Summary
     from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
@@ -22,11 +23,11 @@ if TYPE_CHECKING:  # a search needs few of them, and they take long to load
     from ragforge.domain.vectors import Embedding
     from ragforge.domain.versions import Branch, CheckoutLog, Version
     from ragforge.store.base_conversations import Projects, Sessions, ToolCalls, Turns, UsageLog
-    from ragforge.store.base_memory import Leases, Memories, Search, Summaries, Vectors
+    from ragforge.store.base_memory import DerivedRecords, Leases, Memories, Search, Summaries, Vectors
     from ragforge.store.base_versions import Versions
 
 _Said: TypeAlias = "Project | ConversationSession | Turn | Step | ToolCall | Spent"
-_Learnt: TypeAlias = "Summary | Memory | Association | Embedding"
+_Learnt: TypeAlias = "Summary | Memory | Association | Derived | Embedding"
 Record: TypeAlias = "_Said | _Learnt | Version | Branch | CheckoutLog"
 """One thing that is stored, whole."""
 
@@ -42,6 +43,7 @@ class RecordKind(StrEnum):
     SUMMARY = "summary"
     MEMORY = "memory"
     ASSOCIATION = "association"
+    DERIVED = "derived"
     EMBEDDING = "embedding"
     SPENT = "spent"
     VERSION = "version"
@@ -65,8 +67,9 @@ class Archive(Protocol):
         """Keep the records, some thousand at once, in the order of `dump`; how many were new or newer here.
 
         What is there already stays unless the record is newer: a session by its last activity, a turn by
-        its end, a memory by `updated_at`, an embedding by its text, a branch by `at`. A version stays as it
-        is, but for one that names no session: it takes session, turn and title of the one that does.
+        its end, a memory by `updated_at`, an embedding by its text, a branch or a derived record by `at`. A
+        version stays as it is, but for one that names no session: it takes session, turn and title of the
+        one that does.
         Loading twice changes nothing.
         """
         ...
@@ -125,6 +128,7 @@ class Store(Protocol):
     summaries: Summaries
     vectors: Vectors
     memories: Memories
+    derivations: DerivedRecords
     leases: Leases
     versions: Versions
     search: Search

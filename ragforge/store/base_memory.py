@@ -6,8 +6,9 @@ writes are durable when they return, and the same call repeated changes nothing.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
+from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, Underived
 from ragforge.domain.memories import Association, Memory, MemoryFilter
 from ragforge.domain.search import Candidate, Hit, Query, Related
 from ragforge.domain.summaries import Summary
@@ -182,6 +183,49 @@ class Memories(Protocol):
 
     async def associations(self, ids: Sequence[str]) -> list[Association]:
         """Links from or to these, oldest first, each once."""
+        ...
+
+
+class DerivedRecords(Protocol):
+    """Records of any kind that are made of turns, sessions and projects, and are deleted with them."""
+
+    async def save(self, record: Derived) -> None:
+        """Keep it; one of the same id is replaced, unless it knows of a later change of the owner.
+
+        One that was forgotten stays so. Raises UsageError for a record that no store keeps, Conflict where
+        its owner is not stored.
+        """
+        ...
+
+    async def get(self, ids: Sequence[str]) -> list[Derived]:
+        """Those that there are, in the order of the ids, forgotten or not."""
+        ...
+
+    async def find(self, wanted: DerivedFilter) -> list[Derived]:
+        """Those that fit, the newest first, then by id."""
+        ...
+
+    async def lacking(
+        self,
+        kind: DerivedKind[Any],
+        *,
+        model: str | None = None,
+        project_id: str | None = None,
+        limit: int = 100,
+    ) -> list[Underived]:
+        """Owners without a record of the kind, or which changed since it was made; the newest first.
+
+        A record counts if it was made as the kind says now and, where one is named, by this model. Turns that
+        have not ended and projects without a session lack none, nor does what has a forgotten one.
+        """
+        ...
+
+    async def forget(self, ids: Sequence[str], at: datetime) -> None:
+        """Forget them; they can be restored."""
+        ...
+
+    async def restore(self, ids: Sequence[str]) -> None:
+        """Take back that they were forgotten."""
         ...
 
 

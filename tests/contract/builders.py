@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ragforge.domain.derivations import Derived, DerivedOwner
 from ragforge.domain.ids import new_id
 from ragforge.domain.memories import (
     Association,
@@ -176,6 +177,23 @@ def an_association(newer: Memory, older: Memory, **values: Any) -> Association:
             **values,
         }
     )
+
+
+def a_derived(of: Turn | ConversationSession | Project, **values: Any) -> Derived:
+    """A record of the owner as it is now; a turn's needs its project and its end."""
+    match of:
+        case Project():
+            place: dict[str, Any] = {"owner_kind": DerivedOwner.PROJECT, "project_id": of.id, "at": NOON}
+        case ConversationSession():
+            place = {
+                "owner_kind": DerivedOwner.SESSION,
+                "project_id": of.project_id,
+                "at": of.last_activity_at,
+            }
+        case Turn():
+            place = {"owner_kind": DerivedOwner.TURN, "at": an_end(of).ended_at}
+    given = {"kind": "Foresight", "owner": of.id, "data": {"next_step": "Feed the gnu."}, **place, **values}
+    return Derived(**given)
 
 
 def a_spending(of: ConversationSession | Project, **values: Any) -> Spent:

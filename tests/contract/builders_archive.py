@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ragforge.domain.ids import new_id
+from ragforge.domain.json import JsonObject
 from ragforge.domain.memories import (
     AssociationKind,
     Memory,
@@ -16,6 +17,7 @@ from ragforge.store.base import Record, Store
 from tests.contract.builders import (
     DIMENSIONS,
     a_call,
+    a_derived,
     a_memory,
     a_project,
     a_request,
@@ -32,6 +34,10 @@ from tests.contract.builders import (
 from tests.contract.builders_versions import a_branch, a_move, an_operation, new_version
 
 MODEL = "static:256"
+DATA: JsonObject = {
+    **{"next_step": "Feed the gnu.", "sure": 0.5, "days": 3, "id": "its own", "at": "noon", "kind": None},
+    **{"open_files": ["a.py", "b.py"], "seen": True, "more": {"deep": [1, None, "é🦓\ud800"]}, "huge": 2**70},
+}
 
 
 async def dumped(store: Store) -> list[Record]:
@@ -71,7 +77,16 @@ async def history(store: Store) -> ConversationSession:
     for summary in (*level_1, level_2):
         await store.summaries.save(summary)
     new, undone = await _memories(store, session, turn=turn, left=left, kept=kept, waiting=waiting)
-    for of in (session, a_project(id=session.project_id)):
+    project = a_project(id=session.project_id)
+    for record in (
+        a_derived(kept, project_id=project.id, model="gemini:a", relation="MADE_AFTER", data=DATA),
+        a_derived(left, project_id=project.id, hash="1"),
+        a_derived(session, name="yak/1"),
+        a_derived(project, kind="Lesson", name="2"),
+    ):
+        await store.derivations.save(record)
+    await store.derivations.forget([a_derived(session, name="yak/1").id], kept.started_at)
+    for of in (session, project):
         await store.usage.add(a_spending(of))
     await store.vectors.use(MODEL, DIMENSIONS)
     await store.vectors.save([an_embedding(each, 1, 2) for each in (turn, kept, level_2, new, undone)])

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import Conflict, UsageError
 from ragforge.domain.memories import (
     Memory,
@@ -65,6 +66,8 @@ async def test_loaded_store_is_the_same_and_loading_again_changes_nothing(
     everything = MemoryFilter(forgotten=True, replaced=True, left=True)
     assert await store.memories.find(everything) == await source.memories.find(everything)
     assert await store.usage.by_model() == await source.usage.by_model()
+    foresights = DerivedFilter("Foresight", forgotten=True, left=True)
+    assert await store.derivations.find(foresights) == await source.derivations.find(foresights) != []
     turns = [record.id for record in records if isinstance(record, Turn)]
     assert await store.turns.left(turns) == await source.turns.left(turns)
     for got, wanted in (

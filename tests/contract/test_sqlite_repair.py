@@ -13,6 +13,7 @@ from ragforge.store.open import open_store
 from ragforge.store.sqlite.connection import connect
 from tests.contract.builders import (
     a_call,
+    a_derived,
     a_memory,
     a_request,
     a_step,
@@ -64,6 +65,7 @@ async def test_repair_makes_again_what_follows_from_the_rest(tmp_path: Path) -> 
     for summary in (*level_1, top):
         await store.summaries.save(summary)
     await store.vectors.save([an_embedding(each, 1, 0, model="m") for each in (*turns, top)])
+    await store.derivations.save(a_derived(session))
     kept = [record async for record in store.archive.dump() if isinstance(record, Turn | Step | ToolCall)]
     break_what_follows(path, gone=level_1[1].id, lost=turns[2].id)
 
@@ -75,13 +77,20 @@ async def test_repair_makes_again_what_follows_from_the_rest(tmp_path: Path) -> 
         f"Summary {top.id} covers something that is not stored",
         f"Summary {level_1[2].id} covers something that is not stored",
         "The embedding of row 997 belongs to nothing",
+        "is of something that is not stored",
         "The embedding of row 1 is filed under another place",
         f"Turn {turns[1].id} ended and has no summary, but is not listed so",
         "Row 998 of the list",
     ):
         assert sentence in found
     done = " ".join(await store.check(repair=True))
-    for sentence in ("search index anew", "covers that led nowhere", "stood for nothing", "embeddings"):
+    for sentence in (
+        "search index anew",
+        "covers that led nowhere",
+        "stood for nothing",
+        "embeddings",
+        "derived",
+    ):
         assert sentence in done
     assert await store.check() == []
     assert await store.check(repair=True) == []
@@ -105,6 +114,7 @@ def break_what_follows(path: Path, *, gone: str, lost: str) -> None:
     connection = connect(path)
     connection.pragma("foreign_keys", 0)
     connection.execute("DELETE FROM words WHERE rowid > 1")
+    connection.execute("UPDATE derived SET owner = 'gone'")
     connection.execute("INSERT INTO words (rowid, user) VALUES (999, 'nothing')")
     connection.execute("DELETE FROM summary WHERE id = ?", (gone,))
     connection.execute("DELETE FROM cover WHERE summary NOT IN (SELECT key FROM summary)")

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
+from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.memories import MemoryFilter, MemorySort
 from ragforge.domain.search import Hit, Query
@@ -107,6 +108,7 @@ async def test_a_whole_history_is_answered_as_by_sqlite(away: Store, local: Stor
             store.memories.find(MemoryFilter(project, session.id, sort=MemorySort.RECENT)),
             _unscored(store.search.words(Query("zebra okapi gnu straw", project))),
             _unscored(store.search.words(Query("tapir quagga", project))),
+            store.derivations.find(DerivedFilter("Foresight", project, forgotten=True, left=True)),
             store.search.by_id(owners),
             store.search.related(found),
             store.search.hits(found, "hay for the zebra"),

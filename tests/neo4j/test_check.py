@@ -35,7 +35,9 @@ CREATE (p:Project {id: 'p'}),
   (:ConversationStep {id: 't1/0', turnId: 't1'}),
   (m:ConversationSummary {id: 'm', sessionId: 's', level: 1, covers: ['gone'], searchScope: 'a'}),
   (:ConversationSummary {id: 'm2', sessionId: 's', level: 2, covers: ['m'], searchScope: 'a'}),
-  (m)-[:SUMMARIZES]->(t1)
+  (m)-[:SUMMARIZES]->(t1),
+  (:Derived {id: 'f', relation: 'MADE_OF', ownerKind: 'turn', ownerId: 't1'}),
+  (:Derived {id: 'f2', relation: 'MADE_OF', ownerKind: 'session', ownerId: 'gone'})
 """
 
 # What is wrong, and what repairing says of it; nothing where only a person can tell what is right.
@@ -62,6 +64,8 @@ FAULTS = {
     "Summary m stands for nothing that is stored.": "",
     "Summary m has a SUMMARIZES that its covers do not name.": "It was removed.",
     "Summary m2 lacks a SUMMARIZES.": "It was drawn.",
+    "Derived record f lacks the relationship to its owner.": "It was drawn.",
+    "Derived record f2 is of something that is not stored.": "It was removed.",
     "Turn t2 has only a part of its embedding, its model and its hash.": "It will be embedded again.",
     "Turn t1 has a vector of m that is not 4 long.": "It will be embedded again.",
 }

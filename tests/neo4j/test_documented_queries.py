@@ -11,6 +11,7 @@ from ragforge.store.open import open_store
 from tests.contract.builders import (
     DIMENSIONS,
     a_call,
+    a_derived,
     a_memory,
     a_request,
     a_step,
@@ -62,6 +63,11 @@ async def written(
         for memory in memories:
             await store.memories.save(memory)
         await store.memories.associate([an_association(memories[1], memories[0])])
+        await store.derivations.save(
+            a_derived(
+                last, project_id=session.project_id, kind="OpenQuestions", data={"questions": ["Which rows?"]}
+            )
+        )
         vectors = [
             an_embedding(each, 1.0, number / 8, model="static:2") for number, each in enumerate((first, last))
         ]
@@ -112,6 +118,7 @@ def test_each_documented_query_finds_what_it_says(written: tuple[Neo4jServer, di
         ("try-it", "merge", []),
         ("try-it", "Change the parser", ["Change the parser"]),
     ]
+    assert by_column["still_open"] == [{"asked": "And the database?", "still_open": ["Which rows?"]}]
     path = next(rows for words, rows in found.items() if "as a path" in words or "draws it" in words)
     assert [row["asked"] for row in path] == ["Change the parser", "And the database?"]
     nearest = next(rows for words, rows in found.items() if "mean the same" in words)

@@ -20,6 +20,7 @@ from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.check import findings
 from ragforge.store.neo4j.claims import Claims
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.derivations import Neo4jDerived
 from ragforge.store.neo4j.errors import LoginRefused
 from ragforge.store.neo4j.identity import KnownServers
 from ragforge.store.neo4j.leases import Neo4jLeases
@@ -74,6 +75,7 @@ class Neo4jStore:
         self.summaries = Neo4jSummaries(self._nodes)
         self.vectors = Neo4jVectors(self._nodes)
         self.memories = Neo4jMemories(self._nodes)
+        self.derivations = Neo4jDerived(self._nodes)
         self.leases = Neo4jLeases(self._nodes)
         self.versions = Neo4jVersions(self._nodes)
         self.search = Neo4jSearch(self._nodes)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
+from ragforge.domain.derivations import Derived
 from ragforge.domain.memories import Memory
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.versions import Branch, Version
@@ -63,6 +64,7 @@ def _forget(rows: Rows, records: Sequence[Record]) -> None:
     for session_id in sessions:
         rows.forget_session(session_id)
     rows.forget(Label.MEMORY, [each.id for each in records if isinstance(each, Memory)])
+    rows.forget(Label.DERIVED, [each.id for each in records if isinstance(each, Derived)])
     rows.forget(Label.VERSION, [each.id for each in records if isinstance(each, Version)])
     branches = [each for each in records if isinstance(each, Branch)]
     rows.forget(Label.BRANCH, [branch_key(each.project_id, each.name) for each in branches])

@@ -8,6 +8,7 @@ import apsw
 from msgspec import Struct
 
 from ragforge.domain import timeouts
+from ragforge.domain.derivations import Derived
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
@@ -17,6 +18,7 @@ from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.archive_items import key_of, kind_of
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.derivation_rows import derived_of
 from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memory_rows import REPLACED, TYPES, association_of, memory_of, spent_of
 from ragforge.store.neo4j.nodes import FIELDS, identifier
@@ -99,6 +101,7 @@ SOURCES: Mapping[RecordKind, Source] = {
         "n.id",
         more=f"{REPLACED} AS replaced, {MEMORY_LEFT.format('n')} AS left",
     ),
+    RecordKind.DERIVED: Source(Label.DERIVED, derived_of, "data", "n.id"),
     RecordKind.SPENT: Source(Label.USAGE, spent_of, "purpose", "n.id"),
     RecordKind.VERSION: Source(Label.VERSION, version_of, "changes", "n.timestamp, n.id"),
     # The node's id may stand for a name that is too long for one.
@@ -281,6 +284,8 @@ def _ties(record: Record) -> tuple[str, list[str]]:
             return f"memory/{record.id}", [f"project/{record.project_id}"]
         case Association():
             return "", [f"memory/{record.from_id}", f"memory/{record.to_id}"]
+        case Derived():
+            return "", [f"project/{record.project_id}", f"{record.owner_kind}/{record.owner}"]
         case Embedding():
             return "", [f"{record.owner.kind}/{record.owner.id}"]
         case Spent():

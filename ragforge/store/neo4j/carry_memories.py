@@ -1,4 +1,4 @@
-"""What memories, their links and model calls beside the turns are written by.
+"""What memories, their links, model calls beside the turns and derived records are written by.
 
 A memory may be saved on several machines at once, and all must come to the same: what a save adds is merged
 in the graph (more weight, more evidence, the older beginning, the newer date, the user's word), in whatever
@@ -8,6 +8,7 @@ order they arrive. Only what was changed on purpose is set.
 from collections.abc import Sequence
 from typing import Any
 
+from ragforge.store.neo4j.derivation_rows import DERIVED_PARTS, derived_lists
 from ragforge.store.neo4j.memory_rows import TYPES
 from ragforge.store.neo4j.outbox import ASSOCIATION, OutboxRow
 from ragforge.store.neo4j.rows import Label
@@ -86,7 +87,7 @@ CALL () {{
 }}
 """
 
-MEMORY_PARTS = MEMORIES + ASSOCIATIONS + USAGE
+MEMORY_PARTS = MEMORIES + ASSOCIATIONS + USAGE + DERIVED_PARTS
 
 
 def memory_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
@@ -96,6 +97,7 @@ def memory_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
         "memories": [_as_written(row) for row in rows if row.label == Label.MEMORY],
         "spent": [row.props for row in rows if row.label == Label.USAGE],
         **{kind: [link for link in links if link["kind"] == kind] for kind in TYPES},
+        **derived_lists(rows),
     }
 
 

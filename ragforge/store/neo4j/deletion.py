@@ -57,6 +57,9 @@ SET c.sessionId = row.heir, c.projectId = row.project, c.searchScope = row.callS
 WITH DISTINCT t, row
 OPTIONAL MATCH (t)<-[:PART_OF]-(s:{Label.STEP})
 SET s.sessionId = row.heir
+WITH DISTINCT t, row
+OPTIONAL MATCH (d:{Label.DERIVED} {{ownerId: t.id}}) WHERE d.ownerKind = 'turn'
+SET d.projectId = row.project
 """
 
 REMOVE_TURNS = f"""
@@ -114,6 +117,13 @@ MATCH (t:{Label.TURN})<-[:EVIDENCE]-(n:{Label.MEMORY}) WHERE t.id IN $turns
 WITH DISTINCT n
 SET n.evidence = [turn IN n.evidence WHERE NOT turn IN $turns]
 RETURN n.id AS id
+"""
+
+REMOVE_DERIVED = f"""
+MATCH (n:{Label.DERIVED}) WHERE n.ownerId IN $owners AND n.ownerKind IN ['session', 'turn']
+WITH n, n.id AS id
+DETACH DELETE n
+RETURN id
 """
 
 # They were made in no session that is stored, and are found in none.
@@ -174,6 +184,7 @@ class _Changed(Struct, frozen=True):
 
     memories: Sequence[str] = ()
     links: Sequence[str] = ()
+    derived: Sequence[str] = ()
     versions: Sequence[str] = ()
     moves: Sequence[str] = ()
 
@@ -201,6 +212,7 @@ async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False
             rows.forget_session(session_id, waiting_too=True)
             rows.forget(Label.MEMORY, changed.memories)
             rows.forget(ASSOCIATION, changed.links)
+            rows.forget(Label.DERIVED, changed.derived)
             rows.forget(Label.VERSION, changed.versions)
             rows.forget(Label.MOVE, changed.moves)
 
@@ -243,6 +255,7 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
     links = await transaction.run(REMOVE_LINKS, turns=list(plan.gone))
     memories += await transaction.run(REMOVE_EVIDENCE, turns=list(plan.gone))
     heirs = {turn: heir for turn, (heir, _) in plan.heirs.items()}
+    derived = await transaction.run(REMOVE_DERIVED, owners=[session_id, *plan.gone])
     versions = await _hand_over_versions(transaction, heirs)
     versions += await _leave_versions(transaction, session_id, plan.gone)
     for batch in _batches(plan.gone):
@@ -253,7 +266,13 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
     memories += await transaction.run(REMOVE_ORIGIN, id=session_id, token=token)
     moves = await _remove_moves(transaction, session_id)
     await transaction.run(SETTLE_THESE, ids={"of": [plan.lowest]})
-    return _Changed([each["id"] for each in memories], [each["id"] for each in links], versions, moves)
+    return _Changed(
+        [each["id"] for each in memories],
+        [each["id"] for each in links],
+        [each["id"] for each in derived],
+        versions,
+        moves,
+    )
 
 
 async def _hand_over_versions(transaction: Transaction, heirs: Mapping[str, str]) -> list[str]:

@@ -74,7 +74,8 @@ def laws(*, embedder: str, dimensions: int) -> list[Law]:
     found = [law for tie in TIES for law in _of_tie(tie)]
     # A call is drawn twice to its turn; one sentence tells that it has none.
     found = list({(law.sentence, law.find): law for law in found}.values())
-    return [*found, *_OTHERS, *_OF_TREE, *_of_covers(), *_of_memories(), *_of_vectors(embedder, dimensions)]
+    found = [*found, *_OTHERS, *_OF_TREE, *_of_covers(), *_of_memories(), *_of_derived()]
+    return [*found, *_of_vectors(embedder, dimensions)]
 
 
 def _of_tie(tie: Tie) -> tuple[Law, ...]:
@@ -300,6 +301,36 @@ def _of_memories() -> tuple[Law, ...]:
             "Memory {} lacks an EVIDENCE.",
             f"{unproven} RETURN DISTINCT n.id AS id LIMIT $limit",
             f"{unproven} CALL (n, t) {{ MERGE (n)-[:EVIDENCE]->(t) }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was drawn.",
+        ),
+    )
+
+
+def _of_derived() -> tuple[Law, ...]:
+    """The relationship to the owner is of the kind's own type."""
+    owners = ((Label.PROJECT, "id", "project"), (_SESSION, "sessionId", "session"), (_TURN, "id", "turn"))
+    stored = " UNION ".join(
+        f"MATCH (n:{Label.DERIVED} {{ownerKind: '{kind}'}}) "
+        f"{{match}} MATCH (o:{label}) WHERE o.{key} = n.ownerId RETURN n, o"
+        for label, key, kind in owners
+    )
+    undrawn = (
+        f"CALL () {{ {stored.replace('{match}', '')} }} WITH n, o "
+        "WHERE NOT EXISTS { (n)-[r]->(o) WHERE type(r) = n.relation }"
+    )
+    orphans = stored.replace("{match}", "OPTIONAL")
+    return (
+        Law(
+            "Derived record {} is of something that is not stored.",
+            f"CALL () {{ {orphans} }} WITH n, o WHERE o IS NULL RETURN n.id AS id LIMIT $limit",
+            f"CALL () {{ {orphans} }} WITH n, o WHERE o IS NULL "
+            f"CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF {BATCH} ROWS",
+            "It was removed.",
+        ),
+        Law(
+            "Derived record {} lacks the relationship to its owner.",
+            f"{undrawn} RETURN n.id AS id LIMIT $limit",
+            f"{undrawn} CALL (n, o) {{ MERGE (n)-[:$(n.relation)]->(o) }} IN TRANSACTIONS OF {BATCH} ROWS",
             "It was drawn.",
         ),
     )

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct, field
 
 from ragforge.domain import timeouts
+from ragforge.domain.derivations import Derived, DerivedOwner, as_kept
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary, SummaryMethod
@@ -23,6 +24,7 @@ from ragforge.store.memory_rules import check_memory
 from ragforge.store.neo4j.carry import carry, new_row, whole_rows
 from ragforge.store.neo4j.carry_versions import GONE, MACHINE
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.derivation_rows import derived_row
 from ragforge.store.neo4j.index_rows import (
     call_props,
     child_props,
@@ -177,6 +179,8 @@ def _add(record: Record, there: There, batch: _Batch) -> bool:
             return batch.add(_memory_rows(record, there))
         case Association():
             return batch.add(_association_rows(record, there))
+        case Derived():
+            return batch.add(_derived_rows(record, there))
         case Embedding():
             return _add_vector(record, there, batch.new)
         case Spent():
@@ -356,6 +360,22 @@ def _association_rows(association: Association, there: There) -> list[OutboxRow]
     there.links.add(key)
     props = association_row(association)
     return [OutboxRow(ASSOCIATION, key, props, dirty=frozenset(props))]
+
+
+def _derived_rows(record: Derived, there: There) -> list[OutboxRow]:
+    match record.owner_kind:
+        case DerivedOwner.PROJECT:
+            there.need_project(record.owner, "a derived record")
+        case DerivedOwner.SESSION:
+            there.project_of(record.owner)
+        case DerivedOwner.TURN:
+            there.turn(record.owner)
+    props = derived_row(as_kept(record))
+    known = there.derived.get(props["id"])
+    if known is not None and known >= props["timestamp"]:
+        return []
+    there.derived[props["id"]] = props["timestamp"]
+    return whole_rows([(Label.DERIVED, props)])
 
 
 def _add_vector(embedding: Embedding, there: There, new: New) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragforge.domain.derivations import Derived
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary
@@ -54,6 +55,9 @@ RETURN
     RETURN toLower(type(r)) + '/' + a.id + '/' + b.id
       + CASE coalesce(r.turn, '') WHEN '' THEN '' ELSE '/' + r.turn END
   }} AS links,
+  COLLECT {{
+    MATCH (n:{Label.DERIVED}) WHERE n.id IN $ids.derived RETURN n {{.id, .timestamp}}
+  }} AS derived,
   COLLECT {{ MATCH (n:{Label.USAGE}) WHERE n.id IN $ids.spent RETURN n.id }} AS spent,
   COLLECT {{
     MATCH (n:{Label.VERSION}) WHERE n.id IN $ids.versions
@@ -78,6 +82,7 @@ class There:
         self.summaries: dict[str, Any] = {found[0]: found for found in answer["summaries"]}
         self.memories: dict[str, Props] = {found["id"]: found for found in answer["memories"]}
         self.links = set[str](answer["links"])
+        self.derived: dict[str, Any] = {found["id"]: found["timestamp"] for found in answer["derived"]}
         self.spent = set[str](answer["spent"])
         self.versions: dict[str, Props] = {found["id"]: found for found in answer["versions"]}
         self.branches: dict[str, Any] = {found["id"]: found["timestamp"] for found in answer["branches"]}
@@ -93,6 +98,7 @@ class There:
         self.summaries |= coming.summaries
         self.versions |= coming.versions
         self.branches |= coming.branches
+        self.derived |= coming.derived
         for mine, others in ((self.turns, coming.turns), (self.memories, coming.memories)):
             for key, props in others.items():
                 # What the other batch did not need to know, this one has asked for.
@@ -133,7 +139,7 @@ def named(records: Sequence[Record]) -> dict[str, list[str]]:
         name: set()
         for name in (
             *("projects", "sessions", "turns", "said", "steps", "calls", "summaries", "memories", "spent"),
-            *("versions", "branches", "moves"),
+            *("derived", "versions", "branches", "moves"),
         )
     }
     for record in records:
@@ -167,6 +173,9 @@ def _name(record: Record, ids: Mapping[str, set[str]]) -> None:
             ids["memories"].add(record.id)
         case Association():
             ids["memories"].update((record.from_id, record.to_id))
+        case Derived():
+            ids[f"{record.owner_kind}s"].add(record.owner)
+            ids["derived"].add(record.id)
         case Embedding():
             ids[OWNERS[record.owner.kind]].add(record.owner.id)
         case Spent():

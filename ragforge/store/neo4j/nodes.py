@@ -53,6 +53,10 @@ FIELDS: dict[Label, tuple[str, ...]] = {
         *("source", "created", "updated", "lastAccessed", "accessCount", "forgottenAt", "evidence"),
     ),
     Label.USAGE: ("id", "projectId", "sessionId", "timestamp", "model", "purpose", *USAGE),
+    Label.DERIVED: (
+        *("id", "kind", "ownerKind", "ownerId", "projectId", "timestamp", "model", "hash", "relation"),
+        *("name", "forgottenAt", "data"),
+    ),
     Label.VERSION: (
         *("id", "projectId", "sessionId", "turnId", "parents", "timestamp", "by", "title", "label", "note"),
         *("words", "changes", "files", "uncovered", "linesAdded", "linesRemoved", "durationMs", *USAGE),

@@ -29,7 +29,16 @@ _ORDER = {
     for place, label in enumerate(
         (
             *(Label.PROJECT, Label.SESSION, Label.TURN, Label.STEP, Label.CALL, Label.SUMMARY),
-            *(Label.VERSION, Label.BRANCH, Label.MOVE, Label.MEMORY, ASSOCIATION, Label.USAGE, EMBEDDING),
+            *(
+                Label.VERSION,
+                Label.BRANCH,
+                Label.MOVE,
+                Label.MEMORY,
+                ASSOCIATION,
+                Label.USAGE,
+                Label.DERIVED,
+                EMBEDDING,
+            ),
         )
     )
 }

@@ -61,6 +61,7 @@ CARGO = {
     Label.MEMORY: Cargo.MEMORIES,
     ASSOCIATION: Cargo.MEMORIES,
     Label.USAGE: Cargo.MEMORIES,
+    Label.DERIVED: Cargo.MEMORIES,
     EMBEDDING: Cargo.VECTORS,
 }
 """Of the labels that are no part of a conversation."""
@@ -142,7 +143,9 @@ CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
 
 
-OUTBOX = Schema(application_id=0x7261676F, steps=(FIRST,))  # `rago`
+SECOND = "-- An earlier version could not carry rows of derived records."
+
+OUTBOX = Schema(application_id=0x7261676F, steps=(FIRST, SECOND))  # `rago`
 
 
 WAITS = "waits_since > 0 AND refused = ''"

@@ -17,6 +17,7 @@ from ragforge.domain.turns import ConversationSession, Project, Turn, TurnStatus
 from ragforge.domain.versions import Version
 from ragforge.store.base_versions import VersionRow
 from ragforge.store.neo4j.carry_versions import GONE
+from ragforge.store.neo4j.derivation_rows import derived_of
 from ragforge.store.neo4j.memory_rows import association_of, memory_of, spent_of
 from ragforge.store.neo4j.outbox import ASSOCIATION, Outbox, OutboxRow, Rows
 from ragforge.store.neo4j.rows import Label, call_of, project_of, session_of, summary_of, turn_of, usage_of
@@ -24,6 +25,7 @@ from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
 from ragforge.store.sqlite.associations import insert_association
 from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.derivations import SqliteDerived, put_derived
 from ragforge.store.sqlite.index import index_turn
 from ragforge.store.sqlite.left import count_afresh
 from ragforge.store.sqlite.memories import SqliteMemories
@@ -60,6 +62,7 @@ class Replica(Database):
         self.usage = SqliteUsageLog(self)
         self.summaries = SqliteSummaries(self)
         self.memories = SqliteMemories(self)
+        self.derivations = SqliteDerived(self)
         indexed = _Indexed(self)
         self.search = SqliteSearch(indexed, SqliteVectors(indexed))
         self.versions = ReplicaVersions(self)
@@ -264,6 +267,10 @@ class Tables:
             association = association_of(row.props)
             if here >= {association.from_id, association.to_id}:
                 insert_association(self.connection, association)
+        for row in rows.of_label(Label.DERIVED):
+            record = derived_of(row.props)
+            self._project(record.project_id)
+            put_derived(self.connection, record)
         for row in rows.of_label(Label.USAGE):
             with suppress(TOO_LARGE):
                 insert_spent(self.connection, spent_of(row.props))

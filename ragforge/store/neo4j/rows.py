@@ -51,6 +51,7 @@ class Label(StrEnum):
     MEMORY = "Memory"
     USAGE = "Usage"
     """A model call that is no step of a turn."""
+    DERIVED = "Derived"
     VERSION = "Version"
     BRANCH = "Branch"
     MOVE = "CheckoutLog"

@@ -108,6 +108,13 @@ SET n.undoes = undone;
 """
 
 
+DERIVED = """
+CREATE CONSTRAINT derived_id IF NOT EXISTS FOR (n:Derived) REQUIRE n.id IS UNIQUE;
+CREATE INDEX derived_owner IF NOT EXISTS FOR (n:Derived) ON (n.ownerId);
+CREATE INDEX derived_time IF NOT EXISTS FOR (n:Derived) ON (n.projectId, n.kind, n.timestamp);
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -129,6 +136,7 @@ STEPS: tuple[Step, ...] = (
     Step("memories", MEMORIES, MEMORIES_DATA),
     Step("versions", VERSIONS),
     Step("operations", data=OPERATIONS_DATA),
+    Step("derived records", DERIVED),
 )
 
 

@@ -18,6 +18,7 @@ from ragforge.store.sqlite.vectors import SqliteVectors
 if TYPE_CHECKING:
     from ragforge.store.sqlite.archive import SqliteArchive
     from ragforge.store.sqlite.calls import SqliteToolCalls
+    from ragforge.store.sqlite.derivations import SqliteDerived
     from ragforge.store.sqlite.leases import SqliteLeases
     from ragforge.store.sqlite.memories import SqliteMemories
     from ragforge.store.sqlite.sessions import SqliteSessions
@@ -32,6 +33,7 @@ LATER = {
     "usage": "SqliteUsageLog",
     "summaries": "SqliteSummaries",
     "memories": "SqliteMemories",
+    "derivations": "SqliteDerived",
     "leases": "SqliteLeases",
     "versions": "SqliteVersions",
     "archive": "SqliteArchive",
@@ -48,6 +50,7 @@ class SqliteStore:
     usage: "SqliteUsageLog"
     summaries: "SqliteSummaries"
     memories: "SqliteMemories"
+    derivations: "SqliteDerived"
     leases: "SqliteLeases"
     versions: "SqliteVersions"
     archive: "SqliteArchive"

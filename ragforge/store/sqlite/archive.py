@@ -14,6 +14,8 @@ from ragforge.store.sqlite.associations import association_of
 from ragforge.store.sqlite.calls import COLUMNS as CALL_COLUMNS
 from ragforge.store.sqlite.calls import call_of
 from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.derivations import SELECT as SELECT_DERIVED
+from ragforge.store.sqlite.derivations import derived_of
 from ragforge.store.sqlite.memory_rows import SELECT as SELECT_MEMORY
 from ragforge.store.sqlite.memory_rows import memory_of
 from ragforge.store.sqlite.projects import COLUMNS as PROJECT_COLUMNS
@@ -105,6 +107,7 @@ SOURCES: Mapping[RecordKind, Source] = {
         row=f"{SELECT_ASSOCIATION} WHERE association.key = ?",
         record=association_of,
     ),
+    RecordKind.DERIVED: _by_id("derived", SELECT_DERIVED, derived_of),
     RecordKind.EMBEDDING: Source(
         # By `KIND/ID`: memories come first, then summaries, then turns.
         keys="SELECT owner FROM embedding LEFT JOIN turn ON turn.key = owner "

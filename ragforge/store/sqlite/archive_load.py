@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from ragforge.domain.derivations import Derived
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.summaries import Summary, SummaryMethod
@@ -16,6 +17,7 @@ from ragforge.store.memory_rules import check_memory
 from ragforge.store.sqlite.associations import insert_association
 from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection
+from ragforge.store.sqlite.derivations import load_derived
 from ragforge.store.sqlite.index import index_turn
 from ragforge.store.sqlite.left import head_moved, turn_came
 from ragforge.store.sqlite.memory_rows import put_memory
@@ -68,6 +70,8 @@ class _Loading:
                 return self._load_memory(record)
             case Association():
                 return insert_association(self._connection, record)
+            case Derived():
+                return load_derived(self._connection, record)
             case Spent():
                 return insert_spent(self._connection, record)
             case Embedding():

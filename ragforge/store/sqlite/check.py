@@ -3,6 +3,7 @@
 from ragforge.domain.blas import load_numpy
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.left import KEPT
+from ragforge.store.sqlite.owed import REMEMBERED
 from ragforge.store.sqlite.rows import one
 from ragforge.store.sqlite.vectors import MEMORY_PLACE
 
@@ -12,6 +13,12 @@ FINDINGS_MAX = 20
 OF_NOTHING = (
     "owner NOT IN (SELECT key FROM turn UNION ALL SELECT key FROM summary UNION ALL SELECT key FROM memory)"
 )
+UNOWNED = """
+(owner_kind, owner) NOT IN (
+    SELECT 'turn', id FROM turn UNION ALL SELECT 'session', id FROM session
+    UNION ALL SELECT 'project', id FROM project
+)
+"""
 WRONG_VECTOR = "length(vector) != 4 * dimensions OR vector = zeroblob(length(vector))"
 WRONG_COVERS = """
 SELECT cover.summary, position FROM cover JOIN summary AS above ON above.key = cover.summary
@@ -51,13 +58,13 @@ LAWS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Memory {} cannot be found by search.",
-        "SELECT id FROM memory WHERE forgotten_at IS NULL AND key NOT IN (SELECT id FROM words_docsize)",
+        f"SELECT id FROM memory WHERE {REMEMBERED} AND key NOT IN (SELECT id FROM words_docsize)",
     ),
     (
         "Row {} of the search index stands for nothing.",
         "SELECT id FROM words_docsize WHERE id NOT IN "
         "(SELECT key FROM turn UNION ALL SELECT key FROM tool_call UNION ALL SELECT key FROM summary "
-        "UNION ALL SELECT key FROM memory WHERE forgotten_at IS NULL "
+        f"UNION ALL SELECT key FROM memory WHERE {REMEMBERED} "
         f"UNION ALL SELECT key FROM version WHERE {SAYS_SOMETHING})",
     ),
     (
@@ -117,6 +124,10 @@ LAWS: tuple[tuple[str, str], ...] = (
         f"SELECT DISTINCT id FROM ({WRONG_COVERS}) JOIN summary ON key = summary",
     ),
     (
+        "The derived record {} is of something that is not stored.",
+        f"SELECT id FROM derived WHERE {UNOWNED}",
+    ),
+    (
         "The embedding of row {} belongs to nothing.",
         f"SELECT owner FROM embedding WHERE {OF_NOTHING}",
     ),
@@ -156,14 +167,14 @@ LAWS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Memory {} has no embedding, but is not listed so.",
-        "SELECT id FROM memory WHERE forgotten_at IS NULL AND key NOT IN "
+        f"SELECT id FROM memory WHERE {REMEMBERED} AND key NOT IN "
         "(SELECT owner FROM embedding UNION ALL SELECT key FROM owed WHERE vector)",
     ),
     (
         "Row {} of the list of what is to be made stands for nothing, or for what is made.",
         "SELECT key FROM owed WHERE key NOT IN "
         "(SELECT key FROM turn WHERE ended_at IS NOT NULL UNION ALL SELECT key FROM summary "
-        "UNION ALL SELECT key FROM memory WHERE forgotten_at IS NULL) "
+        f"UNION ALL SELECT key FROM memory WHERE {REMEMBERED}) "
         "OR summary AND key IN (SELECT key FROM turn JOIN cover ON covered = id)",
     ),
 )

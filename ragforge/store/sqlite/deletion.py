@@ -77,6 +77,17 @@ DELETE FROM association WHERE turn IN (SELECT turn.id FROM turn
 """
 
 
+REMOVE_DERIVED = """
+DELETE FROM derived WHERE owner_kind = 'session' AND owner = :session
+    OR owner_kind = 'turn' AND owner IN (SELECT turn.id FROM turn JOIN json_each(:turns) ON value = turn.key)
+"""
+
+HAND_OVER_DERIVED = """
+UPDATE derived SET project = (SELECT project FROM session WHERE key = ?)
+WHERE owner_kind = 'turn' AND owner = (SELECT id FROM turn WHERE key = ?)
+"""
+
+
 def delete_session(connection: Connection, session_id: str, *, dry_run: bool = False) -> Deleted:
     """Remove the session and what no other session rests on; hand the rest to the oldest that does."""
     found = one(connection, "SELECT key, head FROM session WHERE id = ?", (session_id,))
@@ -93,6 +104,7 @@ def delete_session(connection: Connection, session_id: str, *, dry_run: bool = F
         _hand_over(connection, heirs)
         _remove_summaries(connection, summaries)
         changed = _remove_memories(connection, session_id, gone)
+        _remove_derived(connection, session_id, gone)
         session_went(connection, session, session_id, gone)
         _remove(connection, gone, calls)
         connection.execute("DELETE FROM session WHERE key = ?", (session,))
@@ -119,6 +131,7 @@ def _hand_over(connection: Connection, heirs: dict[int, int]) -> None:
         connection.execute("UPDATE turn SET session = ? WHERE key = ?", (heir, turn))
         connection.execute("UPDATE owed SET session = ? WHERE key = ?", (heir, turn))
         hand_over_versions(connection, turn, heir)
+        connection.execute(HAND_OVER_DERIVED, (heir, turn))
     move_embeddings(connection, heirs)
     # Their scope changed: they are found in the session that has them now.
     for turn in heirs:
@@ -159,6 +172,10 @@ def _remove_memories(connection: Connection, session_id: str, turns: Sequence[in
         (values["turns"],),
     )
     return changed
+
+
+def _remove_derived(connection: Connection, session_id: str, turns: Sequence[int]) -> None:
+    connection.execute(REMOVE_DERIVED, {"session": session_id, "turns": json.dumps(turns)})
 
 
 def _summaries(connection: Connection, session: int, turns: list[int]) -> list[int]:

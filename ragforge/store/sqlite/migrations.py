@@ -398,6 +398,26 @@ UPDATE move SET undoes = coalesce((
 ), '') WHERE action = 'redo';
 """
 
+EIGHTH = """
+CREATE TABLE derived ( -- what was made of turns, sessions and projects, of any kind
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    owner_kind TEXT NOT NULL,
+    owner TEXT NOT NULL, -- the id of a project, session or turn
+    project INTEGER NOT NULL REFERENCES project,
+    at INTEGER NOT NULL, -- the owner's last change that it knows of
+    model TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    name TEXT NOT NULL,
+    forgotten_at INTEGER,
+    data TEXT NOT NULL
+) STRICT;
+CREATE INDEX derived_owner ON derived (owner, kind);
+CREATE INDEX derived_project ON derived (project, kind, at);
+"""
+
 STORE = Schema(
-    application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH)
+    application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH)
 )  # `ragf`

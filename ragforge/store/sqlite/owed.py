@@ -14,6 +14,9 @@ MEMORY_LEVEL = -1
 FORGOTTEN_LEVEL = -2
 """Of the vector of a memory that is forgotten: kept, and never compared."""
 
+REMEMBERED = "forgotten_at IS NULL"
+"""Of a memory: it was not forgotten."""
+
 EVERYWHERE = 0
 """In the place of a vector's project: it is compared in all of them."""
 
@@ -28,7 +31,7 @@ SUMMARY = "INSERT OR REPLACE INTO owed SELECT key, level, session, at, 0, 1 FROM
 # Its project is the memory's own, not a session's.
 MEMORY = f"""
 INSERT OR REPLACE INTO owed
-SELECT key, {MEMORY_LEVEL}, 0, created_at, 0, 1 FROM memory WHERE key = ? AND forgotten_at IS NULL
+SELECT key, {MEMORY_LEVEL}, 0, created_at, 0, 1 FROM memory WHERE key = ? AND {REMEMBERED}
 """
 
 NO_VECTOR = """
@@ -78,7 +81,7 @@ def list_afresh(connection: Connection) -> None:
     connection.execute(
         "DELETE FROM owed WHERE key NOT IN "
         "(SELECT key FROM turn WHERE ended_at IS NOT NULL UNION ALL SELECT key FROM summary "
-        "UNION ALL SELECT key FROM memory WHERE forgotten_at IS NULL)"
+        f"UNION ALL SELECT key FROM memory WHERE {REMEMBERED})"
     )
     connection.execute(
         "INSERT OR REPLACE INTO owed SELECT key, 0, session, started_at, "
@@ -92,6 +95,6 @@ def list_afresh(connection: Connection) -> None:
     )
     connection.execute(
         f"INSERT OR REPLACE INTO owed SELECT key, {MEMORY_LEVEL}, 0, created_at, 0, 1 FROM memory "
-        f"WHERE forgotten_at IS NULL AND {NO_VECTOR.format(table='memory')}"
+        f"WHERE {REMEMBERED} AND {NO_VECTOR.format(table='memory')}"
     )
     connection.execute("DELETE FROM owed WHERE NOT summary AND NOT vector")

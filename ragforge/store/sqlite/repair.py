@@ -1,6 +1,13 @@
 """Making again what follows from the rest. Turns, steps and tool calls are read, never written."""
 
-from ragforge.store.sqlite.check import LACKING_VERSIONS, OF_NOTHING, WRONG_COVERS, WRONG_VECTOR, findings
+from ragforge.store.sqlite.check import (
+    LACKING_VERSIONS,
+    OF_NOTHING,
+    UNOWNED,
+    WRONG_COVERS,
+    WRONG_VECTOR,
+    findings,
+)
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_call, index_memory, index_summary, index_turn, index_version
 from ragforge.store.sqlite.left import count_afresh
@@ -22,6 +29,9 @@ def repaired(connection: Connection) -> list[str]:
     if not findings(connection):
         return []
     done = [_index_words(connection), *_drop_covers(connection), *_drop_embeddings(connection)]
+    connection.execute(f"DELETE FROM derived WHERE {UNOWNED}")
+    if count := connection.changes():
+        done.append(f"Removed {count} derived records of what is not stored.")
     owners = [row[0] for row in connection.execute("SELECT owner FROM embedding")]
     move_embeddings(connection, owners)
     connection.execute("DELETE FROM vector_code")

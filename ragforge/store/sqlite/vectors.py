@@ -21,7 +21,7 @@ from ragforge.domain.vectors import (
 )
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.owed import EVERYWHERE, FORGOTTEN_LEVEL, MEMORY_LEVEL, have_vectors
+from ragforge.store.sqlite.owed import EVERYWHERE, FORGOTTEN_LEVEL, MEMORY_LEVEL, REMEMBERED, have_vectors
 from ragforge.store.sqlite.rows import one, to_ms
 from ragforge.store.sqlite.vector_tail import ARE_MANY_WAITING, write_codes
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Of no project: in every one. Of no session: in none.
 MEMORY_PLACE = f"""
 SELECT memory.key AS key,
-    CASE WHEN forgotten_at IS NULL THEN {MEMORY_LEVEL} ELSE {FORGOTTEN_LEVEL} END AS level,
+    CASE WHEN {REMEMBERED} THEN {MEMORY_LEVEL} ELSE {FORGOTTEN_LEVEL} END AS level,
     CASE WHEN scope = 'global' THEN {EVERYWHERE} ELSE memory.project END AS project,
     coalesce((SELECT key FROM session WHERE session.id = memory.session), 0) AS session, created_at AS at
 FROM memory

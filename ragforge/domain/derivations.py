@@ -1,0 +1,164 @@
+"""Derived records: what was made of a turn, a session or a project, of any kind.
+
+A record says itself what the graph shows of it, so that a new kind needs no SQL and no Cypher of its own, and
+a backup can be restored where its kind is unknown.
+"""
+
+import hashlib
+import json
+import re
+from datetime import datetime
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.json import JsonObject
+from ragforge.domain.validity import NestedTooDeep, well_formed, well_formed_object
+
+T = TypeVar("T", bound=Struct)
+
+DERIVED_FROM = "DERIVED_FROM"
+DATA_CHARS_MAX = 200_000
+NAME_CHARS_MAX = 200
+
+_LABEL = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+_RELATION = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
+
+LABELS = frozenset(
+    {
+        *("Project", "ConversationSession", "ConversationTurn", "ConversationStep", "ToolCall"),
+        *("ConversationSummary", "Memory", "Usage", "Version", "Branch", "CheckoutLog", "Derived"),
+        *("RagforgeDatabase", "RagforgeMigration", "RagforgeLease"),
+    }
+)
+"""Labels of the graph that no kind may have: a record would be taken for one of theirs."""
+RELATIONS = frozenset(
+    {
+        *("HAS_SESSION", "HAS_TURN", "NEXT", "HAS_TOOL_CALL", "PART_OF", "HAS_SUMMARY", "SUMMARIZES"),
+        *("HAS_MEMORY", "EVIDENCE", "UPDATES", "CONTRADICTS", "SUPPORTS", "RELATES_TO", "CAUSED_BY"),
+        *("HAS_VERSION", "PARENT", "MADE_IN", "HAS_BRANCH", "POINTS_TO", "HAS_MOVE"),
+    }
+)
+"""Relationships of the graph that no kind may have."""
+
+
+class DerivedOwner(StrEnum):
+    """What a record can be made of."""
+
+    PROJECT = "project"
+    SESSION = "session"
+    TURN = "turn"
+
+
+class Derived(Struct, frozen=True):
+    """What was made of one owner. One of the same kind, owner and name takes its place."""
+
+    kind: str
+    """A label in the graph, such as `Foresight`."""
+    owner_kind: DerivedOwner
+    owner: str
+    """The owner's id. The record goes with it."""
+    project_id: str
+    at: datetime
+    """The owner's last change that it knows of: of a turn its end, of all else its last activity."""
+    data: JsonObject
+    """Its texts, numbers and lists of them are properties in the graph, `open_files` as `openFiles`."""
+    model: str = ""
+    """What made it; empty for rules."""
+    hash: str = ""
+    """Of how it was made, such as its instructions: with another one it is to be made anew."""
+    relation: str = DERIVED_FROM
+    """The relationship to its owner in the graph."""
+    name: str = ""
+    """Tells apart those that an owner has of one kind, where it may have several."""
+    forgotten_at: datetime | None = None
+    """Forgotten ones are kept, are not made anew, and can be restored."""
+
+    @property
+    def id(self) -> str:
+        """`KIND/OWNER_KIND/OWNER`, and `/NAME` where it has one."""
+        return "/".join([self.kind, self.owner_kind, self.owner, *([self.name] if self.name else [])])
+
+
+class DerivedKind(Struct, Generic[T], frozen=True):
+    """The description of a kind."""
+
+    label: str
+    data: type[T]
+    """The fields of `Derived.data`."""
+    owner: DerivedOwner = DerivedOwner.TURN
+    relation: str = DERIVED_FROM
+    recipe: str = ""
+    """How it is made, such as the text of its instructions. Another text makes all records anew."""
+
+    @property
+    def hash(self) -> str:
+        """Of the fields and the recipe."""
+        schema = json.dumps(msgspec.json.schema(self.data), sort_keys=True)
+        return hashlib.sha256(f"{schema}\n{self.recipe}".encode()).hexdigest()[:32]
+
+    def record(self, source: "Underived", data: T, *, model: str = "", name: str = "") -> Derived:
+        """The record of this data."""
+        return Derived(
+            kind=self.label,
+            owner_kind=self.owner,
+            owner=source.owner,
+            project_id=source.project_id,
+            at=source.at,
+            data=msgspec.to_builtins(data),
+            model=model,
+            hash=self.hash,
+            relation=self.relation,
+            name=name,
+        )
+
+    def read(self, record: Derived) -> T:
+        """The data of a record. Raises ValueError for one that another version made otherwise."""
+        return msgspec.convert(record.data, self.data)
+
+
+class Underived(Struct, frozen=True):
+    """An owner that lacks a record."""
+
+    owner: str
+    project_id: str
+    at: datetime
+    """Its last change."""
+
+
+class DerivedFilter(Struct, frozen=True):
+    """Which records of a kind. The defaults are what may be shown and put in front of a model."""
+
+    kind: str
+    project_id: str | None = None
+    """None means every project's."""
+    owners: tuple[str, ...] = ()
+    """Empty means all."""
+    forgotten: bool = False
+    """Those that are forgotten as well."""
+    left: bool = False
+    """Those of abandoned turns as well."""
+    limit: int = 100
+
+
+def as_kept(record: Derived) -> Derived:
+    """Return the record as every store keeps it. Raise UsageError where none does."""
+    if not _LABEL.fullmatch(record.kind) or record.kind in LABELS:
+        raise UsageError(f"{record.kind!r} cannot be a kind of record. Name it like Foresight.")
+    if not _RELATION.fullmatch(record.relation) or record.relation in RELATIONS:
+        raise UsageError(f"{record.relation!r} cannot be the relationship of a {record.kind}.")
+    if len(record.name) > NAME_CHARS_MAX:
+        raise UsageError(f"The name of a {record.kind} has at most {NAME_CHARS_MAX} characters.")
+    try:
+        data = well_formed_object(record.data)
+    except NestedTooDeep as error:
+        raise UsageError(f"The data of a {record.kind} cannot be kept: {error}.") from error
+    if (chars := len(json.dumps(data))) > DATA_CHARS_MAX:
+        raise UsageError(
+            f"A {record.kind} holds at most {DATA_CHARS_MAX:,} characters, and this has {chars:,}."
+        )
+    return replace(record, data=data, name=well_formed(record.name), model=well_formed(record.model))

@@ -1,0 +1,125 @@
+"""How derived records stand in the graph, and what they are written by.
+
+A node has the label `Derived` and its kind's own, and the kind's relationship to its owner. What of the data
+a property can hold is one of the node as well, for queries; `data` has all of it, as JSON.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragforge.domain.derivations import Derived, DerivedOwner
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.store.json_text import from_json, to_json
+from ragforge.store.neo4j.outbox import OutboxRow
+from ragforge.store.neo4j.rows import Label, Props, utc
+
+OWNERS = {
+    DerivedOwner.PROJECT: (Label.PROJECT, "id"),
+    DerivedOwner.SESSION: (Label.SESSION, "sessionId"),
+    DerivedOwner.TURN: (Label.TURN, "id"),
+}
+"""The label of each kind of owner, and the property that is its id."""
+
+_WORD = re.compile(r"_+([A-Za-z0-9])")
+
+# One fragment a kind of owner, because a parameter cannot name the property that a session is known by.
+# What was forgotten stays so, and what knows of a later change stays. An owner that was deleted elsewhere
+# gets none.
+DERIVED_PARTS = "".join(
+    f"""
+CALL () {{
+  UNWIND $rows.of_{kind} AS row
+  MATCH (o:{label} {{{key}: row.owner}})
+  FOREACH (_ IN CASE WHEN row.saves THEN [1] ELSE [] END |
+    MERGE (new:{Label.DERIVED} {{id: row.id}})
+    ON CREATE SET new.timestamp = row.props.timestamp, new.forgottenAt = row.forgotten)
+  WITH row, o
+  MATCH (n:{Label.DERIVED} {{id: row.id}})
+  WITH row, o, n, n.forgottenAt AS forgotten, n.relation AS before,
+    row.saves AND n.timestamp <= row.props.timestamp AS saves
+  FOREACH (_ IN CASE WHEN saves THEN [1] ELSE [] END | SET n = row.props, n.forgottenAt = forgotten)
+  FOREACH (_ IN CASE WHEN row.forgets THEN [1] ELSE [] END | SET n.forgottenAt = row.forgotten)
+  WITH o, n, before WHERE saves
+  CALL (o, n, before) {{ MATCH (n)-[old]->(o) WHERE type(old) = before AND before <> n.relation DELETE old }}
+  SET n:$(n.kind)
+  MERGE (n)-[:$(n.relation)]->(o)
+}}
+"""
+    for kind, (label, key) in OWNERS.items()
+)
+
+
+def derived_row(record: Derived) -> Props:
+    """The record as it waits here; see `readable` for what else its node has."""
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "ownerKind": str(record.owner_kind),
+        "ownerId": record.owner,
+        "projectId": record.project_id,
+        "timestamp": utc(record.at),
+        "model": record.model,
+        "hash": record.hash,
+        "relation": record.relation,
+        "name": record.name,
+        "forgottenAt": None if record.forgotten_at is None else utc(record.forgotten_at),
+        "data": to_json(record.data),
+    }
+
+
+def derived_of(row: Mapping[str, Any]) -> Derived:
+    """The inverse of `derived_row`."""
+    return Derived(
+        kind=row["kind"],
+        owner_kind=DerivedOwner(row["ownerKind"]),
+        owner=row["ownerId"],
+        project_id=row["projectId"],
+        at=row["timestamp"],
+        data=from_json(row["data"]),
+        model=row["model"],
+        hash=row["hash"],
+        relation=row["relation"],
+        name=row["name"],
+        forgotten_at=row.get("forgottenAt"),
+    )
+
+
+def derived_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
+    """The rows as the parts take them."""
+    derived = [row for row in rows if row.label == Label.DERIVED]
+    return {
+        f"of_{kind}": [_as_written(row) for row in derived if row.props["ownerKind"] == kind]
+        for kind in OWNERS
+    }
+
+
+def _as_written(row: OutboxRow) -> dict[str, Any]:
+    own = {name: value for name, value in row.props.items() if name != "forgottenAt"}
+    return {
+        "id": row.id,
+        "owner": row.props["ownerId"],
+        "saves": row.fresh or not row.dirty <= {"forgottenAt"},
+        "props": readable(from_json(row.props["data"])) | own,
+        "forgets": "forgottenAt" in row.dirty,
+        "forgotten": row.props["forgottenAt"],
+    }
+
+
+def readable(data: JsonObject) -> Props:
+    """What of the data a property can hold, by its name there: `open_files` as `openFiles`."""
+    named = {_WORD.sub(lambda match: match[1].upper(), name): value for name, value in data.items()}
+    return {name: value for name, value in named.items() if name and _fits(value)}
+
+
+def _fits(value: JsonValue) -> bool:
+    match value:
+        case bool() | str() | float():
+            return True
+        case int():
+            return -(2**63) <= value < 2**63
+        case list():
+            kinds = {type(each) for each in value}
+            return len(kinds) <= 1 and kinds <= {bool, str, int, float} and all(map(_fits, value))
+        case _:
+            return False

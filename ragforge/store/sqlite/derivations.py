@@ -1,0 +1,209 @@
+"""The derived records in SQLite."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner, Underived, as_kept
+from ragforge.store.json_text import from_json, storable, to_json
+from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.left import TURN_LEFT
+from ragforge.store.sqlite.rows import from_ms, key_of, one, to_ms
+
+SELECT = """
+SELECT kind, owner_kind, owner, project.id, at, data, model, hash, relation, derived.name, forgotten_at
+FROM derived JOIN project ON project.key = derived.project
+"""
+
+COLUMNS = "kind, owner_kind, owner, project, at, model, hash, relation, name, forgotten_at, data"
+
+LEFT = f"(owner_kind = 'turn' AND {TURN_LEFT.format('(SELECT key FROM turn WHERE turn.id = owner)')})"
+
+FITTING = f"""
+{SELECT} WHERE kind = :kind {{within}} AND (:forgotten OR forgotten_at IS NULL) AND (:left OR NOT {LEFT})
+ORDER BY at DESC, derived.id LIMIT max(0, :limit)
+"""
+OF_PROJECT = "AND derived.project = (SELECT key FROM project WHERE id = :project)"
+OF_OWNERS = "AND owner IN (SELECT value FROM json_each(:owners))"
+
+# Each with its project and its last change.
+OWNERS = {
+    DerivedOwner.TURN: """
+SELECT turn.id, session.project, turn.ended_at AS at FROM turn JOIN session ON session.key = turn.session
+WHERE ended_at IS NOT NULL
+""",
+    DerivedOwner.SESSION: "SELECT id, project, last_activity_at AS at FROM session",
+    DerivedOwner.PROJECT: """
+SELECT project.id, project.key AS project, max(last_activity_at) AS at
+FROM project JOIN session ON session.project = project.key GROUP BY project.key
+""",
+}
+
+LACKING = """
+SELECT source.id, project.id, source.at FROM ({owners}) AS source
+JOIN project ON project.key = source.project AND (:project IS NULL OR project.id = :project)
+WHERE NOT EXISTS (
+    SELECT 1 FROM derived
+    WHERE derived.owner = source.id AND kind = :kind AND owner_kind = :owner_kind AND (
+        forgotten_at IS NOT NULL
+        OR hash = :hash AND (:model IS NULL OR model = :model) AND derived.at >= source.at)
+) ORDER BY source.at DESC, source.id LIMIT max(0, :limit)
+"""
+
+
+class SqliteDerived:
+    """Implements `DerivedRecords`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, record: Derived) -> None:
+        """Keep it, in the place of the one with its id. Raises Conflict, UsageError."""
+        kept = as_kept(record)
+
+        def write(connection: Connection) -> None:
+            check_owner(connection, kept)
+            found = derived_by_id(connection, kept.id)
+            if found is None:
+                put_derived(connection, kept)
+            elif found.at <= kept.at:
+                put_derived(connection, replace(kept, forgotten_at=found.forgotten_at))
+
+        await self._database.write(write)
+
+    async def get(self, ids: Sequence[str]) -> list[Derived]:
+        """Those that there are, in the order of the ids, forgotten or not."""
+
+        def read(connection: Connection) -> list[Derived]:
+            found = (derived_by_id(connection, storable(identifier)) for identifier in dict.fromkeys(ids))
+            return [record for record in found if record is not None]
+
+        return await self._database.read(read)
+
+    async def find(self, wanted: DerivedFilter) -> list[Derived]:
+        """Those that fit, the newest first, then by id."""
+
+        def read(connection: Connection) -> list[Derived]:
+            values = {
+                "kind": wanted.kind,
+                "project": wanted.project_id,
+                "owners": json.dumps(wanted.owners),
+                "forgotten": wanted.forgotten,
+                "left": wanted.left,
+                "limit": wanted.limit,
+            }
+            # Only what is asked for, so that each question has its index.
+            within = " ".join(
+                condition
+                for condition, asked in (
+                    (OF_PROJECT, wanted.project_id is not None),
+                    (OF_OWNERS, wanted.owners),
+                )
+                if asked
+            )
+            return [derived_of(row) for row in connection.execute(FITTING.format(within=within), values)]
+
+        return await self._database.read(read)
+
+    async def lacking(
+        self,
+        kind: DerivedKind[Any],
+        *,
+        model: str | None = None,
+        project_id: str | None = None,
+        limit: int = 100,
+    ) -> list[Underived]:
+        """Owners without a record of the kind, by this model, made as it is made now; the newest first."""
+
+        def read(connection: Connection) -> list[Underived]:
+            values = {
+                "kind": kind.label,
+                "owner_kind": kind.owner,
+                "hash": kind.hash,
+                "model": None if model is None else storable(model),
+                "project": project_id,
+                "limit": limit,
+            }
+            rows = connection.execute(LACKING.format(owners=OWNERS[kind.owner]), values)
+            return [Underived(owner, project, from_ms(at)) for owner, project, at in rows]
+
+        return await self._database.read(read)
+
+    async def forget(self, ids: Sequence[str], at: datetime) -> None:
+        """Forget them; those that are forgotten already keep their time."""
+        await self._set_forgotten(ids, to_ms(at))
+
+    async def restore(self, ids: Sequence[str]) -> None:
+        """Take back that they were forgotten."""
+        await self._set_forgotten(ids, None)
+
+    async def _set_forgotten(self, ids: Sequence[str], at: int | None) -> None:
+        values = [(at, storable(identifier), at is not None) for identifier in ids]
+        sql = "UPDATE derived SET forgotten_at = ? WHERE id = ? AND (forgotten_at IS NULL) = ?"
+        await self._database.write(lambda connection: connection.executemany(sql, values))
+
+
+def derived_by_id(connection: Connection, identifier: str) -> Derived | None:
+    """The record, or None."""
+    row = one(connection, f"{SELECT} WHERE derived.id = ?", (identifier,))
+    return None if row is None else derived_of(row)
+
+
+def check_owner(connection: Connection, record: Derived) -> None:
+    """Raise Conflict where its owner is not stored (any more)."""
+    key_of(connection, record.owner_kind, record.owner)  # a table a kind of owner
+
+
+def put_derived(connection: Connection, record: Derived) -> None:
+    """Keep it, in the place of the one with its id. Raises Conflict where its project is not stored."""
+    names = COLUMNS.split(", ")
+    values = (
+        record.kind,
+        record.owner_kind,
+        record.owner,
+        key_of(connection, "project", record.project_id),
+        to_ms(record.at),
+        record.model,
+        record.hash,
+        record.relation,
+        record.name,
+        None if record.forgotten_at is None else to_ms(record.forgotten_at),
+        to_json(record.data),
+    )
+    connection.execute(
+        f"INSERT INTO derived (id, {COLUMNS}) VALUES (?{', ?' * len(names)}) "
+        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
+        (record.id, *values),
+    )
+
+
+def load_derived(connection: Connection, record: Derived) -> bool:
+    """Keep a record of an archive; whether it was new or newer. Raises Conflict, UsageError."""
+    kept = as_kept(record)
+    check_owner(connection, kept)
+    stored = one(connection, "SELECT at FROM derived WHERE id = ?", (kept.id,))
+    if stored is not None and stored[0] >= to_ms(kept.at):
+        return False
+    put_derived(connection, kept)
+    return True
+
+
+def derived_of(row: Row) -> Derived:
+    """The record of a row of SELECT."""
+    kind, owner_kind, owner, project, at, data, model, text_hash, relation, name, forgotten_at = row
+    return Derived(
+        kind=kind,
+        owner_kind=DerivedOwner(owner_kind),
+        owner=owner,
+        project_id=project,
+        at=from_ms(at),
+        data=from_json(data),
+        model=model,
+        hash=text_hash,
+        relation=relation,
+        name=name,
+        forgotten_at=None if forgotten_at is None else from_ms(forgotten_at),
+    )
