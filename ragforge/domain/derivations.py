@@ -84,6 +84,12 @@ class Derived(Struct, frozen=True):
         return "/".join([self.kind, self.owner_kind, self.owner, *([self.name] if self.name else [])])
 
 
+def replaces(new: Derived, old: Derived) -> bool:
+    """Whether it takes the place of one of its id: it is as new, and no rules' where that is a model's."""
+    by_rules = bool(old.model and not new.model and old.hash == new.hash)
+    return new.at > old.at or (new.at == old.at and not by_rules)
+
+
 class DerivedKind(Struct, Generic[T], frozen=True):
     """The description of a kind."""
 
@@ -154,10 +160,12 @@ def as_kept(record: Derived) -> Derived:
     if len(record.name) > NAME_CHARS_MAX:
         raise UsageError(f"The name of a {record.kind} has at most {NAME_CHARS_MAX} characters.")
     try:
-        data = well_formed_object(record.data)
-    except NestedTooDeep as error:
+        # As JSON has it, tuples as lists: what looks through it for secrets knows nothing else.
+        text = json.dumps(record.data)
+        data = well_formed_object(json.loads(text))
+    except (NestedTooDeep, RecursionError, TypeError) as error:
         raise UsageError(f"The data of a {record.kind} cannot be kept: {error}.") from error
-    if (chars := len(json.dumps(data))) > DATA_CHARS_MAX:
+    if (chars := len(text)) > DATA_CHARS_MAX:
         raise UsageError(
             f"A {record.kind} holds at most {DATA_CHARS_MAX:,} characters, and this has {chars:,}."
         )

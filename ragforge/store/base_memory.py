@@ -190,7 +190,8 @@ class DerivedRecords(Protocol):
     """Records of any kind that are made of turns, sessions and projects, and are deleted with them."""
 
     async def save(self, record: Derived) -> None:
-        """Keep it; one of the same id is replaced, unless it knows of a later change of the owner.
+        """Keep it; one of the same id is replaced, unless it knows of a later change of the owner, or a model
+        made it and rules the new one, of the same state in the same way.
 
         One that was forgotten stays so. Raises UsageError for a record that no store keeps, Conflict where
         its owner is not stored.

@@ -62,6 +62,18 @@ async def test_record_is_given_back_whole(store: Store) -> None:
     assert await store.derivations.find(DerivedFilter("foresight")) == []
 
 
+async def test_rules_never_replace_what_a_model_made_of_the_same(store: Store) -> None:
+    session = await new_session(store)
+    by_model = a_derived(session, model="gemini:a", data={"n": 1})
+    by_rules = replace(by_model, model="", data={"n": 2})
+    for record, kept in ((by_rules, by_rules), (by_model, by_model), (by_rules, by_model)):
+        await store.derivations.save(record)
+        assert await found(store, record) == kept
+    for record in (replace(by_rules, hash="otherwise"), replace(by_rules, at=NOON + timedelta(days=1))):
+        await store.derivations.save(record)
+        assert await found(store, record) == record
+
+
 async def test_later_state_of_the_owner_counts(store: Store) -> None:
     session = await new_session(store)
     first = a_derived(session, data={"n": 1}, relation="MADE_OF")

@@ -24,8 +24,8 @@ OWNERS = {
 _WORD = re.compile(r"_+([A-Za-z0-9])")
 
 # One fragment a kind of owner, because a parameter cannot name the property that a session is known by.
-# What was forgotten stays so, and what knows of a later change stays. An owner that was deleted elsewhere
-# gets none.
+# What was forgotten stays so; what takes whose place is `replaces`. An owner that was deleted elsewhere gets
+# none.
 DERIVED_PARTS = "".join(
     f"""
 CALL () {{
@@ -37,7 +37,8 @@ CALL () {{
   WITH row, o
   MATCH (n:{Label.DERIVED} {{id: row.id}})
   WITH row, o, n, n.forgottenAt AS forgotten, n.relation AS before,
-    row.saves AND n.timestamp <= row.props.timestamp AS saves
+    row.saves AND (n.timestamp < row.props.timestamp OR n.timestamp = row.props.timestamp
+      AND NOT coalesce(n.model <> '' AND row.props.model = '' AND n.hash = row.props.hash, false)) AS saves
   FOREACH (_ IN CASE WHEN saves THEN [1] ELSE [] END | SET n = row.props, n.forgottenAt = forgotten)
   FOREACH (_ IN CASE WHEN row.forgets THEN [1] ELSE [] END | SET n.forgottenAt = row.forgotten)
   WITH o, n, before WHERE saves

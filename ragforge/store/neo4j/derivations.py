@@ -4,7 +4,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner, Underived, as_kept
+from ragforge.domain.derivations import (
+    Derived,
+    DerivedFilter,
+    DerivedKind,
+    DerivedOwner,
+    Underived,
+    as_kept,
+    replaces,
+)
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.derivation_rows import OWNERS, derived_of, derived_row
@@ -60,7 +68,7 @@ class Neo4jDerived:
             before = rows.get(Label.DERIVED, kept.id)
             props = derived_row(kept)
             if before is not None:
-                if before.props["timestamp"] > props["timestamp"]:
+                if not replaces(derived_of(props), derived_of(before.props)):
                     return
                 del props["forgottenAt"]
             # Another machine may have replaced what was written from here.

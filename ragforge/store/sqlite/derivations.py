@@ -7,7 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner, Underived, as_kept
+from ragforge.domain.derivations import (
+    Derived,
+    DerivedFilter,
+    DerivedKind,
+    DerivedOwner,
+    Underived,
+    as_kept,
+    replaces,
+)
 from ragforge.store.json_text import from_json, storable, to_json
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.left import TURN_LEFT
@@ -69,7 +77,7 @@ class SqliteDerived:
             found = derived_by_id(connection, kept.id)
             if found is None:
                 put_derived(connection, kept)
-            elif found.at <= kept.at:
+            elif replaces(kept, found):
                 put_derived(connection, replace(kept, forgotten_at=found.forgotten_at))
 
         await self._database.write(write)

@@ -414,7 +414,8 @@ CREATE TABLE derived ( -- what was made of turns, sessions and projects, of any 
     forgotten_at INTEGER,
     data TEXT NOT NULL
 ) STRICT;
-CREATE INDEX derived_owner ON derived (owner, kind);
+-- With all that tells whether an owner lacks a record, so that asking for it reads none of them.
+CREATE INDEX derived_owner ON derived (kind, owner, owner_kind, hash, at, model, forgotten_at);
 CREATE INDEX derived_project ON derived (project, kind, at);
 """
 

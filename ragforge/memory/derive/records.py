@@ -1,0 +1,153 @@
+"""Kinds of records that are made of turns, sessions or projects: what a file in this folder needs for one.
+
+`RecordDerivation` makes what lacks. `record_part` asks for it in the one call about a turn as well, which
+costs no call of its own.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner, Underived, as_kept
+from ragforge.domain.errors import Conflict
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.redact import Redactor
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import Turn
+from ragforge.domain.vectors import Owner
+from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
+from ragforge.memory.material import Material
+from ragforge.memory.part import AnswerPart
+from ragforge.store.base import Store
+
+T = TypeVar("T", bound=Struct)
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 20
+"""So many owners are looked at in a step."""
+
+
+class RecordDerivation(Derivation):
+    """Keeps records of one kind."""
+
+    kind: ClassVar[DerivedKind[Any]]
+    wakes_on = frozenset({Moment.OPENED, Moment.TURN_ENDED, Moment.UNDERSTOOD})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._looked: set[str] = set()
+        """Projects whose turns were looked through in this run: a turn that comes is told of."""
+        self._told: dict[str, dict[str, Underived]] = {}
+        """By project, turns that may lack a record."""
+        self._passed: set[Underived] = set()
+        """Owners of which nothing was made or kept, as they were then."""
+        self._last: set[Underived] = set()
+        """Those of the last step."""
+
+    async def make(self, home: Home, source: Underived) -> Sequence[Derived]:
+        """Return the records of the owner, by `kind.record`; none where none can be made in this run.
+
+        An owner that gets none is listed again in the next run. Raises StoreError, and what `Desk.ask` does.
+        """
+        raise NotImplementedError
+
+    async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
+        """The turn may lack a record, or have one of its earlier end."""
+        if self.kind.owner is DerivedOwner.TURN and turn.ended_at is not None:
+            source = Underived(turn.id, home.project_id, turn.ended_at)
+            self._told.setdefault(home.project_id, {})[turn.id] = source
+
+    async def step(self) -> float | None:
+        """Make some of what lacks. Raises StoreError."""
+        for home in list(self.desk.homes.values()):
+            if home.settings.memory.enabled and (due := await self._due(home)):
+                for source in due[:AT_ONCE]:
+                    await self._keep(home, source)
+                self._last = set(due[:AT_ONCE])
+                return 0
+        return None
+
+    async def _due(self, home: Home) -> list[Underived]:
+        told = self._told.get(home.project_id, {})
+        if self.kind.owner is DerivedOwner.TURN and home.project_id in self._looked:
+            return [source for source in told.values() if await self._lacks(home, source)]
+        found = await home.store.derivations.lacking(
+            self.kind, project_id=home.project_id, limit=len(self._passed) + AT_ONCE
+        )
+        # What is listed again right after it was kept would be made for ever.
+        self._passed |= self._last.intersection(found)
+        due = [source for source in found if source not in self._passed]
+        if not due:
+            self._looked.add(home.project_id)
+        return due
+
+    async def _lacks(self, home: Home, source: Underived) -> bool:
+        """Whether a turn that was told of lacks a record: the one call may have brought it."""
+        if source in self._passed:
+            return False
+        wanted = DerivedFilter(self.kind.label, owners=(source.owner,), forgotten=True, left=True)
+        return not any(
+            record.forgotten_at or (record.hash == self.kind.hash and record.at >= source.at)
+            for record in await home.store.derivations.find(wanted)
+        )
+
+    async def _keep(self, home: Home, source: Underived) -> None:
+        made = await self.make(home, source)
+        if not made:
+            self._passed.add(source)
+        for record in made:
+            await keep_record(home.store, home.redactor, record)
+        self._told.get(home.project_id, {}).pop(source.owner, None)
+
+
+class AnsweredRecord(Struct, frozen=True):
+    """What a part came to, until it is known which model said it. model: whether one did."""
+
+    record: Derived
+    model: bool
+
+
+def record_part(
+    kind: DerivedKind[T],
+    name: str,
+    schema: JsonObject,
+    asks: str,
+    *,
+    tokens_max: int,
+    read: Callable[[Material, JsonValue], T | None],
+    rules: Callable[[Material], T | None] = lambda material: None,
+) -> AnswerPart[AnsweredRecord]:
+    """The part of the one call that the record of a turn is made of; arguments as those of `AnswerPart`."""
+
+    def answered(material: Material, data: T | None, *, model: bool) -> AnsweredRecord | None:
+        ended_at = material.turn.ended_at
+        if data is None or ended_at is None:
+            return None
+        source = Underived(material.turn.id, material.project_id, ended_at)
+        return AnsweredRecord(kind.record(source, data), model)
+
+    async def keep(store: Store, redactor: Redactor, summary: Summary, value: AnsweredRecord) -> None:
+        model = summary.model if value.model else ""
+        await keep_record(store, redactor, replace(value.record, model=model))
+
+    return AnswerPart(
+        name,
+        schema,
+        asks,
+        tokens_max,
+        read=lambda material, value: answered(material, read(material, value), model=True),
+        without=lambda material: answered(material, rules(material), model=False),
+        keep=keep,
+    )
+
+
+async def keep_record(store: Store, redactor: Redactor, record: Derived) -> None:
+    """Keep the record without secrets, unless its owner was deleted. Raises StoreError."""
+    try:
+        await store.derivations.save(replace(record, data=redactor.fields(as_kept(record).data)))
+    except Conflict as error:
+        log.info("A %s is not kept: %s", record.kind, error)

@@ -1,0 +1,118 @@
+"""A kind of record is one file: made of every turn, in both stores, and reached from the terminal."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragforge import commands
+from ragforge.commands.base import Tell, find_verbs, run_command
+from ragforge.domain.derivations import Derived, DerivedFilter
+from ragforge.domain.ids import now
+from ragforge.memory import derive
+from ragforge.session.background.model import NO_MODEL
+from ragforge.session.state import Session
+from tests.flow.beside import an_answer, beside, done, until
+from tests.flow.examples import example
+from tests.flow.running import ended, environ, say
+from tests.servers.shared import Servers
+from tests.standins.gemini import GeminiStandIn, JsonText, Text
+
+FILES = {
+    derive: ("questions", example("A derived kind")),
+    commands: ("questions", example("A derived kind", 1)),
+}
+
+
+@pytest.fixture
+def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The files of docs/extending.md are there."""
+    for package, (name, code) in FILES.items():
+        folder = tmp_path / package.__name__
+        folder.mkdir()
+        (folder / f"{name}.py").write_text(code)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+        monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
+        monkeypatch.delattr(package, name, raising=False)
+    find_verbs.cache_clear()
+    yield
+    find_verbs.cache_clear()
+
+
+@pytest.fixture(params=["sqlite", "neo4j-5"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, neo4j_servers: Servers) -> Iterator[str]:
+    """The address of a store."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            yield f"sqlite://{tmp_path}/store.db"
+        else:
+            yield stack.enter_context(neo4j_servers.among_others(request.param)).url
+
+
+async def records(session: Session) -> list[Derived]:
+    project = session.workspace.project.id
+    return await session.workspace.store.derivations.find(DerivedFilter("OpenQuestions", project))
+
+
+async def kept(session: Session, count: int) -> list[Derived]:
+    async def enough() -> list[Derived]:
+        found = await records(session)
+        return found if len(found) == count else []
+
+    return await until(enough)
+
+
+async def told(session: Session) -> str:
+    answer = await run_command(session, "questions", "")
+    assert isinstance(answer, Tell)
+    return answer.text
+
+
+def asking(question: Any) -> Any:
+    def reply(request: Any) -> Any:
+        answer = an_answer(request.schema, "It was done.")
+        for turn in answer["turns"]:
+            turn["open_questions"] = [question]
+        return JsonText(answer)
+
+    return reply
+
+
+async def test_a_kind_that_is_added_is_made_by_rules_of_turns_that_were_there_and_of_each_new_one(
+    tmp_path: Path, gemini: GeminiStandIn, store: str, request: pytest.FixtureRequest
+) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL=NO_MODEL, RAGFORGE_STORE=store)
+    gemini.script(Text("Tabs it is. Shall I reformat src/?"), Text("Reformatted."), Text("Which files?"))
+    async with beside(tmp_path, env) as session:
+        await say(session, "Use tabs.")
+        await done(session)
+    request.getfixturevalue("questions")
+    async with beside(tmp_path, env) as session:
+        [old] = await kept(session, 1)
+        assert (old.data, old.model) == ({"questions": ["Shall I reformat src/?"]}, "")
+        assert await told(session) == "- Shall I reformat src/?"
+        await say(session, "Yes.")
+        turn = ended(await say(session, "Now the tests."))
+        assert {record.owner for record in await kept(session, 3)} >= {turn.id, old.owner}
+        assert set((await told(session)).splitlines()) == {"- Shall I reformat src/?", "- Which files?"}
+        await session.workspace.store.derivations.forget([old.id], now())
+        assert await told(session) == "- Which files?"
+
+
+async def test_a_kind_that_is_added_is_asked_in_the_one_call_and_keeps_no_secret(
+    tmp_path: Path, gemini: GeminiStandIn, questions: None
+) -> None:
+    gemini.always_structured(asking("Is postgres://ada:Zk9-otter@db/zoo the address?"))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(Text("Done."))
+        turn = ended(await say(session, "Make it so."))
+        await done(session)
+        [record] = await kept(session, 1)
+        assert (record.owner, record.model.partition(":")[0]) == (turn.id, "gemini")
+        [question] = record.data["questions"]
+        assert question.startswith("Is postgres://")
+        assert "Zk9-otter" not in question
+        assert len(gemini.structured()) == 1
