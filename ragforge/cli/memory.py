@@ -232,7 +232,7 @@ async def _edited(
 
 @app.command(epilog=EXIT_CODES)
 def forget(context: typer.Context, memory_ids: Ids) -> None:
-    """Forget memories: they are no longer found or recalled, and can be restored."""
+    """Forget memories: nothing that says the same goes to a model any more. They can be restored."""
     _mark(context, memory_ids, forgets=True)
 
 
@@ -247,21 +247,19 @@ def _mark(context: typer.Context, memory_ids: list[str], *, forgets: bool) -> No
 
     async def work() -> int:
         from ragforge.cli.library import opened_library
-        from ragforge.domain.ids import now
+        from ragforge.memory import forgotten
         from ragforge.memory.memories import find_memory
+
+        change = forgotten.forget if forgets else forgotten.restore
 
         async with opened_library(options) as library:
             # All are looked up first: a wrong id changes nothing.
             found = [await find_memory(library.store, part) for part in memory_ids]
-            ids = [memory.id for memory in found]
-            if forgets:
-                await library.store.memories.forget(ids, now())
-            else:
-                await library.store.memories.restore(ids)
-        for memory in found:
+            alike = [each for memory in found for each in await change(library.store, memory)]
+        for memory in {each.id: each for each in [*found, *alike]}.values():
             typer.echo(f"{'Forgotten' if forgets else 'Restored'}: {_words(memory)}")
         undo = "restore" if forgets else "forget"
-        tell(f"`ragforge memory {undo} {' '.join(id[:8] for id in ids)}` takes that back.")
+        tell(f"`ragforge memory {undo} {' '.join(memory.id[:8] for memory in found)}` takes that back.")
         return 0
 
     raise typer.Exit(run_async(work))

@@ -8,13 +8,11 @@ from ragforge.commands.base import Confirm, Outcome, Tell, Verb
 from ragforge.commands.remember import ID_CHARS_SHOWN, shown
 from ragforge.domain.arguments import option, rest
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import now
-from ragforge.domain.memories import Memory, MemoryFilter
+from ragforge.domain.memories import Memory
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
-LOOKED_THROUGH_MAX = 10_000
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -33,13 +31,26 @@ async def _run(session: "Session", args: ForgetArguments) -> Outcome:
     if not args.words:
         raise UsageError("Say which: /forget ID, or /forget WORDS for the memory that fits them best.")
     if memory := await _by_id(session, args.words):
-        await session.workspace.store.memories.forget([memory.id], now())
-        id_part = memory.id[:ID_CHARS_SHOWN]
-        return Tell(f"Forgotten: {shown(memory)}. `/forget --undo {id_part}` brings it back.")
+        return Tell(await _forget(session, memory))
     found = await best_match(session.workspace, args.words)
     if found is None:
         raise UsageError(f"No memory fits {args.words!r}. /memory lists them.")
     return Confirm(f"Forget this {found.type}: {found.content}", then=f"forget {found.id}")
+
+
+async def _forget(session: "Session", memory: Memory) -> str:
+    from ragforge.memory import forgotten
+
+    alike = await forgotten.forget(session.workspace.store, memory)
+    lines = [f"Forgotten: {shown(memory)}. `/forget --undo {memory.id[:ID_CHARS_SHOWN]}` restores it."]
+    if alike:
+        lines += ["", "Forgotten with it, because it says the same:", "", *(f"- {shown(m)}" for m in alike)]
+    lines += [
+        "",
+        "Earlier messages and summaries go to the model without it. The turns in which it was said stay in "
+        "the history, where you can read and search them.",
+    ]
+    return "\n".join(lines)
 
 
 async def _by_id(session: "Session", part: str) -> Memory | None:
@@ -54,6 +65,7 @@ async def _by_id(session: "Session", part: str) -> Memory | None:
 
 
 async def _undo(session: "Session", part: str) -> str:
+    from ragforge.memory import forgotten
     from ragforge.memory.memories import find_memory
 
     store = session.workspace.store
@@ -62,27 +74,20 @@ async def _undo(session: "Session", part: str) -> str:
         raise UsageError(
             "Nothing is forgotten." if memory is None else f"This is not forgotten: {memory.content}"
         )
-    await store.memories.restore([memory.id])
+    alike = await forgotten.restore(store, memory)
     session.workspace.background.wake()
-    return f"Restored: {shown(memory)}"
+    return f"Restored: {', '.join(map(shown, [memory, *alike]))}"
 
 
 async def _forgotten_last(session: "Session") -> Memory | None:
-    wanted = MemoryFilter(
-        project_id=session.workspace.project.id,
-        forgotten=True,
-        replaced=True,
-        left=True,
-        limit=LOOKED_THROUGH_MAX,
-    )
-    found = await session.workspace.store.memories.find(wanted)
-    gone = [(memory.forgotten_at, memory.id, memory) for memory in found if memory.forgotten_at]
-    return max(gone)[2] if gone else None
+    workspace = session.workspace
+    gone = await workspace.store.memories.forgotten(project_id=workspace.project.id)
+    return gone[0] if gone else None
 
 
 VERB = Verb(
     "forget",
-    "Forget a memory, by its id or by words; /forget --undo brings the last one back.",
+    "Keep a statement from every model, by its memory's id or by words; /forget --undo restores it.",
     ForgetArguments,
     _run,
 )

@@ -78,6 +78,8 @@ async def _run(session: "Session", args: SearchArguments) -> Outcome:
 
 
 async def _list(library: "Library", args: SearchArguments) -> Outcome:
+    from ragforge.memory.forgotten import read_forgotten
+    from ragforge.memory.recall.explain import marked
     from ragforge.memory.recall.search import search
     from ragforge.session.library import find_session
     from ragforge.session.link import limited_words
@@ -90,6 +92,7 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
         answer = await search(searching, query)
+        answer = marked(answer, await read_forgotten(library.store, library.project_id))
     finally:
         await close_recall(searching)
     notes = tuple(filter(None, (limited_words(library.store.link), answer.limited)))
@@ -156,6 +159,7 @@ def _as_json(words: str, answer: "SearchResults") -> dict[str, Any]:
             "version": hit.version_id,
             "undone": hit.left,
             "replaced": hit.replaced,
+            "forgotten": hit.forgotten,
             "why": [
                 {"source": why.source, "rank": why.rank, "score": why.score, "share": why.share}
                 for why in each.why

@@ -41,6 +41,10 @@ MEMORY_CHARS_MAX = 2_000
 """A memory is a statement, not a document."""
 
 
+FORGOTTEN_MAX = 10_000
+"""So many forgotten memories are heeded, the newest."""
+
+
 class MemoryScope(StrEnum):
     """Where a memory is of use."""
 

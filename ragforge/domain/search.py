@@ -68,6 +68,8 @@ class Hit(Struct, frozen=True):
     """A memory that another one updates."""
     version_id: str = ""
     """Of a version, its id."""
+    forgotten: bool = False
+    """Something said there is forgotten: the user still finds it, and no model is given it."""
 
 
 class Candidate(Struct, frozen=True):
@@ -139,5 +141,6 @@ def _kind_words(hit: Hit) -> str:
 
 
 def states(hit: Hit) -> tuple[str, ...]:
-    """What a user must know of it: that it was undone, or replaced by something newer."""
-    return (*(("undone",) if hit.left else ()), *(("replaced",) if hit.replaced else ()))
+    """What a user must know of it: that it was undone, replaced by something newer, or forgotten in part."""
+    each = ((hit.left, "undone"), (hit.replaced, "replaced"), (hit.forgotten, "partly forgotten"))
+    return tuple(words for holds, words in each if holds)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.domain.search import HitKind
 from ragforge.memory.context import BYTES_PER_TOKEN, text_tokens
+from ragforge.memory.forgotten import Forgotten
 
 ITEM_SHARE_MAX = 0.5
 """Of its section's budget: one long item never leaves room for none of the others."""
@@ -59,6 +60,15 @@ def compose(
         return ContextBlock(left_out=made.left_out)
     text = _text(items)
     return ContextBlock(text, items, text_tokens(text), left_out=made.left_out)
+
+
+def without_forgotten(block: ContextBlock, forgotten: Forgotten) -> ContextBlock:
+    """The block without what has been forgotten since it was made."""
+    items = tuple(left for item in block.items if (left := forgotten.recalled(item)) is not None)
+    if items == block.items:
+        return block
+    text = _text(items) if items else ""
+    return replace(block, text=text, items=items, tokens=text_tokens(text))
 
 
 class _Making(Struct):

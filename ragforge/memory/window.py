@@ -6,12 +6,14 @@ resumed sends the same beginning.
 """
 
 from collections.abc import Sequence
-from typing import Self
+from datetime import datetime
+from typing import Protocol, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.domain.messages import CallResult, Message, ModelMessage, ToolMessage, UserMessage, text_of
+from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.memory.context import message_tokens, with_references
 
 TURNS_KEPT_MIN = 3
@@ -20,6 +22,28 @@ TURNS_KEPT_MIN = 3
 TURNS_BETWEEN_FRESH_STARTS = 200
 """Each turn whose index is a multiple of this starts with the least that a window holds. So no more turns
 than this, and the few before them, are ever read to know what a window holds."""
+
+
+class Cuts(Protocol):
+    """What the user has forgotten (`memory.forgotten`): equal ones cut the same."""
+
+    def __bool__(self) -> bool: ...
+
+    def message(self, message: Message, *, turn: str = "") -> Message:
+        """The message without it, as it was said before."""
+        ...
+
+    def turn(self, turn: Turn) -> Turn:
+        """The turn without it."""
+        ...
+
+    def step(self, step: Step, *, at: datetime) -> Step:
+        """The step without it; at: when its turn began."""
+        ...
+
+    def call(self, call: ToolCall) -> ToolCall:
+        """The call and its result without it."""
+        ...
 
 
 class WindowLimits(Struct, frozen=True):
@@ -74,8 +98,10 @@ class _Turn(Struct, frozen=True):
 class Window:
     """The messages that go word for word. Turns and messages are added in their order."""
 
-    def __init__(self, limits: WindowLimits | None = None) -> None:
+    def __init__(self, limits: WindowLimits | None = None, forgotten: Cuts | None = None) -> None:
         self.limits = limits or WindowLimits()
+        self.forgotten = forgotten or None
+        """What has been cut out of the messages."""
         self._entries: list[_Entry] = []
         self._turns: list[_Turn] = []
         self.tokens = 0
@@ -89,7 +115,7 @@ class Window:
 
     def copy(self) -> Self:
         """Another one, to go on with; what was dropped so far is not told again."""
-        other = type(self)(self.limits)
+        other = type(self)(self.limits, self.forgotten)
         other._entries, other._turns = list(self._entries), list(self._turns)
         other.tokens, other.compact_next = self.tokens, self.compact_next
         other.next_index = self.next_index
@@ -125,6 +151,15 @@ class Window:
         self.begin(turn_id, index)
         for message in messages:
             self.add(message)
+
+    def forget(self, forgotten: Cuts) -> None:
+        """Cut this out of all messages that are there by now."""
+        self.forgotten = forgotten or None
+        for turn, following in zip(self._turns, [*self._turns[1:], None], strict=True):
+            for at in range(turn.start, following.start if following else len(self._entries)):
+                entry = _entry(forgotten.message(self._entries[at].message, turn=turn.id))
+                self._entries[at] = replace(entry, is_reference=self._entries[at].is_reference)
+        self.tokens = sum(entry.weight for entry in self._entries)
 
     def drop(self) -> Dropped | None:
         """Step down to the lower limit, as far as that goes; None where nothing could go.

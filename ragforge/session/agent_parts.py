@@ -1,6 +1,7 @@
 """The agent's parts, put together from an open session."""
 
 import platform
+from asyncio import to_thread
 from collections.abc import Mapping
 from functools import partial
 
@@ -17,6 +18,7 @@ from ragforge.domain.messages import ToolSpec
 from ragforge.domain.redact import Redactor
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.turns import Step, ToolCall
+from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import search
 from ragforge.memory.window import Window
 from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
@@ -143,7 +145,15 @@ def tool_context(session: Session) -> ToolContext:
 
     async def find(text: str, limit: int) -> list[Hit]:
         query = Query(text, project_id=workspace.project.id, limit=limit)
-        return (await search(workspace.recall, query)).hits
+        forgotten = await read_forgotten(workspace.store, workspace.project.id)
+        return [forgotten.hit(hit) for hit in (await search(workspace.recall, query)).hits]
+
+    async def get_blob(digest: str) -> bytes:
+        """A result of an earlier call."""
+        data = await workspace.blobs.get(digest)
+        forgotten = await read_forgotten(workspace.store, workspace.project.id)
+        text = data.decode("utf-8", "replace")
+        return cleaned.encode() if (cleaned := await to_thread(forgotten.cut, text)) != text else data
 
     return ToolContext(
         cwd=session.cwd,
@@ -153,7 +163,7 @@ def tool_context(session: Session) -> ToolContext:
         jobs=workspace.jobs,
         search=find,
         put_blob=workspace.blobs.put,
-        get_blob=workspace.blobs.get,
+        get_blob=get_blob,
         emit=lambda _: None,
         save_memory=partial(save_memory, session),
         recall_memory=partial(recall_memory, session),

@@ -14,7 +14,9 @@ from ragforge.domain.ids import now
 from ragforge.domain.messages import Message, Parts, TextPart, ToolMessage, ToolSpec, UserMessage
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted
+from ragforge.memory.block import without_forgotten
 from ragforge.memory.context import fixed_tokens, shorten
+from ragforge.memory.forgotten import NOTHING, Forgotten, still_forgotten
 from ragforge.memory.recall.request import Around, InjectLimits, RecallRequest
 from ragforge.memory.window import Dropped, Window
 from ragforge.providers.base import ModelRequest
@@ -71,7 +73,9 @@ async def build_block(
         until,
         clean=workspace.redactor.text,
     )
-    return await gather(workspace.recall, wanted)
+    cut = window.forgotten
+    forgotten = cut if isinstance(cut, Forgotten) else NOTHING
+    return await gather(workspace.recall, wanted, forgotten=forgotten)
 
 
 async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> None:
@@ -130,6 +134,12 @@ class RequestMaker(Struct):
         for message in own[self._added :]:
             self.window.add(message)
         self._added = len(own)
+        workspace = self.session.workspace
+        forgotten = await still_forgotten(workspace.store, workspace.project.id, self.window)
+        if forgotten is not None:
+            # Forgotten while the turn runs: what comes from now on is said afterwards.
+            self.window.forget(forgotten)
+            self.block = without_forgotten(self.block, forgotten)
         compacted = dropped_words(self.window.dropped)
         self.window.dropped.clear()
         limits = await limits_of(self.session)

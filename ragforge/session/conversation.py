@@ -1,6 +1,6 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
@@ -11,7 +11,9 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent
 from ragforge.domain.messages import Parts
 from ragforge.domain.search import Query
-from ragforge.domain.turns import Project, ToolCall, TurnStatus
+from ragforge.domain.turns import Project, ToolCall, Turn, TurnStatus
+from ragforge.memory.forgotten import Forgotten, read_forgotten
+from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
 from ragforge.session import history, queue, setup, turn
 from ragforge.session.costs import memory_cost
@@ -148,7 +150,16 @@ class Conversation:
     async def search(self, text: str, *, limit: int = 50) -> SearchResults:
         """What was said, done, summarised and remembered in this project."""
         query = Query(text, project_id=self.workspace.project.id, limit=limit)
-        return await search(self.workspace.recall, query)
+        found = await search(self.workspace.recall, query)
+        return marked(found, await self._forgotten())
+
+    async def forgotten_in(self, turns: Sequence[Turn]) -> set[str]:
+        """Ids of those of the turns in which something was said that is forgotten."""
+        forgotten = await self._forgotten()
+        return {turn.id for turn in turns if forgotten.turn(turn) != turn}
+
+    async def _forgotten(self) -> Forgotten:
+        return await read_forgotten(self.workspace.store, self.workspace.project.id)
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give a session a title."""

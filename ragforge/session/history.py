@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ragforge.config.settings import Settings
+from ragforge.domain.messages import Message
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.memory.context import history_messages
-from ragforge.memory.window import TURNS_BETWEEN_FRESH_STARTS, TURNS_KEPT_MIN, Window, WindowLimits
+from ragforge.memory.window import TURNS_BETWEEN_FRESH_STARTS, TURNS_KEPT_MIN, Cuts, Window, WindowLimits
 from ragforge.session.state import Session
 from ragforge.store.base import Store
 
@@ -42,13 +43,18 @@ async def turns_before(session: Session, turn_id: str, count: int) -> StoredTurn
 
 
 async def read_window(
-    store: Store, head: str | None, limits: WindowLimits, *, compacted_after: str = ""
+    store: Store,
+    head: str | None,
+    limits: WindowLimits,
+    *,
+    compacted_after: str = "",
+    forgotten: Cuts | None = None,
 ) -> Window:
     """What the model is given of the path to the head, word for word; no more turns are read than that takes.
 
-    compacted_after: the turn after which the user had it compacted.
+    compacted_after: the turn after which the user had it compacted. forgotten: what is cut out of it.
     """
-    window = Window(limits)
+    window = Window(limits, forgotten)
     newest = await store.turns.get(head) if head else None
     if newest is None:
         return window
@@ -67,9 +73,18 @@ def _filled(window: Window, stored: StoredTurns, compacted_after: str) -> Window
     for call in stored.calls:
         calls[call.turn_id].append(call)
     for turn in stored.turns:
-        window.extend(turn.id, turn.index, history_messages([turn], steps[turn.id], calls[turn.id]))
+        window.extend(turn.id, turn.index, _messages(turn, steps[turn.id], calls[turn.id], window.forgotten))
         window.compact_next = turn.id == compacted_after
     return window.copy()
+
+
+def _messages(
+    turn: Turn, steps: Sequence[Step], calls: Sequence[ToolCall], forgotten: Cuts | None
+) -> list[Message]:
+    if forgotten:
+        steps = [forgotten.step(step, at=turn.started_at) for step in steps]
+        turn, calls = forgotten.turn(turn), [forgotten.call(call) for call in calls]
+    return history_messages([turn], steps, calls)
 
 
 def window_limits(settings: Settings) -> WindowLimits:
@@ -87,4 +102,19 @@ async def session_window(session: Session, head: str | None) -> Window:
         head,
         window_limits(workspace.settings),
         compacted_after=await workspace.local.compacted(session.id),
+        forgotten=await workspace.recall.forgotten(workspace.store, workspace.project.id),
     )
+
+
+async def present_window(session: Session) -> Window:
+    """A copy of the session's window as it is without what has been forgotten by now. Raises StoreError."""
+    workspace, live = session.workspace, session.live
+    forgotten = await workspace.recall.forgotten(workspace.store, workspace.project.id)
+    if live.window.forgotten == (forgotten or None):
+        return live.window.copy()
+    if not session.busy:
+        return await session_window(session, live.record.head)
+    window = live.window.copy()  # up to the turn that runs
+    if forgotten:
+        window.forget(forgotten)
+    return window

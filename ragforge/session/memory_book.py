@@ -1,11 +1,13 @@
 """What a person does with memories while ragforge is open: list, explain, edit, forget, restore."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort, memory_id
-from ragforge.memory import memories
+from ragforge.memory import forgotten, memories
 from ragforge.memory.memories import Story
 from ragforge.session.state import Workspace
 
@@ -63,13 +65,14 @@ class MemoryBook(Struct, frozen=True):
         self.workspace.background.wake()
         return Edited(edited, bool(standing))
 
-    async def forget(self, memory_id: str) -> None:
-        """Recall it no longer."""
-        await self.workspace.store.memories.forget([memory_id], now())
+    async def forget(self, memory: Memory) -> Sequence[Memory]:
+        """Forget it, and return what was forgotten along with it because it says the same."""
+        return await forgotten.forget(self.workspace.store, memory)
 
-    async def restore(self, memory_id: str) -> None:
-        """Take back that it was forgotten."""
-        await self.workspace.store.memories.restore([memory_id])
+    async def restore(self, memory: Memory) -> None:
+        """Take back that it was forgotten, and what was along with it."""
+        (memory,) = await self.workspace.store.memories.get([memory.id])
+        await forgotten.restore(self.workspace.store, memory)
         self.workspace.background.wake()
 
     async def place_of(self, turn_id: str) -> TurnPlace:

@@ -10,6 +10,7 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemorySource
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.memories import find_memory, gives_way_to, new_memory, remember
 from ragforge.memory.recall import deep_recall
 from ragforge.memory.recall.search import search
@@ -111,6 +112,7 @@ async def recall_memory(session: Session, question: str, say: Callable[[str], No
                 say,
                 without=frozenset({head} if head else ()),
                 clean=workspace.redactor.text,
+                forgotten=await read_forgotten(workspace.store, workspace.project.id),
             )
         )
 

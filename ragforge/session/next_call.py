@@ -19,6 +19,7 @@ from ragforge.domain.messages import (
 from ragforge.memory.context import fixed_tokens, message_tokens, text_tokens
 from ragforge.session.agent_parts import system_prompt, tool_specs
 from ragforge.session.context import build_block
+from ragforge.session.history import present_window
 from ragforge.session.instructions import trusted_instructions
 from ragforge.session.state import Session
 
@@ -90,7 +91,7 @@ async def next_call(session: Session, parts: Parts) -> NextCall:
     specs = tool_specs(session)
     system = system_prompt(session, await trusted_instructions(session))
     system_tokens = text_tokens(system)
-    window = session.live.window.copy()
+    window = await present_window(session)
     window.begin(new_id(), window.next_index)
     window.add(UserMessage(parts))
     earlier = window.messages[: window.newest_start]

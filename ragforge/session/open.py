@@ -24,6 +24,7 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Purpose, Usage, sum_costs
+from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.consent import consent_in
@@ -273,6 +274,7 @@ async def _resumed(
             record.head,
             window_limits(workspace.settings),
             compacted_after=await workspace.local.compacted(record.id),
+            forgotten=await read_forgotten(workspace.store, workspace.project.id),
         ),
         usage=sum((row.usage for row in usage), Usage()),
         cost_usd=sum_costs(row.cost_usd for row in usage),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ragforge.config.secrets import find_key
 from ragforge.config.settings import Settings
 from ragforge.embedders.registry import open_embedder
+from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import Recall
 from ragforge.store.base import Store
 
@@ -19,7 +20,7 @@ def open_recall(store: Store, settings: Settings, environ: Mapping[str, str]) ->
     embedder = open_embedder(
         settings.memory.embedder, find_key=known_key, endpoints=settings.endpoints, environ=environ
     )
-    return Recall(store, embedder, settings.memory.fusion)
+    return Recall(store, embedder, settings.memory.fusion, forgotten=read_forgotten)
 
 
 async def close_recall(recall: Recall) -> None:

@@ -22,6 +22,7 @@ from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
+from ragforge.memory.forgotten import still_forgotten
 from ragforge.memory.window import Window
 from ragforge.session import queue
 from ragforge.session.agent_parts import agent_parts, safe_step
@@ -270,7 +271,8 @@ async def _parent(session: Session) -> tuple[Turn | None, Window]:
     while head and await came_to_nothing(session.workspace.store, head):
         moved = True
         head = await store.turns.get(head.parent) if head.parent else None
-    if moved:
+    forgotten = await still_forgotten(store, session.workspace.project.id, live.window)
+    if moved or forgotten is not None:
         return head, await session_window(session, head.id if head else None)
     return head, live.window
 
@@ -310,10 +312,12 @@ async def _continue(
     ended = {call.id: call for call in calls}
     last = whole[-1] if whole else None
     pending = last if last and any(call.id not in ended for call in last.message.calls) else None
-    own = step_messages([step for step in whole if step is not pending], ended)
+    own = [UserMessage(turn.user), *step_messages([step for step in whole if step is not pending], ended)]
     if pending:
         own.append(pending.message)
-    progress = TurnProgress(turn.id, [UserMessage(turn.user), *own], next_index=steps[-1].index + 1)
+    if before.forgotten:
+        own = [before.forgotten.message(message, turn=turn.id) for message in own]
+    progress = TurnProgress(turn.id, own, next_index=steps[-1].index + 1)
     progress.stored.update(step.index for step in steps)
     done = tuple(call for call in calls if pending and call.step_index == pending.index)
     if pending:

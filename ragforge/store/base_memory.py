@@ -159,6 +159,10 @@ class Memories(Protocol):
         """Ids that begin so."""
         ...
 
+    async def forgotten(self, *, project_id: str) -> list[Memory]:
+        """The project's and the global ones that are forgotten, the newest first: at most FORGOTTEN_MAX."""
+        ...
+
     async def forget(self, ids: Sequence[str], at: datetime) -> None:
         """Forget them; they can be restored."""
         ...

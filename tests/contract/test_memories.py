@@ -164,6 +164,11 @@ async def test_forgotten_is_kept_and_can_be_restored(store: Store) -> None:
     assert await store.memories.get([memory.id]) == [forgotten]
     assert await store.memories.find(MemoryFilter()) == []
     assert await store.memories.find(MemoryFilter(forgotten=True)) == [forgotten]
+    elsewhere = a_memory(await new_session(store), "elsewhere", forgotten_at=LATER)
+    everywhere = a_memory(session, "everywhere", scope=MemoryScope.GLOBAL, forgotten_at=NOON)
+    await kept(store, a_memory(session, "stays"), elsewhere, everywhere)
+    assert await store.memories.forgotten(project_id=memory.project_id) == [forgotten, everywhere]
+    await store.memories.forget([each.id for each in await store.memories.find(MemoryFilter())], NOON)
     for _ in range(2):
         await store.memories.restore([memory.id, "nowhere"])
     assert await store.memories.find(MemoryFilter()) == [memory]

@@ -45,7 +45,7 @@ class StaticEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """A vector for each text. Raises UsageError where the installed file is damaged or missing."""
-        return await asyncio.to_thread(self._embed, texts)
+        return await asyncio.to_thread(self.vectors, texts)
 
     async def embed_query(self, text: str) -> Vector:
         """The same as for a text that is found: the model makes no difference."""
@@ -59,7 +59,8 @@ class StaticEmbedder:
     async def close(self) -> None:
         """There is nothing to release."""
 
-    def _embed(self, texts: Sequence[str]) -> list[Vector]:
+    def vectors(self, texts: Sequence[str]) -> list[Vector]:
+        """As `embed`, in this thread. Raises UsageError."""
         with self._loading:
             if self._table is None:
                 self._table = _Table(self._folder)

@@ -24,7 +24,9 @@ from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
-from ragforge.memory.material import redacted_summary
+from ragforge.memory.extractive import summary_of
+from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.material import Material, redacted_summary
 from ragforge.memory.summarise import roll_up, roll_up_offline
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
@@ -160,6 +162,7 @@ class Levels(Derivation):
 
     async def _make(self, home: Home, children: Children) -> Summary:
         """One summary over these, by the model or by what stands in for it. Raises StoreError."""
+        children = await _without_forgotten(home, children)
 
         async def call(provider: Provider) -> tuple[Summary, Usage]:
             return await roll_up(provider, children)
@@ -171,6 +174,20 @@ class Levels(Derivation):
 
 
 DERIVATION = Levels
+
+
+async def _without_forgotten(home: Home, children: Children) -> Children:
+    """The same without what is forgotten; that of a turn in which it was said is made anew of its words."""
+    forgotten = await read_forgotten(home.store, home.project_id)
+    cleaned: list[Summary] = []
+    for child in children:
+        turn = await home.store.turns.get(child.covers[0]) if child.id in forgotten.summaries else None
+        if turn is None:
+            cleaned.append(forgotten.summary(child))
+            continue
+        calls = tuple(map(forgotten.call, await home.store.calls.of_turns([turn.id])))
+        cleaned.append(summary_of(Material(forgotten.turn(turn), home.project_id, calls)))
+    return tuple(cleaned)
 
 
 class Uncovered(Struct, frozen=True):

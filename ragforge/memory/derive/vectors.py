@@ -18,6 +18,7 @@ from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind, Vector
 from ragforge.embedders.base import Embedder, learn_dimensions
 from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
+from ragforge.memory.forgotten import NOTHING, Forgotten, read_forgotten
 from ragforge.memory.material import answer_of
 from ragforge.providers.registry import ModelName
 from ragforge.store.base import Store
@@ -76,7 +77,7 @@ class Vectors(Derivation):
             owners = owners[: GENTLY_AT_ONCE if self.desk.busy else CHUNKS_A_STEP * AT_ONCE]
             for start in range(0, len(owners), AT_ONCE):
                 chunk = owners[start : start + AT_ONCE]
-                await embed_owners(home.store, embedder, chunk)
+                await embed_owners(home.store, embedder, chunk, project_id=home.project_id)
                 await self._pay(home, embedder)
                 self.waiting = max(0, self.waiting - len(chunk))
         except (ModelError, UsageError) as error:
@@ -93,7 +94,7 @@ class Vectors(Derivation):
             return
         try:
             await self._use(home, embedder)
-            await embed_owners(home.store, embedder, owners)
+            await embed_owners(home.store, embedder, owners, project_id=home.project_id)
         except (ModelError, UsageError) as error:
             self._failed(error)
         finally:
@@ -212,11 +213,11 @@ def cut(text: str, chars_max: int) -> str:
     return f"{text[: chars_max - tail - 1]}\n{text[-tail:]}"
 
 
-async def texts_of(store: Store, owners: Sequence[Owner]) -> dict[Owner, str]:
-    """The present texts of those that are stored. Raises StoreError."""
+async def texts_of(store: Store, owners: Sequence[Owner], forgotten: Forgotten = NOTHING) -> dict[Owner, str]:
+    """The present texts of those that are stored, without what is forgotten. Raises StoreError."""
     ids = {kind: [each.id for each in owners if each.kind is kind] for kind in OwnerKind}
-    texts = await _turn_texts(store, ids[OwnerKind.TURN])
-    for summary in await store.summaries.get(ids[OwnerKind.SUMMARY]):
+    texts = await _turn_texts(store, ids[OwnerKind.TURN], forgotten)
+    for summary in map(forgotten.summary, await store.summaries.get(ids[OwnerKind.SUMMARY])):
         texts[Owner(OwnerKind.SUMMARY, summary.id)] = summary_text(summary)
     if ids[OwnerKind.MEMORY]:
         for memory in await store.memories.get(ids[OwnerKind.MEMORY]):
@@ -224,21 +225,25 @@ async def texts_of(store: Store, owners: Sequence[Owner]) -> dict[Owner, str]:
     return texts
 
 
-async def embed_owners(store: Store, embedder: Embedder, owners: Sequence[Owner]) -> int:
+async def embed_owners(
+    store: Store, embedder: Embedder, owners: Sequence[Owner], *, project_id: str = ""
+) -> int:
     """How many of them are stored and have a vector of their present text now.
 
+    project_id: what is forgotten there is embedded by no service elsewhere.
     The same text is embedded once, whoever it belongs to, now and before. What it cost stands in
     `embedder.usage`. Raises StoreError, and ModelError or UsageError of the embedder; what came before stays.
     """
     done = 0
+    forgotten = await read_forgotten(store, project_id) if embedder.remote else NOTHING
     for chunk in _chunks(list(dict.fromkeys(owners))):
-        texts = await texts_of(store, chunk)
+        texts = await texts_of(store, chunk, forgotten)
         done += len(texts)
         for _ in range(ROUNDS_MAX):
             await _save_vectors(store, embedder, texts)
             # A text that changed meanwhile would pass as embedded: the store cannot tell the old vector from
             # one of the new text.
-            again = await texts_of(store, list(texts))
+            again = await texts_of(store, list(texts), forgotten)
             texts = {owner: text for owner, text in again.items() if text != texts[owner]}
             if not texts:
                 break
@@ -265,19 +270,21 @@ async def _known_vectors(store: Store, embedder: Embedder, hashes: Sequence[str]
     return {digest: vector for digest, vector in found.items() if len(vector) == embedder.dimensions}
 
 
-async def _turn_texts(store: Store, ids: Sequence[str]) -> dict[Owner, str]:
+async def _turn_texts(store: Store, ids: Sequence[str], forgotten: Forgotten) -> dict[Owner, str]:
     if not ids:
         return {}
     # One after the other: a queue of reads would keep a search of the user's waiting.
     found = [await store.turns.get(identifier) for identifier in ids]
-    turns = [turn for turn in found if turn is not None]
+    turns = [forgotten.turn(turn) for turn in found if turn is not None]
     covering = await store.summaries.covering([turn.id for turn in turns])
     calls: dict[str, list[ToolCall]] = {}
     for call in await store.calls.of_turns([turn.id for turn in turns]):
-        calls.setdefault(call.turn_id, []).append(call)
+        calls.setdefault(call.turn_id, []).append(forgotten.call(call))
     return {
         Owner(OwnerKind.TURN, turn.id): turn_text(
-            turn, summary=_own(covering.get(turn.id, ())), calls=calls.get(turn.id, ())
+            turn,
+            summary=_own([each for each in covering.get(turn.id, ()) if each.id not in forgotten.summaries]),
+            calls=calls.get(turn.id, ()),
         )
         for turn in turns
     }

@@ -26,6 +26,7 @@ from ragforge.domain.messages import (
 from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.domain.usage import Usage
 from ragforge.memory.context import message_tokens
+from ragforge.memory.forgotten import NOTHING, Forgotten
 from ragforge.memory.recall.search import Recall, search
 from ragforge.providers.base import ModelRequest, Provider
 
@@ -78,7 +79,7 @@ class RecallQuestion(Struct, frozen=True):
     without: turns that are not looked at, because whoever asks has them.
     spend: told what each model call used, however it ended.
     say: told what is done, for the eye.
-    clean: takes secrets out of what is shown to the model.
+    clean: takes secrets out of what is shown to the model. forgotten: is cut out of it.
     """
 
     question: str
@@ -89,6 +90,7 @@ class RecallQuestion(Struct, frozen=True):
     say: Callable[[str], None] = lambda _: None
     without: frozenset[str] = frozenset()
     clean: Callable[[str], str] = str
+    forgotten: Forgotten = NOTHING
 
 
 class _Look(Struct):
@@ -215,7 +217,7 @@ async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
     )
     look.limited = look.limited or found.limited
     return [
-        hit
+        asked.forgotten.hit(hit)
         for hit in found.hits
         if not hit.left and (hit.kind is HitKind.MEMORY or hit.turn_id not in asked.without)
     ][:HITS_MAX]
@@ -225,6 +227,7 @@ async def _open(asked: RecallQuestion, hit: Hit) -> str:
     turn = await asked.recall.store.turns.get(hit.turn_id) if hit.turn_id else None
     if turn is None:
         return f"There is no turn behind this source; it says: {hit.text}"
+    turn = asked.forgotten.turn(turn)
     text = f"The person said:\n{text_of(turn.user)}\n\nThe assistant answered:\n{turn.assistant}"
     cut = f"\n[{len(text) - TURN_CHARS_MAX:,} more characters]" if len(text) > TURN_CHARS_MAX else ""
     return text[:TURN_CHARS_MAX] + cut

@@ -2,8 +2,20 @@
 
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from ragforge.domain.search import Hit, HitKind
-from ragforge.memory.recall.results import HitSource, RankedHit, Why
+from ragforge.memory.forgotten import Forgotten
+from ragforge.memory.recall.results import HitSource, RankedHit, SearchResults, Why
+
+
+def marked(results: SearchResults, forgotten: Forgotten) -> SearchResults:
+    """The results whole, marked where a model is given less of them."""
+    if not forgotten:
+        return results
+    hits = [replace(each.hit, forgotten=forgotten.hit(each.hit) != each.hit) for each in results.found]
+    found = (replace(each, hit=hit) for each, hit in zip(results.found, hits, strict=True))
+    return replace(results, found=tuple(found))
 
 
 def reason(found: RankedHit) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ragforge.domain import timeouts
 from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.memory.block import compose
+from ragforge.memory.forgotten import NOTHING, Forgotten
 from ragforge.memory.recall.request import RecallRequest
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import (
@@ -26,14 +27,17 @@ QUERY_CHARS_MAX = 2_000
 """Of a long message its beginning and its end say what it is about."""
 
 
-async def gather(recall: Recall, request: RecallRequest) -> ContextBlock:
-    """The block for the message. It never raises: what failed or came too late is said in `limited`."""
+async def gather(recall: Recall, request: RecallRequest, *, forgotten: Forgotten = NOTHING) -> ContextBlock:
+    """The block for the message. It never raises: what failed or came too late is said in `limited`.
+
+    forgotten: what is cut out of it.
+    """
     began = time.perf_counter()
     block, limited = ContextBlock(), list[str]()
     if request.tokens_max > 0 and request.text.strip():
         lookup = Lookup(recall, replace(request, text=_query(request.text)))
         try:
-            block = await _block(lookup)
+            block = await _block(lookup, forgotten)
             limited = lookup.limited
             if block.items:
                 # That vectors are still missing says nothing where there was nothing to find.
@@ -50,7 +54,7 @@ def _query(text: str) -> str:
     return f"{text[: QUERY_CHARS_MAX * 3 // 4]}\n{text[-QUERY_CHARS_MAX // 4 :]}"
 
 
-async def _block(lookup: Lookup) -> ContextBlock:
+async def _block(lookup: Lookup, forgotten: Forgotten) -> ContextBlock:
     """Everything at the same time; each source may fail on its own."""
     sources = find_sources()
     findings = await asyncio.gather(*(_look(lookup, source) for source in sources))
@@ -59,8 +63,15 @@ async def _block(lookup: Lookup) -> ContextBlock:
     above: Above | None = await lookup.attempt(covering, None)
     if above is None:
         return ContextBlock()
+    clean = lookup.request.clean
+    above = {turn: [forgotten.summary(each) for each in over] for turn, over in above.items()}
     found = await asyncio.gather(*(_items(lookup, finding, above) for finding in findings))
-    items = [replace(each, text=lookup.request.clean(each.text)) for items in found for each in items]
+    items = [
+        replace(left, text=clean(left.text))
+        for items in found
+        for each in items
+        if (left := forgotten.recalled(each)) is not None
+    ]
     return compose(
         items,
         shares=shares_of(sources),

@@ -1,6 +1,7 @@
 """What a search works with and comes to: hits in one order, and what each source said of them."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from enum import StrEnum
 from typing import Literal
@@ -12,6 +13,7 @@ from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.search import Candidate, Hit, HitKind, Query
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.base import Embedder
+from ragforge.memory.window import Cuts
 from ragforge.store.base import Store
 
 
@@ -131,6 +133,10 @@ class Kept(Struct, frozen=True):
     answer: SearchResults
 
 
+async def _nothing(_store: Store, _project_id: str) -> None:
+    """Nothing is forgotten."""
+
+
 class Recall(Struct, frozen=True):
     """What a search works with. One for as long as the store is open: it holds the cache of queries."""
 
@@ -140,3 +146,5 @@ class Recall(Struct, frozen=True):
     fusion: Literal["convex", "rrf"] = "convex"
     cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
     questions: Questions = field(default_factory=Questions)
+    forgotten: Callable[[Store, str], Awaitable[Cuts | None]] = _nothing
+    """What is forgotten in the project of this id. Raises StoreError."""

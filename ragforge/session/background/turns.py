@@ -14,6 +14,7 @@ from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
 from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
+from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.material import redacted
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts
@@ -40,12 +41,15 @@ def came_to_nothing(turn: Turn, calls: Sequence[ToolCall]) -> bool:
 
 async def material_of(session: Session, turn: Turn) -> Material:
     """The turn with what is needed to understand it. Raises StoreError."""
-    calls = await session.workspace.store.calls.of_turns([turn.id])
+    store, project_id = session.workspace.store, session.workspace.project.id
+    forgotten = await read_forgotten(store, project_id)
+    turn = await asyncio.to_thread(forgotten.turn, turn)
+    calls = [forgotten.call(call) for call in await store.calls.of_turns([turn.id])]
     near = () if came_to_nothing(turn, calls) else await near_memories(session, turn)
     # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
     clean = session.workspace.redactor
     shown = replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
-    return Material(shown, session.workspace.project.id, tuple(calls), near)
+    return Material(shown, project_id, tuple(calls), near)
 
 
 async def near_memories(session: Session, turn: Turn) -> tuple[Memory, ...]:

@@ -6,7 +6,14 @@ from typing import Any
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreError, StoreUnavailable
-from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort, MemorySource
+from ragforge.domain.memories import (
+    FORGOTTEN_MAX,
+    Association,
+    Memory,
+    MemoryFilter,
+    MemorySort,
+    MemorySource,
+)
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import check_memory, merged, recent
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
@@ -40,6 +47,13 @@ ORDERS = {
     MemorySort.IMPORTANCE: "n.importance",
     MemorySort.USED: "n.accessCount",
 }
+
+FORGOTTEN = f"""
+MATCH (n:{Label.MEMORY})
+WHERE n.forgottenAt IS NOT NULL AND (n.scope = 'global' OR n.projectId = $project)
+WITH n ORDER BY n.forgottenAt DESC, n.id LIMIT {FORGOTTEN_MAX}
+{WHOLE} ORDER BY n.forgottenAt DESC, n.id
+"""
 
 WITH_ID_PART = f"""
 MATCH (n:{Label.MEMORY}) WHERE n.id STARTS WITH $part RETURN n.id AS id ORDER BY id LIMIT $limit
@@ -154,6 +168,15 @@ class Neo4jMemories:
         except StoreUnavailable:
             return await self._nodes.here.memories.with_id_part(part, limit=limit)
         return [each["id"] for each in found]
+
+    async def forgotten(self, *, project_id: str) -> list[Memory]:
+        """The project's and the global ones that are forgotten, the newest first."""
+        await self._nodes.settle()
+        try:
+            answer = await self._nodes.ask(as_one(FORGOTTEN, COLUMNS), project=project_id)
+        except StoreUnavailable:
+            return await self._nodes.here.memories.forgotten(project_id=project_id)
+        return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def forget(self, ids: Sequence[str], at: datetime) -> None:
         """Forget them; those that are forgotten already keep their time."""

@@ -167,6 +167,7 @@ LASTING: tuple[Definition, ...] = (
     _range("turn_text", Label.TURN, "embeddingHash"),
     _range("summary_text", Label.SUMMARY, "embeddingHash"),
     _range("memory_text", Label.MEMORY, "embeddingHash"),
+    _range("memory_forgotten", Label.MEMORY, "forgottenAt"),
     Definition(
         WORDS_INDEX,
         Kind.WORDS,

@@ -114,6 +114,10 @@ CREATE INDEX derived_owner IF NOT EXISTS FOR (n:Derived) ON (n.ownerId);
 CREATE INDEX derived_time IF NOT EXISTS FOR (n:Derived) ON (n.projectId, n.kind, n.timestamp);
 """
 
+FORGOTTEN = """
+CREATE INDEX memory_forgotten IF NOT EXISTS FOR (n:Memory) ON (n.forgottenAt);
+"""
+
 
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
@@ -137,6 +141,7 @@ STEPS: tuple[Step, ...] = (
     Step("versions", VERSIONS),
     Step("operations", data=OPERATIONS_DATA),
     Step("derived records", DERIVED),
+    Step("forgotten", FORGOTTEN),
 )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from ragforge.domain.errors import Conflict
-from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort
+from ragforge.domain.memories import FORGOTTEN_MAX, Association, Memory, MemoryFilter, MemorySort
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import check_memory, merged, recent
 from ragforge.store.sqlite.associations import OF_MEMORIES, association_of, renew_association
@@ -30,6 +30,12 @@ FITTING = f"""
     AND importance >= :importance AND updated_at >= :since
     AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced) AND (:left OR NOT is_left)
 ORDER BY {{order}}, memory.created_at DESC, memory.id LIMIT max(0, :limit)
+"""
+
+FORGOTTEN = f"""
+{SELECT} WHERE forgotten_at IS NOT NULL
+    AND (scope = 'global' OR memory.project = (SELECT key FROM project WHERE id = ?1))
+ORDER BY forgotten_at DESC, memory.id LIMIT {FORGOTTEN_MAX}
 """
 
 
@@ -118,6 +124,14 @@ class SqliteMemories:
                 (storable(part).lower(), limit),
             )
             return [identifier for (identifier,) in rows]
+
+        return await self._database.read(read)
+
+    async def forgotten(self, *, project_id: str) -> list[Memory]:
+        """The project's and the global ones that are forgotten, the newest first."""
+
+        def read(connection: Connection) -> list[Memory]:
+            return [memory_of(row) for row in connection.execute(FORGOTTEN, (project_id,))]
 
         return await self._database.read(read)
 

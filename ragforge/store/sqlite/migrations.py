@@ -419,6 +419,9 @@ CREATE INDEX derived_owner ON derived (kind, owner, owner_kind, hash, at, model,
 CREATE INDEX derived_project ON derived (project, kind, at);
 """
 
-STORE = Schema(
-    application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH)
-)  # `ragf`
+# What is forgotten is asked for before every request.
+NINTH = "CREATE INDEX memory_forgotten ON memory (forgotten_at DESC, id) WHERE forgotten_at IS NOT NULL"
+
+STORE = Schema(  # `ragf`
+    application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH)
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
@@ -243,8 +243,8 @@ class ChatFrame(Screen[None]):
     async def _load_turns(self, conversation: Conversation, at: int | None) -> None:
         """Draw the newest turns, or those up to one."""
         stored = await conversation.turns_until(at, TURNS_SHOWN)
-        recalled = await self._recalled(stored.turns)
-        await self.transcript.load(stored.turns, stored.steps, stored.calls, recalled)
+        recalled, forgotten = await self._recalled(stored.turns), await self._forgotten(stored.turns)
+        await self.transcript.load(stored.turns, stored.steps, stored.calls, recalled, forgotten)
         if at is not None:
             self.say(f"Shown up to turn {at}. Ctrl+End shows what came after; a message goes on from there.")
 
@@ -325,7 +325,15 @@ class ChatFrame(Screen[None]):
         from ragforge.tui.widgets.turn_record import StoredTurns
 
         stored = await self.ready().turns_before(turn_id, count)
-        return StoredTurns(stored.turns, stored.steps, stored.calls, await self._recalled(stored.turns))
+        recalled, forgotten = await self._recalled(stored.turns), await self._forgotten(stored.turns)
+        return StoredTurns(stored.turns, stored.steps, stored.calls, recalled, forgotten)
+
+    async def _forgotten(self, turns: Sequence[Turn]) -> Collection[str]:
+        """Ids of the turns in which something was said that is forgotten."""
+        try:
+            return await self.ready().forgotten_in(turns)
+        except RagforgeError:
+            return ()
 
     async def _recalled(self, turns: Sequence[Turn]) -> dict[str, ContextBlock]:
         """What was recalled for the turns, by their ids."""

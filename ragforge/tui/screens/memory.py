@@ -215,7 +215,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
             self._tell("These are the words that it has: case, spaces and a final stop make no other memory.")
             return
         if not edited.was_known:
-            self._undo.append(_Undo(lambda: self._book.forget(new.id), "The words of before hold again."))
+            self._undo.append(_Undo(lambda: self._forget(new), "The words of before hold again."))
         await self._reload()
         self._tell("Kept. Ctrl+U brings the words of before back." if not edited.was_known else "Kept.")
 
@@ -227,18 +227,22 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         words = one_line(memory.content)[:60]
         try:
             if memory.forgotten_at:
-                await self._book.restore(memory.id)
-                self._undo.append(_Undo(lambda: self._book.forget(memory.id), f"Forgotten again: {words}"))
+                await self._book.restore(memory)
+                self._undo.append(_Undo(lambda: self._forget(memory), f"Forgotten again: {words}"))
                 told = f"Restored: {words}"
             else:
-                await self._book.forget(memory.id)
-                self._undo.append(_Undo(lambda: self._book.restore(memory.id), f"Restored: {words}"))
-                told = f"Forgotten: {words} · Ctrl+U takes it back"
+                alike = await self._book.forget(memory)
+                self._undo.append(_Undo(lambda: self._book.restore(memory), f"Restored: {words}"))
+                more = f" and {counted(len(alike), 'other')} that say{'' if alike[1:] else 's'} the same"
+                told = f"Forgotten: {words}{more if alike else ''} · Ctrl+U takes it back"
         except RagforgeError as error:
             self._tell(str(error))
             return
         await self._reload()
         self._tell(told)
+
+    async def _forget(self, memory: Memory) -> None:
+        await self._book.forget(memory)
 
     async def action_undo_memory(self) -> None:
         """Take back what was done last on this screen."""

@@ -1,6 +1,6 @@
 """The conversation as it is seen: takes the events of a turn, and stored turns."""
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -115,17 +115,19 @@ class Transcript(Widget):
         steps: Sequence[Step],
         calls: Sequence[ToolCall],
         recalled: Mapping[str, ContextBlock] | None = None,
+        forgotten: Collection[str] = (),
     ) -> None:
         """Show stored turns, oldest first, instead of what is shown. None clears.
 
         Within `answering`, what was said since that began stays below them.
-        recalled: what was recalled for them, by their ids.
+        recalled: what was recalled for them, by their ids. forgotten: ids of those in which something was
+        said that is forgotten.
         """
         self._live = None
         self._changed.clear()
         self._has_older = self._load_before is not None and bool(turns)
         self._new_below.display = False
-        records = records_of(StoredTurns(turns, steps, calls, recalled or {}))
+        records = records_of(StoredTurns(turns, steps, calls, recalled or {}, forgotten))
         if meanwhile := _SAID_MEANWHILE.get():
             if not records:
                 records.append(TurnRecord(None))

@@ -1,6 +1,6 @@
 """What is known of a turn, in the order in which it is shown; made from events or from the store."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field
@@ -88,6 +88,8 @@ class Changed(Struct):
     version: Version
 
 
+FORGOTTEN = "Something said here is forgotten: it stays in the history, and no model is given it."
+
 Entry: TypeAlias = Said | Thought | Called | Noted | Told | Remembered | Changed
 
 
@@ -99,6 +101,8 @@ class StoredTurns(Struct, frozen=True):
     calls: Sequence[ToolCall] = ()
     recalled: Mapping[str, ContextBlock] = field(default_factory=dict[str, ContextBlock])
     """By the turn's id, where it is still known."""
+    forgotten: Collection[str] = ()
+    """Ids of turns in which something was said that no model is given any more."""
 
 
 class TurnRecord(Struct):
@@ -218,9 +222,8 @@ def records_of(stored: StoredTurns) -> list[TurnRecord]:
     return [
         TurnRecord(
             turn,
-            _entries(
-                turn, steps.get(turn.id, []), calls.get(turn.id, []), block=stored.recalled.get(turn.id)
-            ),
+            _entries(turn, steps.get(turn.id, []), calls.get(turn.id, []), block=stored.recalled.get(turn.id))
+            + ([Noted(FORGOTTEN)] if turn.id in stored.forgotten else []),
         )
         for turn in stored.turns
     ]

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from ragforge.domain.moves import MergeMode, Side
+from ragforge.memory.forgotten import read_forgotten
 from ragforge.session.moves import moving, of_session
 from ragforge.session.state import Session
 from ragforge.versions import branch_merge
@@ -76,7 +77,8 @@ async def _worked_out(session: Session, name: str, side: Side, strategy: MergeMo
     worktree = session.worktree
     found, theirs = await three_ways(worktree.files, name, await worktree.catch_up())
     [*ours] = await session.workspace.store.versions.get([found.ours])
-    purposes = f"ours: {ours[0].title}\ntheirs: {theirs.title}" if ours else ""
+    forgotten = await read_forgotten(session.workspace.store, session.workspace.project.id)
+    purposes = forgotten.cut(f"ours: {ours[0].title}\ntheirs: {theirs.title}") if ours else ""
     each, notes = await resolve(session, found.conflicts, strategy, purposes=purposes, tell=tell)
     if each and each[0].proposal.is_complete:
         checking = await check_command(session.workspace)

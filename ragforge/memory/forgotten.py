@@ -1,0 +1,436 @@
+"""What the user has forgotten, and texts without it.
+
+A forgotten memory stays stored, and so does the turn that it was said in. What goes to a model passes through
+here first: a sentence that says the same, in whatever words, is cut out of what was said before, with a mark.
+What is said again afterwards stays.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache, lru_cache
+from operator import mul
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.context import Recalled
+from ragforge.domain.errors import StoreError, UsageError
+from ragforge.domain.ids import now
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.language.base import stop_words
+from ragforge.domain.language.products import FIELDS
+from ragforge.domain.memories import FORGOTTEN_MAX, AssociationKind, Memory, MemoryFilter, normalised
+from ragforge.domain.messages import Message, ModelMessage, Parts, TextPart, ToolMessage, UserMessage
+from ragforge.domain.search import Hit, HitKind
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import Step, ToolCall, Turn
+from ragforge.domain.vectors import Vector
+from ragforge.memory.window import Window
+from ragforge.store.base import Store
+
+if TYPE_CHECKING:
+    from ragforge.embedders.static import StaticEmbedder
+
+log = logging.getLogger(__name__)
+
+MARK = "[forgotten]"
+"""Stands where something was cut out."""
+
+SHARE_MIN = 0.6
+"""Of a statement's words, by weight: what says as much of them says the statement."""
+NEARNESS_MIN = 0.62
+"""Cosine to the statement from which a sentence that shares a word with it says the same."""
+SHARE_MIN_IN_SOURCE = 0.4
+NEARNESS_MIN_IN_SOURCE = 0.55
+"""In the turn in which it was said, less will do."""
+PIECE_CHARS_MAX = 300
+"""A longer sentence is looked at in parts."""
+VALUE_WEIGHT = 2.0
+"""Of names and numbers, where a plain word has 1."""
+YEARS = range(1900, 2100)
+TICK = timedelta(milliseconds=1)
+"""Of two that are forgotten one after the other each has a time of its own."""
+STEM_CHARS = 4
+"""Words that begin with as many letters in common may be forms of one word."""
+
+_SENTENCE = re.compile(r"[^\n]*?(?:[.!?…](?=\s)|\n|$)\s*", re.DOTALL)
+_PART = re.compile(rf"(?s).{{1,{PIECE_CHARS_MAX}}}(?:\s+|$)|.{{1,{PIECE_CHARS_MAX}}}")
+_WORD = re.compile(r"[^\W_]+(?:[._@:/+#'’-]+[^\W_]+)*[+#]*")
+_CAPITAL = re.compile(r"(?<=[\w,;:)] )[A-Z]\w+|\b\w[a-z0-9]+[A-Z]\w*")
+_INNER = re.compile(r"[^\W\d_]+|\d+")
+_LONG_VALUE = re.compile(
+    r"\S+@\S+\.\w+|\w+://\S+|\d+\.\d+\.\d+\.\d+(?::\d+)?|\d{4,}|(?=\w*\d)(?=\w*[^\W\d])\w{6,}"
+)
+
+
+class _Statement(Struct, frozen=True):
+    """A forgotten statement as texts are compared with it."""
+
+    weights: Mapping[str, float]
+    """Its content words in small letters."""
+    names: frozenset[str]
+    """Those of them that name something."""
+    values: tuple[str, ...]
+    """Each says it alone."""
+    vector: Vector | None
+    at: datetime
+    turns: frozenset[str]
+
+
+class Forgotten:
+    """What is forgotten, as it was read. Equal ones cut the same."""
+
+    def __init__(self, memories: Sequence[Memory] = (), summaries: Iterable[str] = ()) -> None:
+        """summaries: ids of those of level 1 that stand for turns in which it was said."""
+        self.key = frozenset((each.id, each.forgotten_at, each.turns) for each in memories)
+        self.ids = frozenset(each.id for each in memories)
+        self.sources = frozenset(turn for each in memories for turn in each.turns)
+        self.summaries = frozenset(summaries)
+        self._statements = [
+            _statement(m.content, m.forgotten_at, m.turns) for m in memories if m.forgotten_at
+        ]
+        self._by_stem: dict[str, list[int]] = {}
+        for at, statement in enumerate(self._statements):
+            for word in statement.weights:
+                self._by_stem.setdefault(word[:STEM_CHARS], []).append(at)
+        self._wordless = {at for at, each in enumerate(self._statements) if not each.weights}
+        hints = [*self._by_stem, *(value for at in self._wordless for value in self._statements[at].values)]
+        self._hint = re.compile("|".join(map(re.escape, hints)) or r"(?!)", re.IGNORECASE)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Forgotten) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __bool__(self) -> bool:
+        return bool(self._statements)
+
+    def cut(self, text: str, *, at: datetime | None = None, turn: str = "") -> str:
+        """The text with a mark in place of each sentence that says what is forgotten.
+
+        at: when it was said; None for before all that was forgotten. turn: in which.
+        """
+        if not self._statements or not (turn in self.sources or self._hint.search(text)):
+            return text
+        pieces = [part[0] for each in _SENTENCE.finditer(text) for part in _PART.finditer(each[0])]
+        said = self._said(pieces, at, turn)
+        if not any(said):
+            return text
+        kept: list[str] = []
+        for piece, gone in zip(pieces, said, strict=True):
+            if not gone:
+                kept.append(piece)
+            elif not kept or not kept[-1].startswith(MARK):
+                kept.append(MARK + piece[len(piece.rstrip()) :])
+        return "".join(kept)
+
+    def holds(self, text: str, *, at: datetime | None = None, turn: str = "") -> bool:
+        """Whether the text says something of it."""
+        return self.cut(text, at=at, turn=turn) != text
+
+    def parts(self, parts: Parts, *, at: datetime | None = None, turn: str = "") -> Parts:
+        """The parts of a message without it."""
+        return tuple(
+            replace(part, text=self.cut(part.text, at=at, turn=turn)) if isinstance(part, TextPart) else part
+            for part in parts
+        )
+
+    def turn(self, turn: Turn) -> Turn:
+        """The turn without it."""
+        if not self:
+            return turn
+        at, id = turn.started_at, turn.id
+        return replace(
+            turn,
+            user=self.parts(turn.user, at=at, turn=id),
+            assistant=self.cut(turn.assistant, at=at, turn=id),
+            error=self.cut(turn.error, at=at),
+        )
+
+    def step(self, step: Step, *, at: datetime) -> Step:
+        """The step without it; at: when its turn began."""
+        message = self.message(step.message, at=at, turn=step.turn_id)
+        return step if message is step.message else replace(step, message=message)
+
+    def call(self, call: ToolCall) -> ToolCall:
+        """The call and its result without it."""
+        if not self:
+            return call
+        at = call.started_at
+        return replace(
+            call,
+            args=_each(call.args, lambda text: self.cut(text, at=at)),
+            result=self.cut(call.result, at=at),
+            diff=self.cut(call.diff, at=at),
+        )
+
+    def message(self, message: Message, *, at: datetime | None = None, turn: str = "") -> Message:
+        """The message without it, the same one where it says nothing of it.
+
+        What a provider wants back as it was goes where it says it too: then the message is made anew.
+        """
+        if not self:
+            return message
+
+        def clean(text: str) -> str:
+            return self.cut(text, at=at, turn=turn)
+
+        match message:
+            case UserMessage(parts):
+                cleaned = UserMessage(self.parts(parts, at=at, turn=turn))
+            case ToolMessage(results):
+                # What tools show is no talk, and as much as files hold: there only what says it plainly goes.
+                cleaned = ToolMessage(tuple(replace(r, text=self.cut(r.text, at=at)) for r in results))
+            case ModelMessage():
+                native = message.native
+                cleaned = replace(
+                    message,
+                    text=clean(message.text),
+                    thoughts=clean(message.thoughts),
+                    calls=tuple(
+                        replace(call, args=_each(call.args, lambda text: self.cut(text, at=at)))
+                        for call in message.calls
+                    ),
+                )
+                if native is not None and (cleaned != message or _each(native, clean) != native):
+                    cleaned = replace(cleaned, native=None)
+        return message if cleaned == message else cleaned
+
+    def summary(self, summary: Summary) -> Summary:
+        """The summary without it; one of a turn in which it was said says nothing any more.
+
+        A model may have said it in words that nothing finds.
+        """
+        if not self:
+            return summary
+        if summary.id in self.summaries:
+            return replace(summary, text="", findings=(), topics=(), constraints=())
+
+        def each(texts: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(text for text in texts if not self.holds(text))
+
+        # Above level 1 it stands for many turns, of which any may be one of these.
+        return replace(
+            summary,
+            text=self.cut(summary.text),
+            findings=each(summary.findings),
+            topics=each(summary.topics),
+            constraints=each(summary.constraints),
+        )
+
+    def recalled(self, item: Recalled) -> Recalled | None:
+        """The item without it; None where nothing is left."""
+        if not self:
+            return item
+        match item.kind:
+            case HitKind.MEMORY:
+                # What says the same was forgotten with it, and what was said again holds.
+                return None if item.id in self.ids else item
+            case HitKind.SUMMARY:
+                left = "" if item.id in self.summaries else self.cut(item.text)
+            case _:
+                left = self.cut(item.text, at=item.at, turn=item.turn_id)
+        return replace(item, text=left) if any(map(str.isalnum, left.replace(MARK, ""))) else None
+
+    def hit(self, hit: Hit) -> Hit:
+        """The hit as a model may see it."""
+        if not self:
+            return hit
+        if hit.kind is HitKind.MEMORY:
+            return hit
+        if hit.kind is HitKind.SUMMARY:
+            text = MARK if hit.id in self.summaries else self.cut(hit.text)
+        else:
+            text = self.cut(hit.text, at=hit.at, turn=hit.turn_id)
+        return replace(
+            hit,
+            text=text,
+            marks=hit.marks if text == hit.text else (),
+            session_title=self.cut(hit.session_title),
+        )
+
+    def _said(self, pieces: Sequence[str], at: datetime | None, turn: str) -> list[bool]:
+        """Of each piece whether it says something of it."""
+        said: list[bool] = []
+        for piece in pieces:
+            words = _words(piece)
+            places = {place for word in words for place in self._by_stem.get(word[:STEM_CHARS], ())}
+            places |= self._wordless
+            if turn in self.sources:
+                places |= {n for n, each in enumerate(self._statements) if turn in each.turns}
+            said.append(
+                any(
+                    _says(piece, words, statement, is_source=turn in statement.turns)
+                    for statement in (self._statements[place] for place in sorted(places))
+                    if at is None or at <= statement.at
+                )
+            )
+        return said
+
+
+NOTHING = Forgotten()
+
+
+async def read_forgotten(store: Store, project_id: str) -> Forgotten:
+    """What is forgotten in the project and everywhere, now. Raises StoreError."""
+    memories = await store.memories.forgotten(project_id=project_id)
+    if not memories:
+        return NOTHING
+    turns = list({turn for memory in memories for turn in memory.turns})
+    covering = await store.summaries.covering(turns) if turns else {}
+    return Forgotten(memories, {each.id for over in covering.values() for each in over if each.level == 1})
+
+
+async def still_forgotten(store: Store, project_id: str, window: Window) -> Forgotten | None:
+    """What is to be cut out of the window: what is forgotten now, or None where that is cut already.
+
+    While the store cannot tell, what was known before stays.
+    """
+    try:
+        forgotten = await read_forgotten(store, project_id)
+    except StoreError as error:
+        log.warning("What is forgotten cannot be read: %s", error)
+        return None
+    return forgotten if (forgotten or None) != window.forgotten else None
+
+
+async def forget(store: Store, memory: Memory) -> list[Memory]:
+    """Forget it, and return what was forgotten along with it because it says the same.
+
+    What it had replaced holds again. What was said until now is cut, whatever the clock of the machine said
+    then. Raises StoreError.
+    """
+    project = memory.project_id
+    forgotten = await store.memories.forgotten(project_id=project)
+    before = [each.forgotten_at + TICK for each in forgotten[:1] if each.forgotten_at]
+    recent = await store.sessions.recent(project_id=project, limit=1)
+    at = max([now(), memory.updated_at, *before, *(row.session.last_activity_at for row in recent)])
+    links = await store.memories.associations([memory.id])
+    kept = {memory.id, *(each.to_id for each in links if each.kind is AssociationKind.UPDATES)}
+    gone = Forgotten([replace(memory, forgotten_at=at)])
+    others = await store.memories.find(
+        MemoryFilter(project_id=project, replaced=True, left=True, limit=FORGOTTEN_MAX)
+    )
+    alike = [each for each in others if each.id not in kept and gone.holds(each.content)]
+    # One that was forgotten before and was said again since is forgotten anew.
+    await store.memories.restore([memory.id])
+    await store.memories.forget([memory.id, *(each.id for each in alike)], at)
+    return alike
+
+
+async def restore(store: Store, memory: Memory) -> list[Memory]:
+    """Restore it, and return what was forgotten along with it and is restored too. Raises StoreError."""
+    gone = await store.memories.forgotten(project_id=memory.project_id)
+    alike = [each for each in gone if each.forgotten_at == memory.forgotten_at and each.id != memory.id]
+    await store.memories.restore([memory.id, *(each.id for each in alike)])
+    return alike
+
+
+def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source: bool) -> bool:
+    """Whether the piece says the statement: by a value, by most of its words, or by its meaning."""
+    low = piece.casefold()
+    if any(_stands_in(value, low) for value in statement.values):
+        return True
+    shared = {word for word in statement.weights if any(_alike(word, each) for each in words)}
+    if not (shared or is_source) or not statement.weights:
+        return False
+    if statement.names and not shared & statement.names and _names(piece):
+        return False  # the same of something else: MySQL, where PostgreSQL is forgotten
+    share = sum(statement.weights[word] for word in shared) / sum(statement.weights.values())
+    if share >= (SHARE_MIN_IN_SOURCE if is_source else SHARE_MIN):
+        return True
+    vector = _vector(piece.strip()) if words else None
+    if vector is None or statement.vector is None:
+        return False
+    near = sum(map(mul, vector, statement.vector))
+    return near >= (NEARNESS_MIN_IN_SOURCE if is_source else NEARNESS_MIN)
+
+
+@lru_cache(4096)
+def _statement(content: str, at: datetime, turns: tuple[str, ...]) -> _Statement:
+    names = _names(content)
+    weights = {word: VALUE_WEIGHT if word in names else 1.0 for word in _words(content)}
+    values = {found[0].casefold().strip(".,;:") for found in _LONG_VALUE.finditer(content)}
+    if not weights:
+        values.add(normalised(content))  # nothing but words that everybody uses
+    strong = tuple(value for value in values if not (value.isdecimal() and int(value) in YEARS))
+    vector = _vector(content) if weights else None
+    return _Statement(weights, names & weights.keys(), strong, vector, at, frozenset(turns))
+
+
+def _names(text: str) -> frozenset[str]:
+    """The words in small letters that name something: numbers, identifiers, products, names with a capital
+    inside a sentence."""
+    capital = {found[0].casefold() for found in _CAPITAL.finditer(text)}
+    return frozenset(word for word in _words(text) if word in capital or word in FIELDS or not word.isalpha())
+
+
+@cache
+def _embedder() -> "StaticEmbedder":
+    # Most sessions have forgotten nothing, and pay nothing for it.
+    from ragforge.embedders.static import StaticEmbedder
+
+    return StaticEmbedder()
+
+
+@lru_cache(4096)
+def _vector(text: str) -> Vector | None:
+    """None where the embedder's file is damaged: then words alone decide."""
+    try:
+        return _embedder().vectors([text])[0]
+    except UsageError:
+        return None
+
+
+def _words(text: str) -> list[str]:
+    """The content words in small letters, each once; of what is put together also the parts."""
+    found: dict[str, None] = {}
+    for each in _WORD.finditer(text):
+        word = each[0].casefold()
+        for part in (word, *(_INNER.findall(word) if not word.isalpha() else ())):
+            if part not in stop_words() and (len(part) > 1 or part.isdecimal()):
+                found.setdefault(part)
+    return list(found)
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether both may be forms of one word."""
+    if word == other:
+        return True
+    if not (word.isalpha() and other.isalpha()):
+        return False
+    shorter = min(len(word), len(other))
+    same = next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), shorter)
+    return same >= max(STEM_CHARS, shorter - 1)
+
+
+def _stands_in(value: str, low: str) -> bool:
+    """Whether the value is there, and not within a longer one."""
+    start = low.find(value)
+    while start >= 0:
+        before, after = low[start - 1 : start], low[start + len(value) : start + len(value) + 1]
+        if not (before.isalnum() and value[0].isalnum()) and not (after.isalnum() and value[-1].isalnum()):
+            return True
+        start = low.find(value, start + 1)
+    return False
+
+
+def _each(value: JsonObject, clean: Callable[[str], str]) -> JsonObject:
+    """The object with each of its texts cleaned."""
+
+    def cleaned(item: JsonValue) -> JsonValue:
+        match item:
+            case str():
+                return clean(item)
+            case list():
+                return [cleaned(each) for each in item]
+            case dict():
+                return {name: cleaned(each) for name, each in item.items()}
+            case _:
+                return item
+
+    return {name: cleaned(each) for name, each in value.items()}
