@@ -109,6 +109,9 @@ CREATE INDEX summary_text IF NOT EXISTS
 FOR (n:ConversationSummary) ON (n.embeddingHash);
 CREATE INDEX memory_text IF NOT EXISTS
 FOR (n:Memory) ON (n.embeddingHash);
+// What is forgotten is asked for before every request.
+CREATE INDEX memory_forgotten IF NOT EXISTS
+FOR (n:Memory) ON (n.forgottenAt);
 
 // Search by words. The properties hold stems with spaces between them, made by ragforge in the same way for
 // every store; `searchScope` holds what a search is limited to.
