@@ -191,3 +191,8 @@ class CheckoutLog(Struct, frozen=True):
     kept: Mapping[str, Node | None] | None = None
     aside: Mapping[str, Node | None] = field(default_factory=dict[str, Node | None])
     command_id: str = ""
+
+    @property
+    def is_of_chat(self) -> bool:
+        """Whether the chat moved too, and not the files alone."""
+        return self.from_turn != self.to_turn

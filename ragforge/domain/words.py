@@ -37,6 +37,12 @@ def _plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
 
 
+def first_words(text: str, chars_max: int = 60) -> str:
+    """The beginning of a text, on one line."""
+    words = " ".join(text.split())
+    return words if len(words) <= chars_max else words[: chars_max - 1] + "…"
+
+
 def cost_words(cost_usd: float | None) -> str:
     """The cost for a user: never 0 for what is unknown."""
     return "price unknown" if cost_usd is None else f"${cost_usd:.4f}"

@@ -15,10 +15,10 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import PERSON, WORDS_CHARS_MAX, Change, Uncovered, Version
+from ragforge.domain.words import first_words
 from ragforge.store.base import Blobs
 from ragforge.versions.difference import differences, lines_changed, words_of
 from ragforge.versions.project_files import ProjectFiles
-from ragforge.versions.turn_choice import first_words
 
 log = logging.getLogger(__name__)
 

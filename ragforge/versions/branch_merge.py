@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import short_id
+from ragforge.domain.ids import new_id, short_id
 from ragforge.domain.moves import Side
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import MoveAction, Version
@@ -83,14 +83,15 @@ def _move(
 ) -> Move:
     goes_ahead = found.base == found.ours
     return Move(
-        MoveAction.MERGE,
-        ground.files.project.id,
-        session_id,
-        found.ours,
-        theirs.id if goes_ahead else found.ours,
-        f"merge of {shown(theirs)}",
+        action=MoveAction.MERGE,
+        project_id=ground.files.project.id,
+        session_id=session_id,
+        from_version=found.ours,
+        target=theirs.id if goes_ahead else found.ours,
+        title=f"merge of {shown(theirs)}",
         branch=head.branch,
         from_turn=turn,
         to_turn=turn,
         merged="" if goes_ahead else theirs.id,
+        command_id=new_id(),
     )

@@ -29,9 +29,9 @@ from ragforge.store.base import Store
 from ragforge.store.base_versions import Versions
 from ragforge.versions.assembly import with_lines
 from ragforge.versions.project_files import ProjectFiles
-from ragforge.versions.restore.conflicts import find_conflicts
+from ragforge.versions.restore.conflicts import FileConflict, find_conflicts
 from ragforge.versions.restore.operation import apply, recover
-from ragforge.versions.restore.plan import Skipped, make_plan
+from ragforge.versions.restore.plan import Plan, Skipped, make_plan
 from ragforge.versions.restore.reach import same
 from ragforge.versions.scan.changes import Coverage, Manifest, node_at, scan
 from ragforge.versions.state import Head
@@ -58,33 +58,22 @@ class Ground(Struct, frozen=True):
         return self.coverage.root
 
 
-class Move(Struct, frozen=True):
-    """A move of the heads, whole before it begins, so that whoever finishes it needs nothing else.
+class Move(CheckoutLog, frozen=True, kw_only=True):
+    """A move of the log, whole before it begins, so that whoever finishes it needs nothing else.
 
-    id: of the row of the log. version_id: of the version that is made where the files come to lie beside the
-    one that is wanted. head, target: the files' head before, and the version to go to; "" is the beginning.
-    branch: the one that is current afterwards. turns: those that are undone or redone.
-    from_turn, to_turn: of the chat; "" is its beginning. draft: the message that returns to the prompt.
-    aside: what lay, before the move, at paths that are touched and do not differ between head and target.
+    target: the version to go to; "" is the beginning. version_id: of the version that is made where the files
+    come to lie beside it. branch: the one that is current afterwards.
     merged: the other parent of what is made, where the move is a merge.
     """
 
-    action: MoveAction
-    project_id: str
-    session_id: str
-    head: str
+    id: str = field(default_factory=new_id)
+    at: datetime = field(default_factory=now)
+    from_version: str = field(name="head")
     target: str
     title: str
     branch: str = ""
-    turns: tuple[str, ...] = ()
-    from_turn: str = ""
-    to_turn: str = ""
-    draft: str = ""
-    aside: Mapping[str, Node | None] = field(default_factory=dict[str, Node | None])
     merged: str = ""
-    id: str = field(default_factory=new_id)
     version_id: str = field(default_factory=new_id)
-    at: datetime = field(default_factory=now)
 
     def to_json(self) -> JsonObject:
         """For the journal of the restore that belongs to it."""
@@ -172,19 +161,19 @@ async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], ch
     The disk and the files' head agree before. Raises UsageError where contents are missing and
     FilesInConflict where that is wanted, with nothing touched; StoreError.
     """
-    lines = await lines_of(ground.files.store.versions, move.head, move.target)
+    lines = await lines_of(ground.files.store.versions, move.from_version, move.target)
     told = set(differing(*lines))
-    wanted = await _with_usual_modes(ground, wanted, told)
+    asked, wanted = wanted, await _with_usual_modes(ground, wanted, told)
     conflicts = await find_conflicts(ground.root, wanted, ground.files.blobs)
     if choices.ask and conflicts:
         raise FilesInConflict([conflict.path for conflict in conflicts])
     chosen = {conflict.path: choices.for_path(conflict.path) for conflict in conflicts}
     touched = [each.path for each in wanted if each.path not in told]
-    move = replace(move, aside=await asyncio.to_thread(_nodes_at, ground.root, touched))
-    plan = await make_plan(
-        ground.root, wanted, chosen, ground.files.blobs, title=move.title, then=move.to_json()
-    )
-    applied = await apply(plan, ground.files.state, ground.files.blobs)
+    aside = await asyncio.to_thread(_nodes_at, ground.root, touched)
+    plan = await make_plan(ground.root, wanted, chosen, ground.files.blobs, title=move.title)
+    kept = {**(move.kept or {}), **_kept(plan, asked, conflicts)}
+    move = replace(move, aside=aside, kept=kept)
+    applied = await apply(replace(plan, then=move.to_json()), ground.files.state, ground.files.blobs)
     version = await finish(ground, move)
     gone = {step.path for step in plan.steps if step.target is None}
     return FilesMoved(
@@ -200,7 +189,7 @@ async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], ch
 async def finish(ground: Ground, move: Move) -> str:
     """Put the heads where the files are now; the files' head. Doing it twice changes nothing."""
     versions = ground.files.store.versions
-    head_line, target_line = await lines_of(versions, move.head, move.target)
+    head_line, target_line = await lines_of(versions, move.from_version, move.target)
     paths = {*differing(head_line, target_line), *move.aside}
     manifest, disk = await _disk_now(ground, sorted(paths))
     landed = landing(
@@ -214,7 +203,7 @@ async def finish(ground: Ground, move: Move) -> str:
     version = await _keep_version(ground, move, landed)
     await ground.files.state.set_head(ground.root, Head(version, move.branch), manifest=manifest.to_bytes())
     await keep_chat(ground.files.store, move)
-    await versions.add_move(_row(move, version))
+    await versions.add_move(replace(move, to_version=version))
     await ground.files.state.clear_journal(ground.root)
     return version
 
@@ -234,14 +223,14 @@ async def end_restore(ground: Ground) -> str:
 
 async def keep_chat(store: Store, move: Move) -> None:
     """Put the head of the chat where it goes."""
-    if move.session_id and move.from_turn != move.to_turn:
+    if move.session_id and move.is_of_chat:
         await store.sessions.set_head(move.session_id, move.to_turn or None)
 
 
 async def move_chat(store: Store, move: Move) -> None:
     """Move the chat alone; the files stay where they are."""
     await keep_chat(store, move)
-    await store.versions.add_move(_row(move, move.head))
+    await store.versions.add_move(replace(move, to_version=move.from_version))
 
 
 def is_ours(version: Version, move: Move) -> bool:
@@ -328,6 +317,20 @@ async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dic
     return await asyncio.to_thread(look)
 
 
+def _kept(
+    plan: Plan, wanted: Sequence[WantedFile], conflicts: Sequence[FileConflict]
+) -> dict[str, Node | None]:
+    """What lies at the paths that the plan leaves as they are, where that could be told."""
+    changed = {step.path for step in plan.steps if not same(step.found, step.target)}
+    unknown = {skipped.path for skipped in plan.skipped}
+    found = {conflict.path: conflict.found for conflict in conflicts}
+    return {
+        each.path: found.get(each.path, each.wanted)
+        for each in wanted
+        if each.path not in changed and (each.path in found or each.path not in unknown)
+    }
+
+
 def _nodes_at(root: Path, paths: Sequence[str]) -> dict[str, Node | None]:
     return {path: node_at(root / path) for path in paths}
 
@@ -354,20 +357,6 @@ async def _keep_version(ground: Ground, move: Move, landed: Landing) -> str:
     if move.branch:
         await versions.set_branch(Branch(move.project_id, move.branch, made.id, move.at))
     return made.id
-
-
-def _row(move: Move, version: str) -> CheckoutLog:
-    return CheckoutLog(
-        id=move.id,
-        project_id=move.project_id,
-        session_id=move.session_id,
-        action=move.action,
-        at=move.at,
-        from_version=move.head,
-        to_version=version,
-        from_turn=move.from_turn,
-        to_turn=move.to_turn,
-    )
 
 
 def differing(head_line: Sequence[Version], target_line: Sequence[Version]) -> list[str]:

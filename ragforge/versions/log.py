@@ -8,12 +8,11 @@ from msgspec import Struct
 from ragforge.domain.ids import now, short_id
 from ragforge.domain.json import JsonObject
 from ragforge.domain.versions import Version
-from ragforge.domain.words import age_words, counted
+from ragforge.domain.words import age_words, counted, first_words
 from ragforge.store.base_versions import VersionRow, Versions
 from ragforge.versions.graph import graph_lines
 from ragforge.versions.state import Head
 from ragforge.versions.tree import summed
-from ragforge.versions.turn_choice import first_words
 
 LIMIT = 30
 TITLE_CHARS = 60

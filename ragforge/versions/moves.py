@@ -1,15 +1,19 @@
 """Undo, redo, rewind and checkout: files and chat go back and forth together, and nothing is lost by it."""
 
-from collections.abc import AsyncGenerator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import new_id
 from ragforge.domain.messages import text_of
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.turns import Turn
-from ragforge.domain.versions import MoveAction, Version
+from ragforge.domain.versions import CheckoutLog, MoveAction, Node, Version
+from ragforge.domain.words import first_words
 from ragforge.versions.head_move import (
     ChatHead,
     Choices,
@@ -27,13 +31,24 @@ from ragforge.versions.names import find_branch, find_version, shown
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.omissions import not_back, unsure
 from ragforge.versions.record.worktree import Worktree
-from ragforge.versions.redo import bring_again, check_count, left_alone, turns_to_redo, undone_alone
+from ragforge.versions.restore.conflicts import look_at
+from ragforge.versions.restore.reach import same
 from ragforge.versions.state import Head
-from ragforge.versions.tree import backward, between, foreign, forward
-from ragforge.versions.turn_choice import first_words, named, redo_of_one, runs_of, turns_to_undo
+from ragforge.versions.tree import WantedFile, backward, between, foreign, forward
+from ragforge.versions.turn_choice import (
+    UNDONE,
+    Redoable,
+    redo_chain,
+    redo_of_one,
+    runs_of,
+    session_log,
+    turns_left,
+    turns_to_undo,
+    undone_files,
+)
+from ragforge.versions.turns import named
 
-MOVES_READ_MAX = 200
-"""Of the log, for a redo."""
+NOTE = "These are the files of what was undone without the conversation, which stayed where it is."
 
 
 async def undo(
@@ -90,21 +105,23 @@ async def redo(
     changed.
     """
     _check_begun(worktree)
-    total = Sum(choices or Choices())
     async with _files(worktree, part) as ground:
-        alone = (await undone_alone(worktree, chat))[:count] if ground and not turn else []
-        chain = await turns_to_redo(worktree, chat, count - len(alone), part_of_id=turn)
-        check_count(len(alone) + len(chain.told), count)
+        log = await session_log(worktree)
+        alone = undone_files(log, chat.turn)[:count] if ground and not turn else []
+        chain = await redo_chain(worktree, log, chat.turn, count - len(alone), part_of_id=turn)
+        _check_count(len(alone) + len(chain.told), count)
+        command = _Command(worktree, chat, part, ground, Sum(choices or Choices()))
         if chain.others:
             others = "; ".join(named(other) for other in chain.others)
-            total.notes.append(f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them.")
-        if ground:
-            for undone in alone:
-                await bring_again(chat, ground, undone, total)
+            command.total.notes.append(
+                f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them."
+            )
+        for undone in alone:
+            await command.redo_files(undone)
         for each in chain.turns:
-            await _forward(worktree, chat, ground, each, total, part)
+            await command.redo_turn(each, log)
     is_chat = bool(chain.told) and part is not Part.FILES
-    return total.moved(MoveAction.REDO, chain.told, draft="", chat=is_chat)
+    return command.total.moved(MoveAction.REDO, chain.told, draft="", chat=is_chat)
 
 
 async def checkout(
@@ -131,15 +148,17 @@ async def checkout(
         here = chat.turn
         to_turn, notes = (here, []) if part is Part.FILES else await _turn_of(worktree, chat, target)
         move = Move(
-            action,
-            ground.files.project.id,
-            worktree.session_id,
-            head.version,
-            target.id,
-            f"{action} of {shown(target)}",
+            action=action,
+            project_id=ground.files.project.id,
+            session_id=worktree.session_id,
+            from_version=head.version,
+            target=target.id,
+            title=f"{action} of {shown(target)}",
             branch=branch.name if branch else "",
             from_turn=here,
             to_turn=to_turn,
+            turns=await turns_left(worktree.files.store, here, to_turn),
+            command_id=new_id(),
         )
         total = Sum(choices, version=head.version, notes=list(notes))
         if part is Part.CHAT:
@@ -147,12 +166,12 @@ async def checkout(
         else:
             await _files_to_target(chat, ground, move, total)
         await chat.go_to(to_turn)
-        return total.moved(action, (), draft="", chat=move.from_turn != move.to_turn)
+        return total.moved(action, (), draft="", chat=move.is_of_chat)
 
 
 async def _files_to_target(chat: ChatHead, ground: Ground, move: Move, total: Sum) -> None:
     """Bring the files from the move's head to its target, but for what others changed on the way."""
-    lines = await lines_of(ground.files.store.versions, move.head, move.target)
+    lines = await lines_of(ground.files.store.versions, move.from_version, move.target)
     edited = edited_since(ground, lines[0])
     differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
     asked = move.target if move.action is MoveAction.TAKE else ""
@@ -164,6 +183,7 @@ async def _files_to_target(chat: ChatHead, ground: Ground, move: Move, total: Su
     if kept:
         total.notes.append("Another session changed some of the files that were kept.")
     wanted = [each for each in differ if each.path not in kept]
+    move = replace(move, kept={each.path: each.expected for each in differ if each.path in kept})
     total.add(await carry_out(ground, move, wanted, total.choices))
 
 
@@ -175,69 +195,135 @@ async def _back(
     choices: Choices,
     part: Part,
 ) -> MoveResult:
-    """Undo these turns, newest first."""
-    store = worktree.files.store
-    total = Sum(choices)
+    """Undo these turns, newest first: a move for each run of them."""
     draft = text_of(turns[-1].user) if part is not Part.FILES else ""
     async with _files(worktree, part) as ground:
+        command = _Command(worktree, chat, part, ground, Sum(choices))
         # Not before: the version of a turn that ended just now is made beside what follows.
-        versions = await store.versions.of_turns([turn.id for turn in turns])
+        versions = await worktree.files.store.versions.of_turns([turn.id for turn in turns])
         if ground:
             _check_recorded(turns, versions)
-            total.notes += [*unsure(versions), *not_back(versions)]
+            command.total.notes += [*unsure(versions), *not_back(versions)]
         for run in runs_of(turns, versions) if ground else [list(turns)]:
-            head = await ground.files.state.head(ground.root) if ground else Head()
             own = [version for turn in run for version in reversed(versions) if version.turn_id == turn.id]
-            to_turn = run[-1].parent or ""
-            move = Move(
+            await command.move(
                 action,
-                worktree.files.project.id,
-                chat.session_id,
-                head.version,
-                _first_parent(own[-1]) if own else head.version,
-                f"{action} of {_words(run)}",
-                branch=head.branch,
+                _words(run),
+                target=_first_parent(own[-1]) if own else None,
+                wanted=backward(own),
                 turns=tuple(turn.id for turn in run),
-                from_turn=chat.turn,
-                to_turn=to_turn if part is not Part.FILES else chat.turn,
-                draft=draft,
+                to_turn=run[-1].parent or "",
             )
-            if ground and own:
-                total.add(await carry_out(ground, move, backward(own), total.choices))
-            else:
-                await move_chat(store, move)
-            await chat.go_to(move.to_turn)
-    return total.moved(action, turns, draft=draft, chat=part is not Part.FILES)
+    return command.total.moved(action, turns, draft=draft, chat=part is not Part.FILES)
 
 
-async def _forward(
-    worktree: Worktree, chat: ChatHead, ground: Ground | None, turn: Turn, total: Sum, part: Part
-) -> None:
-    """Redo one turn."""
-    store = worktree.files.store
-    versions = await store.versions.of_turns([turn.id])
-    head = await ground.files.state.head(ground.root) if ground else Head()
-    move = Move(
-        MoveAction.REDO,
-        worktree.files.project.id,
-        chat.session_id,
-        head.version,
-        versions[-1].id if versions and ground else head.version,
-        f"redo of {_words([turn])}",
-        branch=head.branch,
-        turns=(turn.id,),
-        from_turn=chat.turn,
-        to_turn=turn.id if part is not Part.FILES else chat.turn,
-    )
-    if ground and versions:
+class _Command(Struct):
+    """One undo, rewind or redo, which may make several moves, and what they have come to so far.
+
+    ground: of the files; None where they stay.
+    """
+
+    worktree: Worktree
+    chat: ChatHead
+    part: Part
+    ground: Ground | None
+    total: Sum
+    id: str = field(default_factory=new_id)
+
+    async def redo_turn(self, redoable: Redoable, log: Sequence[CheckoutLog]) -> None:
+        """Put a turn back, with its files but for those that its undo left alone."""
+        turn = redoable.turn
+        versions = await self.worktree.files.store.versions.of_turns([turn.id])
         wanted = forward(versions)
-        alone = await left_alone(worktree, turn, wanted, head=head.version)
-        total.kept |= dict.fromkeys(sorted(alone))
-        wanted = [each for each in wanted if each.path not in alone]
-        total.add(await carry_out(ground, move, wanted, total.choices))
+        undone = [each for each in log if each.action in UNDONE and each.is_of_chat and turn.id in each.turns]
+        alone = await _left_alone(self.ground, undone[0], wanted) if self.ground and undone else {}
+        self.total.kept |= dict.fromkeys(sorted(alone))
+        await self.move(
+            MoveAction.REDO,
+            _words([turn]),
+            target=versions[-1].id if versions else None,
+            wanted=[each for each in wanted if each.path not in alone],
+            turns=(turn.id,),
+            to_turn=turn.id,
+            undoes=redoable.undone,
+            kept=alone,
+        )
+
+    async def redo_files(self, undone: CheckoutLog) -> None:
+        """Take an undo of files alone back: what it changed becomes what it was before."""
+        lines = await lines_of(self.worktree.files.store.versions, undone.to_version, undone.from_version)
+        await self.move(
+            MoveAction.REDO,
+            "files",
+            target=undone.from_version,
+            wanted=between(*lines),
+            to_turn=self.chat.turn,
+            undoes=undone,
+        )
+        if NOTE not in self.total.notes:
+            self.total.notes.append(NOTE)
+
+    async def move(
+        self,
+        action: MoveAction,
+        what: str,
+        *,
+        target: str | None,
+        wanted: Sequence[WantedFile],
+        to_turn: str,
+        turns: tuple[str, ...] = (),
+        undoes: CheckoutLog | None = None,
+        kept: Mapping[str, Node | None] | None = None,
+    ) -> None:
+        """Make one move. what: for its title. target: a version; None where no version tells of the files."""
+        files, ground = self.worktree.files, self.ground if target is not None else None
+        head = await files.state.head(files.root) if self.ground else Head()
+        move = Move(
+            action=action,
+            project_id=files.project.id,
+            session_id=self.chat.session_id,
+            from_version=head.version,
+            target=target if ground and target is not None else head.version,
+            title=f"{action} of {what}",
+            branch=head.branch,
+            from_turn=self.chat.turn,
+            to_turn=to_turn if self.part is not Part.FILES else self.chat.turn,
+            turns=turns,
+            undoes=undoes.id if undoes else "",
+            kept=kept,
+            command_id=self.id,
+        )
+        if ground:
+            self.total.add(await carry_out(ground, move, wanted, self.total.choices))
+        else:
+            await move_chat(files.store, move)
+        await self.chat.go_to(move.to_turn)
+
+
+async def _left_alone(
+    ground: Ground, undone: CheckoutLog, wanted: Sequence[WantedFile]
+) -> dict[str, Node | None]:
+    """What lies at paths that the undo found as it wanted them or kept, and that nobody touched since.
+
+    A redo would change them, although the undo did not: what lies there was put there by the user before.
+    Where something else lies there than the turn found, it is a conflict anyway, and none of these.
+    """
+    if undone.kept is None:  # it did not look at the files, or an earlier release did not keep what it found
+        versions, head = ground.files.store.versions, await ground.files.state.head(ground.root)
+        moved = {
+            each.path for each in between(*await lines_of(versions, undone.from_version, undone.to_version))
+        }
+        moved |= {each.path for each in between(*await lines_of(versions, undone.to_version, head.version))}
+        still = [each for each in wanted if each.path not in moved]
     else:
-        await move_chat(store, move)
-    await chat.go_to(move.to_turn)
+        kept = undone.kept
+        still = [each for each in wanted if each.path in kept and same(each.expected, kept[each.path])]
+    looked = await asyncio.to_thread(look_at, ground.root, still)
+    return {
+        each.wanted.path: each.found.node
+        for each in looked
+        if not each.why and not each.is_reached and same(each.found.node, each.wanted.expected)
+    }
 
 
 async def _turn_of(worktree: Worktree, chat: ChatHead, target: Version) -> tuple[str, list[str]]:
@@ -308,3 +394,11 @@ def _words(turns: Sequence[Turn]) -> str:
     if oldest is newest:
         return f"turn {oldest.index + 1}: {first_words(text_of(oldest.user))}"
     return f"turns {oldest.index + 1} to {newest.index + 1}"
+
+
+def _check_count(found: int, count: int) -> None:
+    """Raise UsageError where there is less to redo than was asked for."""
+    if not found:
+        raise UsageError("There is nothing to redo: no turn that goes on from here was undone.")
+    if found < count:
+        raise UsageError(f"Only {found} can be redone, and not {count}. Nothing was changed.")

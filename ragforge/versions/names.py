@@ -6,8 +6,8 @@ from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.versions import Branch, Version
+from ragforge.domain.words import first_words
 from ragforge.store.base_versions import Versions
-from ragforge.versions.turn_choice import first_words
 
 HEAD = "HEAD"
 """The version that the files on the disk stand for."""

@@ -1,18 +1,23 @@
-"""Which turns an undo takes back and a redo brings again: pure choices over what is stored."""
+"""Which turns an undo takes back and a redo restores, by the conversation's path and the log of moves."""
 
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import short_id
-from ragforge.domain.messages import text_of
+from ragforge.domain.ids import id_fits
 from ragforge.domain.turns import Turn
-from ragforge.domain.versions import CheckoutLog, Node, Version
+from ragforge.domain.versions import CheckoutLog, MoveAction, Node, Version
+from ragforge.store.base import Store
+from ragforge.versions.record.backfill import came_to_nothing
+from ragforge.versions.record.worktree import Worktree
 from ragforge.versions.tree import own_changes
+from ragforge.versions.turns import named
 
-WORDS_SHOWN = 60
+UNDONE = (MoveAction.UNDO, MoveAction.REWIND)
+"""Actions that take turns back."""
 
 
 def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: Collection[str]) -> list[Turn]:
@@ -39,11 +44,6 @@ def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: C
     return own[: counted[count - 1] + 1]
 
 
-def redo_of_one() -> str:
-    """What is typed to bring again one turn of several."""
-    return typed("redo ID")
-
-
 def runs_of(turns: Sequence[Turn], versions: Sequence[Version]) -> list[list[Turn]]:
     """The turns to undo, newest first, in runs of which each can be taken back in one step.
 
@@ -66,41 +66,141 @@ def runs_of(turns: Sequence[Turn], versions: Sequence[Version]) -> list[list[Tur
 
 
 class Redoable(Struct, frozen=True):
-    """The turn that a redo brings again, and others that went on from the same place."""
+    """A turn that a redo can put back, and the move that it is put back from, where the log knows one."""
 
     turn: Turn
+    undone: CheckoutLog | None = None
+
+
+class Chain(Struct, frozen=True):
+    """Turns to redo, each of which follows the one before.
+
+    told: those of them that count; the others came to nothing and go along. others: what went on from the
+    chat's head as well, where nobody said which way is meant.
+    """
+
+    turns: tuple[Redoable, ...]
+    told: tuple[Turn, ...]
     others: tuple[Turn, ...] = ()
 
 
-def turn_to_redo(
-    head: str | None, moves: Sequence[CheckoutLog], paths: Sequence[Sequence[Turn]]
-) -> Redoable | None:
-    """The child of the head that was left last, by the log; None where it knows of none.
+async def redo_chain(
+    worktree: Worktree, log: Sequence[CheckoutLog], head: str, count: int, *, part_of_id: str
+) -> Chain:
+    """The turns to redo, `count` of them or as many as there are; the first has this in its id.
 
-    moves: newest first. paths: of each move's `from_turn`, from the root.
+    Raises UsageError where several fit and nothing tells which is meant.
     """
-    found: dict[str, Turn] = {}
-    for move, path in zip(moves, paths, strict=True):
-        child = child_on(path, head)
-        if child and move.from_turn != move.to_turn:
-            found.setdefault(child.id, child)
-    if not found:
-        return None
-    first, *others = found.values()
-    return Redoable(first, tuple(others))
+    turns, told, others = list[Redoable](), list[Turn](), tuple[Turn, ...]()
+    while len(told) < count:
+        found = await _following(worktree, log, head)
+        if found and part_of_id and not told:
+            found = [_with_id(found, part_of_id)]
+        if not found:
+            break
+        if len(found) > 1 and found[0].undone is None:
+            several = "; ".join(named(each.turn) for each in found)
+            raise UsageError(f"Several turns go on from here: {several}. Say which: `{redo_of_one()}`.")
+        if not told:
+            others = others or tuple(each.turn for each in found[1:])
+        turns.append(found[0])
+        head = found[0].turn.id
+        if not await came_to_nothing(worktree.files.store, found[0].turn):
+            told.append(found[0].turn)
+    return Chain(tuple(turns), tuple(told), others)
 
 
-def child_on(path: Sequence[Turn], head: str | None) -> Turn | None:
-    """The turn that follows the head on the path; the first one where the head is None."""
-    return next((turn for turn in path if turn.parent == head), None)
+async def _following(worktree: Worktree, log: Sequence[CheckoutLog], head: str) -> list[Redoable]:
+    """The turns that go on from the head and were undone or left, the last one first; "" is the beginning.
+
+    Where the log knows of none, as on a machine that it has not reached, those that have versions.
+    """
+    store, found = worktree.files.store, dict[str, Redoable]()
+    for move in log:
+        if move.action is MoveAction.REDO or not move.turns or not move.is_of_chat:
+            continue
+        # Of an undo `to_turn` is what its oldest turn follows. A checkout may have gone to another branch.
+        if head not in move.turns and move.action in UNDONE and move.to_turn != head:
+            continue
+        at = move.turns.index(head) - 1 if head in move.turns else len(move.turns) - 1
+        turn = await store.turns.get(move.turns[at]) if at >= 0 else None
+        if turn and (turn.parent or "") == head:
+            found.setdefault(turn.id, Redoable(turn, move))
+    return list(found.values()) or [Redoable(turn) for turn in await _children(worktree, head)]
 
 
-def named(turn: Turn) -> str:
-    """The turn for a user: its number, the end of its id, its first words."""
-    return f"turn {turn.index + 1} ({short_id(turn.id)}): {first_words(text_of(turn.user))}"
+async def _children(worktree: Worktree, head: str) -> list[Turn]:
+    """The session's turns that go on from the head by the versions."""
+    store = worktree.files.store
+    turns: dict[str, Turn] = {}
+    for version in await store.versions.of_turns([head]) if head else []:
+        for child in await store.versions.children(version.id):
+            turn = await store.turns.get(child.turn_id) if child.turn_id else None
+            if turn and turn.parent == head and turn.session_id == worktree.session_id:
+                turns[turn.id] = turn
+    return list(turns.values())
 
 
-def first_words(text: str, chars_max: int = WORDS_SHOWN) -> str:
-    """The beginning of a text, on one line."""
-    words = " ".join(text.split())
-    return words if len(words) <= chars_max else words[: chars_max - 1] + "…"
+def _with_id(found: Sequence[Redoable], part_of_id: str) -> Redoable:
+    """The one whose turn's id fits. Raises UsageError for none, or several."""
+    fits = [each for each in found if id_fits(each.turn.id, part_of_id)]
+    if len(fits) != 1:
+        raise UsageError(
+            f"{'No' if not fits else 'More than one'} turn that was undone here fits {part_of_id!r}: "
+            + "; ".join(named(each.turn) for each in found)
+        )
+    return fits[0]
+
+
+def undone_files(log: Sequence[CheckoutLog], here: str) -> list[CheckoutLog]:
+    """The undos of files alone, made at this turn after all else, that were not redone; newest first."""
+    found: list[CheckoutLog] = []
+    redone: list[str] = []
+    for move in log:
+        is_redo = move.action is MoveAction.REDO
+        if not here == move.from_turn == move.to_turn or not (is_redo or move.action in UNDONE):
+            break
+        if is_redo:
+            redone.append(move.undoes)
+        elif move.id in redone:
+            redone.remove(move.id)
+        elif "" in redone:  # of an earlier release, which did not say: the newest
+            redone.remove("")
+        else:
+            found.append(move)
+    return found
+
+
+async def session_log(worktree: Worktree) -> list[CheckoutLog]:
+    """The session's moves, newest first.
+
+    Those of an earlier release that came after the migration, as in a backup, get the turns that they left.
+    """
+    files, log = worktree.files, list[CheckoutLog]()
+    for move in await files.store.versions.moves(
+        files.project.id, session_id=worktree.session_id, limit=None
+    ):
+        if not move.turns and not move.command_id and move.action is not MoveAction.REDO:
+            turns = await turns_left(files.store, move.from_turn, move.to_turn)
+            log.append(replace(move, turns=turns))
+        else:
+            log.append(move)
+    return log
+
+
+async def turns_left(store: Store, from_turn: str, to_turn: str) -> tuple[str, ...]:
+    """Ids of the turns on the path to the one that are not on the path to the other, newest first."""
+    if from_turn == to_turn:
+        return ()
+    last, base = await store.turns.get(from_turn), await store.turns.get(to_turn) if to_turn else None
+    count = last.index - (base.index if base else -1) if last else 0
+    turns = await store.turns.path(from_turn, limit=count) if count > 0 else []
+    if not turns or (turns[0].parent or "") != to_turn:  # the other is on another branch
+        stayed = {turn.id for turn in await store.turns.path(to_turn or None)}
+        turns = [turn for turn in await store.turns.path(from_turn or None) if turn.id not in stayed]
+    return tuple(turn.id for turn in reversed(turns))
+
+
+def redo_of_one() -> str:
+    """What is typed to redo one turn of several."""
+    return typed("redo ID")

@@ -2,8 +2,11 @@
 
 from msgspec import Struct
 
+from ragforge.domain.ids import short_id
+from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import Change
+from ragforge.domain.words import first_words
 from ragforge.store.base import Store
 from ragforge.versions.tree import summed
 
@@ -40,3 +43,8 @@ async def turn_rows(
             )
         )
     return rows
+
+
+def named(turn: Turn) -> str:
+    """The turn for a user: its number, the end of its id, its first words."""
+    return f"turn {turn.index + 1} ({short_id(turn.id)}): {first_words(text_of(turn.user))}"

@@ -9,13 +9,12 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import MoveAction
-from ragforge.domain.words import age_words, counted
+from ragforge.domain.words import age_words, counted, first_words
 from ragforge.versions.branches import BranchRow
 from ragforge.versions.comparison import Compared
 from ragforge.versions.move_result import MoveResult
 from ragforge.versions.names import shown
-from ragforge.versions.turn_choice import first_words, named
-from ragforge.versions.turns import TurnRow
+from ragforge.versions.turns import TurnRow, named
 
 PATHS_SHOWN_MAX = 10
 

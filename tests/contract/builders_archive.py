@@ -1,6 +1,7 @@
 """A history with one of everything, and all that a store holds."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject
@@ -38,6 +39,8 @@ DATA: JsonObject = {
     **{"next_step": "Feed the gnu.", "sure": 0.5, "days": 3, "id": "its own", "at": "noon", "kind": None},
     **{"open_files": ["a.py", "b.py"], "seen": True, "more": {"deep": [1, None, "é🦓\ud800"]}, "huge": 2**70},
 }
+FORMAT_2 = Path(__file__).with_name("moves_of_format_2.backup")
+"""Written by the release before: two of three turns undone, one redone, its files undone alone and redone."""
 
 
 async def dumped(store: Store) -> list[Record]:

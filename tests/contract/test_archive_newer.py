@@ -32,11 +32,8 @@ from tests.contract.builders import (
     new_session,
     said,
 )
-from tests.contract.builders_archive import dumped
+from tests.contract.builders_archive import FORMAT_2, dumped
 from tests.contract.builders_versions import a_branch, a_move, a_version, an_operation
-
-FORMAT_2 = Path(__file__).with_name("moves_of_format_2.backup")
-"""Written by the release before: two of three turns undone, one redone, its files undone alone and redone."""
 
 
 @pytest.fixture

@@ -191,7 +191,14 @@ async def test_what_was_edited_between_a_crash_and_the_end_of_its_move_is_kept(
     first = await version_of(session, await say(session, "one"))
     second = await version_of(session, await say(session, "two"))
     async with session.worktree.ground() as ground:
-        move = Move(MoveAction.CHECKOUT, ground.files.project.id, session.id, second.id, first.id, "checkout")
+        move = Move(
+            action=MoveAction.CHECKOUT,
+            project_id=ground.files.project.id,
+            session_id=session.id,
+            from_version=second.id,
+            target=first.id,
+            title="checkout",
+        )
         wanted = between(*await lines_of(ground.files.store.versions, second.id, first.id))
         plan = await make_plan(
             ground.root, wanted, {}, ground.files.blobs, title=move.title, then=move.to_json()

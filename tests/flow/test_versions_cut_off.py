@@ -1,7 +1,11 @@
 """A move that a crash cut off between the files and the heads: the next start brings the heads along."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from ragforge.domain.json import JsonObject
 from ragforge.domain.versions import MoveAction
 from ragforge.session.moves import redo
 from ragforge.session.open import close_session, resume_session
@@ -15,34 +19,52 @@ from tests.flow.running import environ, opened
 from tests.standins.gemini import GeminiStandIn
 
 
-async def cut_off(session: Session, first, second) -> None:
+def as_it_is(values: JsonObject) -> JsonObject:
+    return values
+
+
+def as_before(values: JsonObject) -> JsonObject:
+    """The move as the release before wrote it down."""
+    names = (
+        *("action", "project_id", "session_id", "head", "target", "title", "branch", "turns", "from_turn"),
+        *("to_turn", "aside", "merged", "id", "version_id", "at"),
+    )
+    return {"draft": "two", **{name: values[name] for name in names}}
+
+
+async def cut_off(
+    session: Session, first, second, written: Callable[[JsonObject], JsonObject] = as_it_is
+) -> None:
     """An undo of the second turn, up to where its files are done and its heads are not."""
     async with session.worktree.ground() as ground:
         own = await versions_of(session, second)
         move = Move(
-            MoveAction.UNDO,
-            ground.files.project.id,
-            session.id,
-            (await head_of(session)).version,
-            own[0].parents[0],
-            "undo of turn 2",
+            action=MoveAction.UNDO,
+            project_id=ground.files.project.id,
+            session_id=session.id,
+            from_version=(await head_of(session)).version,
+            target=own[0].parents[0],
+            title="undo of turn 2",
             turns=(second.id,),
             from_turn=second.id,
             to_turn=first.id,
         )
         plan = await make_plan(
-            ground.root, backward(own), {}, ground.files.blobs, title=move.title, then=move.to_json()
+            ground.root, backward(own), {}, ground.files.blobs, title=move.title, then=written(move.to_json())
         )
         await apply(plan, ground.files.state, ground.files.blobs)
 
 
-async def test_the_heads_follow_the_files_at_the_next_start(tmp_path: Path, gemini: GeminiStandIn):
+@pytest.mark.parametrize("written", [as_it_is, as_before])
+async def test_the_heads_follow_the_files_at_the_next_start(
+    tmp_path: Path, gemini: GeminiStandIn, written: Callable[[JsonObject], JsonObject]
+):
     env = environ(tmp_path, gemini)
     async with opened(tmp_path, env) as session:
         first = await turn(session, gemini, "one", write("a.txt", "1\n"))
         second = await turn(session, gemini, "two", write("a.txt", "2\n"), shell("mkdir -p x; echo 2 > x/b"))
         [version] = await versions_of(session, first)
-        await cut_off(session, first, second)
+        await cut_off(session, first, second, written)
         record = session.live.record
     async with opened(tmp_path, env) as later:
         assert any(
@@ -59,6 +81,7 @@ async def test_the_heads_follow_the_files_at_the_next_start(tmp_path: Path, gemi
         assert stored.head == first.id
         [row] = await store.versions.moves(later.workspace.project.id)
         assert (row.action, row.from_turn, row.to_turn) == (MoveAction.UNDO, second.id, first.id)
+        assert row.turns == (second.id,)
         resumed = (await resume_session(later.workspace, stored)).session
         await redo(resumed)
         assert (root_of(later) / "x" / "b").read_text() == "2\n"

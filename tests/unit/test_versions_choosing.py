@@ -1,4 +1,4 @@
-"""Which turns an undo takes and in how many steps, and which one a redo brings again."""
+"""Which turns an undo takes and in how many steps, and which undos of files alone a redo restores."""
 
 from datetime import UTC, datetime
 
@@ -16,14 +16,8 @@ from ragforge.domain.versions import (
     Provenance,
     Version,
 )
-from ragforge.versions.turn_choice import (
-    Redoable,
-    child_on,
-    first_words,
-    runs_of,
-    turn_to_redo,
-    turns_to_undo,
-)
+from ragforge.domain.words import first_words
+from ragforge.versions.turn_choice import runs_of, turns_to_undo, undone_files
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -113,33 +107,42 @@ def test_several_changes_of_a_file_within_a_turn_end_no_run():
     assert [ids(run) for run in runs_of(newest_first, versions)] == [["b", "a"]]
 
 
-def left(turn: str, to: str = "") -> CheckoutLog:
-    return CheckoutLog(f"m{turn}", "p", "s", MoveAction.UNDO, AT, from_turn=turn, to_turn=to)
+def files_moved(id: str, action: MoveAction, *, at: str = "b", undoes: str = "") -> CheckoutLog:
+    return CheckoutLog(id, "p", "s", action, AT, from_turn=at, to_turn=at, undoes=undoes)
 
 
-def test_redo_brings_the_child_that_was_left_last():
-    old, new = path_of("a", "b"), path_of("a", "c")
-    found = turn_to_redo("a", [left("c", "a"), left("b", "a")], [new, old])
-    assert found == Redoable(new[1], (old[1],))
+UNDO, REDO = MoveAction.UNDO, MoveAction.REDO
 
 
-def test_redo_after_an_undo_of_several_begins_with_the_oldest():
-    path = path_of("a", "b", "c")
-    assert turn_to_redo(None, [left("c")], [path]) == Redoable(path[0])
-    assert turn_to_redo("a", [left("c")], [path]) == Redoable(path[1])
-    assert turn_to_redo("c", [left("c")], [path]) is None
+def undone(*oldest_first: CheckoutLog) -> list[str]:
+    return [move.id for move in undone_files(oldest_first[::-1], "b")]
 
 
-def test_a_move_of_the_files_alone_leaves_no_turn():
-    path = path_of("a", "b")
-    stayed = CheckoutLog("m", "p", "s", MoveAction.CHECKOUT, AT, from_turn="b", to_turn="b")
-    assert turn_to_redo("a", [stayed], [path]) is None
+def test_files_undone_alone_are_redone_once_and_the_newest_first():
+    one, two = files_moved("1", UNDO), files_moved("2", MoveAction.REWIND)
+    assert undone(one, two) == ["2", "1"]
+    assert undone(one, two, files_moved("3", REDO, undoes="2")) == ["1"]
+    assert undone(one, two, files_moved("3", REDO, undoes="1")) == ["2"]
+    assert undone(one, two, files_moved("3", REDO, undoes="of a turn")) == ["2", "1"]
 
 
-def test_the_child_of_the_beginning_is_the_first_turn():
-    path = path_of("a", "b")
-    assert child_on(path, None) is path[0]
-    assert child_on(path, "b") is None
+def test_a_redo_that_does_not_say_what_it_undid_undid_the_newest():
+    one, two = files_moved("1", UNDO), files_moved("2", UNDO)
+    assert undone(one, two, files_moved("3", REDO)) == ["1"]
+    assert undone(one, files_moved("2", REDO), files_moved("3", UNDO)) == ["3"]
+    assert undone(one, two, files_moved("3", REDO), files_moved("4", REDO)) == []
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        files_moved("2", UNDO, at="a"),
+        files_moved("2", MoveAction.CHECKOUT),
+        CheckoutLog("2", "p", "s", UNDO, AT, from_turn="c", to_turn="b", turns=("c",)),
+    ],
+)
+def test_files_undone_alone_are_not_redone_after_another_move(between: CheckoutLog):
+    assert undone(files_moved("1", UNDO), between) == []
 
 
 def test_first_words_are_one_line():

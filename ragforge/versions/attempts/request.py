@@ -15,7 +15,7 @@ from ragforge.versions.attempts.approaches import Way, without_approach
 from ragforge.versions.head_move import Ground, lines_of
 from ragforge.versions.state import Head
 from ragforge.versions.tree import WantedFile, between
-from ragforge.versions.turn_choice import named
+from ragforge.versions.turns import named
 
 
 class Request(Struct, frozen=True):

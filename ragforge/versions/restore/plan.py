@@ -75,7 +75,7 @@ async def make_plan(
     blobs: Blobs,
     *,
     title: str,
-    then: JsonObject,
+    then: JsonObject | None = None,
 ) -> Plan:
     """What has to be done, with nothing done yet; a merged content is in the blob store already.
 
@@ -98,7 +98,7 @@ async def make_plan(
     reached = {each.wanted.path for each in looked if not each.why and each.is_reached}
     emptied = {folder for step in steps if step.target is None for folder in parents(step.path)}
     steps = [step for step in steps if step.path not in reached or step.path in emptied]
-    plan = Plan(new_id(), root, tuple(steps), title, then, tuple(skipped), tuple(marked))
+    plan = Plan(new_id(), root, tuple(steps), title, then or {}, tuple(skipped), tuple(marked))
     await check_contents(plan, blobs)
     return plan
 
