@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -145,8 +146,9 @@ class Tool(Struct, Generic[Args], frozen=True):
 AnyTool = Tool[Any]
 
 
+@cache
 def schema_of(args_type: type[msgspec.Struct]) -> JsonObject:
-    """A flat JSON schema of type object, without `$ref`, as the models' services take it."""
+    """A flat JSON schema of type object, without `$ref`, as the models' services take it, made once."""
     (schema,), components = msgspec.json.schema_components((args_type,))
     flat: dict[str, Any] = dict(components[args_type.__name__] if "$ref" in schema else schema)
     flat.pop("title", None)

@@ -10,6 +10,7 @@ import itertools
 import threading
 from array import array
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,6 @@ class StaticEmbedder:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
-        self._table: _Table | None = None
-        self._loading = threading.Lock()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """A vector for each text. Raises UsageError where the installed file is damaged or missing."""
@@ -61,10 +60,9 @@ class StaticEmbedder:
 
     def vectors(self, texts: Sequence[str]) -> list[Vector]:
         """As `embed`, in this thread. Raises UsageError."""
-        with self._loading:
-            if self._table is None:
-                self._table = _Table(self._folder)
-        return self._table.vectors(texts)
+        with _loading:
+            table = _table(self._folder)
+        return table.vectors(texts)
 
 
 class _Table:
@@ -111,6 +109,15 @@ class _Table:
         sums = np.where(lengths > 0, sums, self._rows[self._unknown])
         lengths = np.where(lengths > 0, lengths, self._unknown_length)
         return [array("f", row.tobytes()) for row in (sums / lengths).astype(np.float32)]
+
+
+_loading = threading.Lock()
+
+
+@cache
+def _table(folder: Path) -> _Table:
+    """The file, read once in a process, however many projects are open in it. Nothing changes it."""
+    return _Table(folder)
 
 
 def _damaged(folder: Path, said: str) -> UsageError:

@@ -9,6 +9,7 @@ Imports httpx2 and google.genai at its top, so it is itself imported late, in a 
 import asyncio
 import json
 import logging
+from functools import cache
 from typing import Any, cast
 
 import httpx2
@@ -40,8 +41,9 @@ CHUNK: dict[str, Any] = {
 MODEL = {"name": "models/m", "inputTokenLimit": 1, "supportedGenerationMethods": ["generateContent"]}
 
 
+@cache
 def build_types() -> None:
-    """Let all that a chat needs be built. To be called in a thread. Never raises: it only saves time."""
+    """Let all that a chat needs be built, once a process. To be called in a thread. Never raises."""
     try:
         asyncio.run(_call_nobody())
     except Exception as error:  # whatever another version of the library makes of it
