@@ -29,6 +29,8 @@ import uuid_utils
 
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.language.base import AnyOf
+from ragforge.providers.gemini.warm import build_types
+from ragforge.tools.base import schema_of
 from ragforge.tools.registry import find_tools
 from tests.patience import COMMAND, loosen
 
@@ -42,9 +44,16 @@ LOADED = (
     *("ragforge.versions.book", "ragforge.versions.branch_merge", "ragforge.memory.recall.explain"),
     *("ragforge.store.transfer", "ragforge.store.sqlite.vector_cache", "ragforge.versions.clean_up"),
     *("ragforge.providers.gemini.client", "ragforge.providers.openai_compatible.http", "google.genai.types"),
-    *("ragforge.providers.gemini.http", "ragforge.providers.gemini.warm", "ragforge.session.incognito"),
+    *("ragforge.providers.gemini.http", "ragforge.session.incognito"),
     *("ragforge.session.background.work", "ragforge.session.background.better"),
     *("httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap", "google.auth.aio.credentials"),
+    *("ragforge.domain.secret_kinds", "ragforge.domain.secret_names"),
+    *("ragforge.memory.recall.gather", "ragforge.memory.recall.sources.memories"),
+    *("ragforge.memory.recall.sources.summaries", "ragforge.memory.recall.sources.turns"),
+    *(f"ragforge.store.sqlite.{name}" for name in ("associations", "calls", "claims", "deletion", "leases")),
+    *(f"ragforge.store.sqlite.{name}" for name in ("memories", "recovery", "sessions", "summaries", "turns")),
+    *(f"ragforge.store.sqlite.{name}" for name in ("usage", "versions")),
+    *("typer._click.decorators", "importlib.resources.readers"),
     *("keyring", "tomlkit", "tree_sitter_bash", "rich.console", "typer.rich_utils"),
 )
 """What runs import by and by. Nothing of it starts a thread or keeps what it finds in the environment."""
@@ -83,7 +92,9 @@ def load() -> None:
     load_numpy()
     for name in LOADED:
         importlib.import_module(name)
-    find_tools()  # each is a module
+    for tool in find_tools().values():  # each is a module
+        schema_of(tool.args_type)
+    build_types()  # else each child would, for a third of what its turn takes
     # A busy machine is slow everywhere; what the tests expect is what is said and done where it is not.
     loosen(COMMAND)
     for found in gc.get_objects():
