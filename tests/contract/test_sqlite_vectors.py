@@ -27,7 +27,10 @@ from tests.contract.builders import a_project, a_session, an_embedding, conversa
 
 MODEL = "static:256"
 DIMENSIONS = 256
-COUNT = 16_000
+COUNT = 8_000
+"""So many are not held whole."""
+FEW = 1_900
+"""So many are."""
 SMALL = 900
 """Turns of the second session: so few are compared exactly."""
 
@@ -100,6 +103,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def sealed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the same, whose codes stand in blocks: an embedder in use puts them there."""
+    assert sealed_owners(folder) == set()
+    sealed = tmp_path_factory.mktemp("sealed")
+    shutil.copy(folder / "ragforge.db", sealed)
+
+    async def seal() -> None:
+        store = await opened(sealed)
+        await store.vectors.use(MODEL, DIMENSIONS)
+        await store.close()
+
+    asyncio.run(seal())
+    connection = connect(sealed / "ragforge.db")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return sealed
+
+
 @pytest.fixture
 async def store(folder: Path) -> AsyncIterator[SqliteStore]:
     """That store, for reading."""
@@ -110,13 +132,11 @@ async def store(folder: Path) -> AsyncIterator[SqliteStore]:
 
 @pytest.fixture(params=["rows", "blocks"])
 async def own_store(
-    folder: Path, tmp_path: Path, request: pytest.FixtureRequest
+    folder: Path, sealed: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[SqliteStore]:
     """A copy of it, at `tmp_path`, whose codes are read by the row, or stand in blocks."""
-    shutil.copy(folder / "ragforge.db", tmp_path)
+    shutil.copy((sealed if request.param == "blocks" else folder) / "ragforge.db", tmp_path)
     store = await opened(tmp_path)
-    if request.param == "blocks":
-        await store.vectors.use(MODEL, DIMENSIONS)
     yield store
     await store.close()
 
@@ -144,7 +164,7 @@ async def found(store: SqliteStore, point: NDArray[np.float32], limit: int = 20,
 
 @pytest.mark.parametrize("limit", [5, 20, 100])
 async def test_of_many_at_least_95_in_100_are_the_nearest(store: SqliteStore, limit: int) -> None:
-    assert COUNT * DIMENSIONS > WHOLE_FLOATS_MAX
+    assert FEW * DIMENSIONS < WHOLE_FLOATS_MAX < COUNT * DIMENSIONS
     vectors = clustered(COUNT, seed=1)
     shares = [
         len({*nearest_of(vectors, point, limit)} & {*await found(store, point, limit)}) / limit
@@ -181,29 +201,25 @@ async def test_what_was_stored_without_codes_is_found_alike(
 
 
 async def test_an_embedder_in_use_puts_what_there_is_into_blocks_that_find_the_same(
-    store: SqliteStore, folder: Path, tmp_path: Path
+    store: SqliteStore, sealed: Path
 ) -> None:
-    assert sealed_owners(folder) == set()
-    shutil.copy(folder / "ragforge.db", tmp_path)
-    sealed = await opened(tmp_path)
-    await sealed.vectors.use(MODEL, DIMENSIONS)
     # What is left is too little for a block.
-    assert sealed_owners(tmp_path) == set(range(1, COUNT + 1))
+    assert sealed_owners(sealed) == set(range(1, COUNT + 1))
+    in_blocks = await opened(sealed)
     for point in clustered(10, seed=8):
         for nearby in (
             Nearby(as_vector(point), MODEL, limit=100),
             Nearby(as_vector(point), MODEL, session_id="b large one"),
-            Nearby(as_vector(point), MODEL, since=from_ms(5_000), until=from_ms(12_000)),
+            Nearby(as_vector(point), MODEL, since=from_ms(2_500), until=from_ms(6_000)),
         ):
-            assert await sealed.vectors.nearest(nearby) == await store.vectors.nearest(nearby)
-    await sealed.close()
+            assert await in_blocks.vectors.nearest(nearby) == await store.vectors.nearest(nearby)
+    await in_blocks.close()
 
 
 @pytest.mark.parametrize("codes", ["x'00'", "zeroblob(length(codes))"])
-async def test_damaged_block_is_told_and_made_again(folder: Path, tmp_path: Path, codes: str) -> None:
-    shutil.copy(folder / "ragforge.db", tmp_path)
+async def test_damaged_block_is_told_and_made_again(sealed: Path, tmp_path: Path, codes: str) -> None:
+    shutil.copy(sealed / "ragforge.db", tmp_path)
     store = await opened(tmp_path)
-    await store.vectors.use(MODEL, DIMENSIONS)
     point = clustered(1, seed=9)[0]
     before = await found(store, point)
     connection = connect(tmp_path / "ragforge.db")
@@ -279,13 +295,13 @@ async def test_vectors_that_come_go_or_change_are_noticed_among_many(
 async def test_store_that_outgrows_memory_goes_over_to_codes(own_store: SqliteStore, tmp_path: Path) -> None:
     store = own_store
     connection = connect(tmp_path / "ragforge.db")
-    connection.execute("CREATE TEMP TABLE kept AS SELECT * FROM embedding WHERE owner > 8000")
-    connection.execute("DELETE FROM embedding WHERE owner > 8000")
+    connection.execute(f"CREATE TEMP TABLE kept AS SELECT * FROM embedding WHERE owner > {FEW}")
+    connection.execute(f"DELETE FROM embedding WHERE owner > {FEW}")
     point = clustered(1, seed=6)[0]
     vectors = clustered(COUNT, seed=1)
-    assert await found(store, point) == nearest_of(vectors[:8_000], point, 20)
+    assert await found(store, point) == nearest_of(vectors[:FEW], point, 20)
     connection.execute("INSERT INTO embedding SELECT * FROM kept")
-    connection.execute("UPDATE embedding SET change = 2 WHERE owner > 8000")
+    connection.execute(f"UPDATE embedding SET change = 2 WHERE owner > {FEW}")
     connection.execute("UPDATE embedder SET changes = 2")
     connection.close()
     exact, now_found = nearest_of(vectors, point, 20), await found(store, point)
