@@ -1,26 +1,31 @@
 """How much of the tests runs: what every change needs, everything (`make test-all`), or a random sixth.
 
 `make test` leaves out: on Neo4j 2026 all but what depends on its version (`each_server`), tests marked
-as `long` or `long_on_servers`, nine tenths of the kills, and more of the examples of those that try many.
+as `long` or `long_on_servers`, nine tenths of the kills at random, two thirds of those that are counted out,
+and more of the examples of those that try many.
 """
 
 import os
+import random
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings
 
 from tests.servers.neo4j import VERSIONS
 
+T = TypeVar("T")
+
 ALL = os.environ.get("RAGFORGE_TEST_ALL", "") not in ("", "0")
 SIXTH = os.environ.get("RAGFORGE_TEST_SIXTH", "")
 """Any text: another one picks another sixth."""
 TIMES = 10 if ALL else 1
 """How many times as many kills are tried."""
-EXAMPLES = 10 if ALL else 0.5
+EXAMPLES = 10 if ALL else 0.25
 """How many times as many examples are tried as a test says."""
-EXAMPLES_MIN = 20
+EXAMPLES_MIN = 10
 NEWER = "neo4j-2026"
 
 
@@ -31,6 +36,16 @@ def kept(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.I
     for item in items:
         (chosen if (ALL or not _is_extra(item)) and _is_in_sixth(item.nodeid) else others).append(item)
     return chosen, others
+
+
+def asks_all_of(kind: str) -> bool:
+    """Whether the tests ask a server of this kind for most of what the program asks one for."""
+    return ALL or kind != NEWER
+
+
+def some(points: Sequence[T]) -> Sequence[T]:
+    """Of the points at which something is killed every third, from another one on in each run."""
+    return points if ALL else points[random.randrange(3) :: 3]
 
 
 def _is_extra(item: pytest.Item) -> bool:

@@ -22,10 +22,11 @@ from ragforge.store.base import RecordKind, keep_project
 from tests.contract.builders import a_session, conversation
 from tests.flow.beside import beside, by_the_model
 from tests.flow.running import environ
+from tests.scope import ALL
 from tests.standins.gemini import GeminiStandIn, ServerError, Slow
 
-TURNS = int(os.environ.get("RAGFORGE_LOAD_TURNS", "100"))
-KILLS = int(os.environ.get("RAGFORGE_LOAD_KILLS", "10"))
+TURNS = int(os.environ.get("RAGFORGE_LOAD_TURNS", "100" if ALL else "50"))
+KILLS = int(os.environ.get("RAGFORGE_LOAD_KILLS", "10" if ALL else "5"))
 STORE = os.environ.get("RAGFORGE_LOAD_STORE", "")
 TURNS_A_SESSION = 50
 FAILS, IS_SLOW, SLOW_S = 0.10, 0.05, 0.3

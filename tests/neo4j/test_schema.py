@@ -21,7 +21,7 @@ from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 
-pytestmark = [pytest.mark.remakes, pytest.mark.each_server]
+pytestmark = pytest.mark.remakes
 
 SCHEMA = Path(__file__).parents[2] / "schema.cypher"
 PATIENT_S = 60.0
@@ -62,6 +62,7 @@ async def shown(graph: Graph) -> list[list[dict[str, Any]]]:
     ]
 
 
+@pytest.mark.each_server
 async def test_the_file_of_the_schema_and_the_migrations_build_the_same(graph: Graph) -> None:
     await prepare(graph, adopt=False)
     migrated = await shown(graph)
@@ -144,6 +145,7 @@ async def take_first_step(graph: Graph) -> None:
     )
 
 
+@pytest.mark.each_server
 async def test_a_database_that_was_never_used_is_built_to_its_end(graph: Graph) -> None:
     # `prepare` with one step would wait for indexes that come with later ones.
     await take_first_step(graph)
@@ -156,6 +158,7 @@ async def test_a_database_that_was_never_used_is_built_to_its_end(graph: Graph) 
         assert fits(one, there), one
 
 
+@pytest.mark.each_server
 async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_left_and_finds_memories(
     graph: Graph, tmp_path: Path
 ) -> None:
@@ -211,6 +214,7 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     assert not info.left_stale
 
 
+@pytest.mark.each_server
 async def test_an_embedder_of_other_dimensions_gets_indexes_of_its_own(graph: Graph) -> None:
     await prepare(graph, adopt=False)
     await graph.run(

@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ragforge.domain.errors import StoreError
+from tests import scope
 from tests.servers import neo4j, sources
 from tests.servers.jars import NoJars
 from tests.servers.neo4j import Neo4jServer, NoServer
@@ -86,7 +87,7 @@ class Starting:
         self._started[kind] = started
         server = started.server
         try:
-            warm(server)
+            warm(server, planning=scope.asks_all_of(kind))
             neo4j.empty(server)
         except (StoreError, *neo4j.FAILURES) as error:
             return {"failed": f"{kind}: {error}"}
@@ -202,7 +203,7 @@ class Servers:
             self._noted(kind, "empty").unlink(missing_ok=True)
             # In a thread: this one may have an event loop of a test's.
             with ThreadPoolExecutor(1) as thread:
-                thread.submit(warm, server).result()
+                thread.submit(warm, server, planning=scope.asks_all_of(kind)).result()
             cold.unlink()
 
     def _noted(self, kind: str, what: str) -> Path:

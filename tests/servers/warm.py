@@ -1,7 +1,8 @@
 """Brings a server to where one stands that has run for a while: its schema is there, its queries are planned.
 
 A server that has just started plans its first big query for longer than a step may take, so this one pass has
-more time than the program takes for itself.
+more time than the program takes for itself. To plan what the program asks takes half a minute of processor
+time: where few tests use a server, they plan what they need, for which they have time (`tests/patience.py`).
 """
 
 import asyncio
@@ -33,15 +34,21 @@ def is_ready(database: Mapping[str, Any]) -> bool:
     return bool(database.get("embedder")) and database.get("dimensions") == a.DIMENSIONS
 
 
-def warm(server: Neo4jServer) -> None:
-    """Use it once as the tests will, with as much time as that takes. It writes there."""
+def warm(server: Neo4jServer, *, planning: bool = True) -> None:
+    """Use it once as the tests will, with as much time as that takes. It writes there.
+
+    planning: whether it plans all that the program asks; else it gets its schema and its indexes alone.
+    """
     with patience(SERVER), tempfile.TemporaryDirectory() as folder:
-        asyncio.run(_use(server, Path(folder)))
+        asyncio.run(_use(server, Path(folder), planning=planning))
 
 
-async def _use(server: Neo4jServer, folder: Path) -> None:
+async def _use(server: Neo4jServer, folder: Path, *, planning: bool) -> None:
     store = await open_store(server.url, machine_dir=folder, password=server.password)
     try:
+        await store.vectors.use(MODEL, a.DIMENSIONS)
+        if not planning:
+            return
         session, turns, summaries = await _write(store)
         await _read(store, session, turns, summaries)
         await store.sessions.delete(session.id)
@@ -63,7 +70,6 @@ async def _write(store: Store) -> tuple[ConversationSession, list[Turn], list[Su
     for summary in summaries:
         await store.summaries.save(summary)
     await store.summaries.roll_up(a.a_summary(session, "All was fixed.", *summaries))
-    await store.vectors.use(MODEL, a.DIMENSIONS)
     await store.vectors.save([a.an_embedding(owner) for owner in (*turns, *summaries)])
     memories = [a.a_memory(session, text, turns[0]) for text in ("We use MySQL.", "We use PostgreSQL.")]
     for memory in memories:
