@@ -166,7 +166,8 @@ def _is_flag(word: str, flags: _Names) -> bool:
     bare = word.lstrip("-")
     dashes = len(word) - len(bare)
     stem = re.split("[=:]", bare, maxsplit=1)[0]
-    if _same(stem) in flags.harmless:
+    # `--verify-` abbreviates `--verify-signatures`, and is no `--verify`.
+    if _same(stem) in flags.harmless and not stem.endswith(("-", "_")):
         return False
     if dashes > 1 or flags.program.one_dash_names:
         # `--coverage.reportsDirectory`, `-test.cpuprofile`

@@ -157,6 +157,7 @@ git log: git log --ext-diff
 git ls-files: git ls-files -X x
 git ls-files: git ls-files --exclude-from=x
 git fetch: git fetch --upload-pack=./e
+git merge: git merge --verify- x
 git fetch: git fetch ../x
 git fetch: git fetch ext::./e
 git pull: git pull https://example.org/x
