@@ -54,7 +54,7 @@ def test_a_damaged_database_is_told_in_the_terminal_that_is_left(desk: Desk):
     (desk.data / "ragforge.db").write_bytes(b"no database " * 1000)
     screen = desk.start()
     assert screen.ended() == 4
-    assert "ragforge.db" in " ".join(screen.text.split())
+    assert "ragforge.db" in "".join(screen.text.split()), "wherever a line breaks"
     screen.assert_restored()
 
 
