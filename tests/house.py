@@ -28,17 +28,17 @@ VERSIONS = ("ragforge.versions",)
 
 RECORDED = {
     "modules in the largest import circle": 0,
-    "modules that /undo imports": 120,
+    "modules that /undo imports": 119,
     "modules named by a participle": 4,
     "class names used more than twice": 1,
-    "store files that name the same stored field": 14,
-    "store files by stored field, together": 118,
+    "store files that name the same stored field": 11,
+    "store files by stored field, together": 74,
     "files of versions that /redo of one file passes": 26,
 }
 """What is reached. Whoever makes one better writes the new value here."""
 REACH = {
     "modules in the largest import circle": 3,
-    "modules that /undo imports": 120,
+    "modules that /undo imports": 119,
     "modules named by a participle": 20,
     "class names used more than twice": 5,
     "store files that name the same stored field": 4,

@@ -16,8 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.json import JsonObject
-from ragforge.domain.validity import NestedTooDeep, well_formed, well_formed_object
+from ragforge.domain.json import JsonObject, NestedTooDeep, well_formed, well_formed_object
+from ragforge.domain.records import Description, RecordKind
 
 T = TypeVar("T", bound=Struct)
 
@@ -82,6 +82,15 @@ class Derived(Struct, frozen=True):
     def id(self) -> str:
         """`KIND/OWNER_KIND/OWNER`, and `/NAME` where it has one."""
         return "/".join([self.kind, self.owner_kind, self.owner, *([self.name] if self.name else [])])
+
+
+DERIVED = Description(
+    RecordKind.DERIVED,
+    Derived,
+    refers={"project_id": RecordKind.PROJECT},  # and its owner, of whatever kind that is
+    properties={"owner": "ownerId", "at": "timestamp"},
+    line={"kind": "label"},  # `kind` is what the line itself is
+)
 
 
 def replaces(new: Derived, old: Derived) -> bool:

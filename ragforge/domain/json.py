@@ -1,6 +1,15 @@
-"""The type of what travels as JSON."""
+"""Text and JSON that every store, screen and service can hold.
 
+A JSON escape such as `\\ud800` and the name of a file that is no UTF-8 both put half a surrogate pair into a
+string, which cannot be encoded. `NaN` is a number in Python's JSON and in nobody else's. Both are replaced
+here, so that nothing else has to think of them.
+"""
+
+import json
+import math
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -8,3 +17,100 @@ else:
     # Whoever reads a signature while the program runs could not find a type that is defined by itself.
     JsonValue = bool | int | float | str | list | dict | None
 JsonObject: TypeAlias = dict[str, JsonValue]
+
+REPLACEMENT = "\ufffd"
+"""Stands for half a surrogate pair without its other half."""
+
+DEPTH_MAX = 100
+"""How deep JSON may nest: what recurses over it must not run out of stack."""
+
+
+class NestedTooDeep(ValueError):
+    """JSON that nests deeper than DEPTH_MAX."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is nested deeper than {DEPTH_MAX} levels")
+
+
+class WellFormedStream:
+    """Make text well-formed that arrives in pieces; a pair whose halves are in two of them stays whole."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what is certain by now."""
+        text = self._half + piece
+        self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        return well_formed(text[: len(text) - len(self._half)])
+
+    def flush(self) -> str:
+        """Return what was held back, at the end of the stream."""
+        half, self._half = self._half, ""
+        return well_formed(half)
+
+
+def well_formed(text: str) -> str:
+    """Return the text with U+FFFD for each half of a surrogate pair that lacks the other."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # UTF-16 joins adjacent halves and replaces the others.
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def well_formed_json(value: JsonValue, *, depth: int = 0) -> JsonValue:
+    """Return the value with every text well-formed and null for what is no number in JSON.
+
+    Raises NestedTooDeep.
+    """
+    match value:
+        case str():
+            return well_formed(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case list():
+            return [well_formed_json(item, depth=_deeper(depth)) for item in value]
+        case dict():
+            return well_formed_object(value, depth=depth)
+        case _:
+            return value
+
+
+def well_formed_object(value: JsonObject, *, depth: int = 0) -> JsonObject:
+    """Return the object, as `well_formed_json`."""
+    below = _deeper(depth)
+    return {well_formed(name): well_formed_json(item, depth=below) for name, item in value.items()}
+
+
+def read_json(text: str, *, keep_halves: bool = False) -> JsonValue:
+    """Return the value that the JSON holds, well-formed even where an escape in it is half a pair.
+
+    keep_halves: leave such a half as it is; what comes next may hold the other one.
+    Raises ValueError for what is no JSON, and NestedTooDeep.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        if "\\u" not in text:  # the one thing that the stricter reader minds in what is otherwise JSON
+            raise
+        value = _read_leniently(text)
+        return value if keep_halves else well_formed_json(value)
+    except RecursionError as error:
+        raise NestedTooDeep from error
+
+
+def _read_leniently(text: str) -> JsonValue:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise NestedTooDeep from error
+
+
+def _deeper(depth: int) -> int:
+    if depth >= DEPTH_MAX:
+        raise NestedTooDeep
+    return depth + 1

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from ragforge.domain.validity import well_formed
+from ragforge.domain.json import well_formed
+from ragforge.domain.records import Description, RecordKind
 
 
 class MemoryType(StrEnum):
@@ -101,6 +102,19 @@ class Memory(Struct, frozen=True):
     `save` ignores it."""
 
 
+MEMORY = Description(
+    RecordKind.MEMORY,
+    Memory,
+    refers={"project_id": RecordKind.PROJECT},  # sessions and turns may go, and a memory stays
+    columns={"session_id": "session"},
+    properties={
+        **{"created_at": "created", "updated_at": "updated", "accessed_at": "lastAccessed"},
+        **{"turns": "evidence"},
+    },
+    derived=("replaced", "left"),
+)
+
+
 class AssociationKind(StrEnum):
     """How one memory stands to another."""
 
@@ -122,6 +136,18 @@ class Association(Struct, frozen=True):
     turn: str = ""
     """The turn in which one memory was said to replace the other. While that is left, nothing is replaced by
     this link. Empty where it was said in none: then it always counts."""
+
+
+ASSOCIATION = Description(
+    RecordKind.ASSOCIATION,
+    Association,
+    key=("kind", "from_id", "to_id", "turn"),
+    refers={"from_id": RecordKind.MEMORY, "to_id": RecordKind.MEMORY},
+    properties={"from_id": "from", "to_id": "to"},
+    line={"kind": "relation"},  # `kind` is what the line itself is
+    later=("turn",),
+    always=("turn",),
+)
 
 
 class MemorySort(StrEnum):

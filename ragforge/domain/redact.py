@@ -15,9 +15,8 @@ from urllib.parse import quote, quote_plus
 
 from msgspec.structs import replace
 
-from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.json import JsonObject, JsonValue, well_formed
 from ragforge.domain.messages import ImagePart, ModelMessage, Parts, TextPart
-from ragforge.domain.validity import well_formed
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6

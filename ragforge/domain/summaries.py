@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from ragforge.domain.records import Description, RecordKind
+
 
 class SummaryMethod(StrEnum):
     """Who wrote it."""
@@ -36,3 +38,14 @@ class Summary(Struct, frozen=True):
     topics: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     """What the user demanded, word for word."""
+
+
+SUMMARY = Description(
+    RecordKind.SUMMARY,
+    Summary,
+    refers={"session_id": RecordKind.SESSION},  # what it covers may come later
+    properties={
+        **{"text": "summary", "at": "timestamp", "files": "filesMentioned", "findings": "keyFindings"},
+        **{"tools": "toolsUsed"},
+    },
+)

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import ImagePart, ModelMessage, Parts
+from ragforge.domain.records import Description, RecordKind
 from ragforge.domain.usage import Usage
 
 
@@ -19,6 +20,9 @@ class Project(Struct, frozen=True):
     created_at: datetime
     git_remote: str = ""
     first_commit: str = ""
+
+
+PROJECT = Description(RecordKind.PROJECT, Project)
 
 
 class ConversationSession(Struct, frozen=True):
@@ -39,6 +43,17 @@ class ConversationSession(Struct, frozen=True):
     host: str = ""
     project_path: str = ""
     """The project's root on the machine where the session began."""
+
+
+SESSION = Description(
+    RecordKind.SESSION,
+    ConversationSession,
+    refers={"project_id": RecordKind.PROJECT},  # the head may come later
+    properties={
+        **{"id": "sessionId", "started_at": "startTime", "last_activity_at": "lastActivity"},
+        **{"head": "headId"},
+    },
+)
 
 
 class TurnStatus(StrEnum):
@@ -77,6 +92,18 @@ class Turn(Struct, frozen=True):
     """None where a price was unknown."""
 
 
+TURN = Description(
+    RecordKind.TURN,
+    Turn,
+    refers={"session_id": RecordKind.SESSION, "parent": RecordKind.TURN},
+    columns={"index": "depth"},
+    properties={
+        **{"parent": "parentId", "index": "turnIndex", "assistant": "assistantMessage"},
+        **{"started_at": "timestamp", "ended_at": "endTime"},
+    },
+)
+
+
 class TurnEnd(Struct, frozen=True):
     """What is written when a turn ends, however it ended."""
 
@@ -99,6 +126,16 @@ class Step(Struct, frozen=True):
     cost_usd: float | None = 0.0
     interrupted: bool = False
     """The answer did not arrive whole; it is shown, and sent back as plain text only."""
+
+
+STEP = Description(
+    RecordKind.STEP,
+    Step,
+    key=("turn_id", "index"),
+    refers={"turn_id": RecordKind.TURN},
+    columns={"index": "number"},
+    properties={"index": "stepIndex"},
+)
 
 
 class CallStatus(StrEnum):
@@ -134,6 +171,18 @@ class ToolCall(Struct, frozen=True):
     """What an edit changed, as a unified diff, for the user."""
     images: tuple[ImagePart, ...] = ()
     provider_id: str = ""
+
+
+TOOL_CALL = Description(
+    RecordKind.TOOL_CALL,
+    ToolCall,
+    refers={"turn_id": RecordKind.TURN},
+    columns={"step_index": "step"},
+    properties={
+        **{"name": "toolName", "args": "toolArgs", "result": "toolResult", "started_at": "timestamp"},
+    },
+    signed=("duration_ms",),
+)
 
 
 NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."

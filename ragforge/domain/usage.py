@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from ragforge.domain.records import Description, RecordKind
+
 TOKENS_TOLD_MAX = 1_000_000_000
 """No model call takes more; a larger number is a mistake of the service, and sums have to stay storable."""
 
@@ -68,6 +70,15 @@ class Spent(Struct, frozen=True):
     usage: Usage
     cost_usd: float | None
     """None where the price is unknown."""
+
+
+# Its project and session may go.
+SPENT = Description(
+    RecordKind.SPENT,
+    Spent,
+    columns={"project_id": "project", "session_id": "session"},
+    properties={"at": "timestamp"},
+)
 
 
 class Price(Struct, frozen=True):

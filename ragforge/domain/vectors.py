@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.records import Description, RecordKind
 
 if TYPE_CHECKING:  # before Python 3.12 an array takes no type at run time
     Vector: TypeAlias = array[float]
@@ -42,6 +43,9 @@ class Embedding(Struct, frozen=True):
     text_hash: str
     """SHA-256 of the text that was embedded, in hex: the same text is never embedded twice."""
     vector: Vector
+
+
+EMBEDDING = Description(RecordKind.EMBEDDING, Embedding, key=("owner.kind", "owner.id"))
 
 
 class Nearby(Struct, frozen=True):

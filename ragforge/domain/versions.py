@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from ragforge.domain.records import Description, RecordKind
 from ragforge.domain.usage import Usage
 
 PERSON = "person"
@@ -143,6 +144,19 @@ class Version(Struct, frozen=True):
     duration_ms: int = 0
 
 
+VERSION = Description(
+    RecordKind.VERSION,
+    Version,
+    refers={
+        **{"project_id": RecordKind.PROJECT, "session_id": RecordKind.SESSION, "turn_id": RecordKind.TURN},
+        **{"parents": RecordKind.VERSION},
+    },
+    columns={"by": "author"},
+    properties={"at": "timestamp"},
+    signed=("duration_ms",),
+)
+
+
 class Branch(Struct, frozen=True):
     """A name for the newest version of a line of work; `name` is unique within a project."""
 
@@ -150,6 +164,15 @@ class Branch(Struct, frozen=True):
     name: str
     version_id: str
     at: datetime
+
+
+BRANCH = Description(
+    RecordKind.BRANCH,
+    Branch,
+    key=("project_id", "name"),
+    refers={"project_id": RecordKind.PROJECT, "version_id": RecordKind.VERSION},
+    properties={"at": "timestamp"},
+)
 
 
 class MoveAction(StrEnum):
@@ -196,3 +219,13 @@ class CheckoutLog(Struct, frozen=True):
     def is_of_chat(self) -> bool:
         """Whether the chat moved too, and not the files alone."""
         return self.from_turn != self.to_turn
+
+
+MOVE = Description(
+    RecordKind.MOVE,
+    CheckoutLog,
+    refers={"project_id": RecordKind.PROJECT},  # sessions, versions and turns may go
+    columns={"session_id": "session", "command_id": "command"},
+    properties={"at": "timestamp"},
+    later=("turns", "undoes", "kept", "aside", "command_id"),
+)

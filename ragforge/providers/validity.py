@@ -13,9 +13,8 @@ from ragforge.domain.events import (
     TextDelta,
     ThoughtDelta,
 )
-from ragforge.domain.json import JsonObject
+from ragforge.domain.json import JsonObject, NestedTooDeep, WellFormedStream, well_formed, well_formed_object
 from ragforge.domain.messages import CallRequest, ModelMessage
-from ragforge.domain.validity import NestedTooDeep, WellFormedStream, well_formed, well_formed_object
 from ragforge.providers.base import ModelLimits, ModelRequest, Provider
 
 

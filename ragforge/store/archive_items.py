@@ -1,18 +1,21 @@
 """What travels in backups and copies: records and contents, and what each is called."""
 
-from typing import Final, TypeAlias, assert_never
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from ragforge.domain.derivations import Derived
-from ragforge.domain.memories import Association, Memory
+from ragforge.domain.derivations import DERIVED, Derived
+from ragforge.domain.memories import ASSOCIATION, MEMORY
 from ragforge.domain.messages import ImagePart
-from ragforge.domain.summaries import Summary
-from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
-from ragforge.domain.usage import Spent
-from ragforge.domain.vectors import Embedding
-from ragforge.domain.versions import Branch, CheckoutLog, Version
-from ragforge.store.base import Record, RecordKind
+from ragforge.domain.records import Description, RecordKind
+from ragforge.domain.summaries import SUMMARY
+from ragforge.domain.turns import PROJECT, SESSION, STEP, TOOL_CALL, TURN, ToolCall, Turn
+from ragforge.domain.usage import SPENT
+from ragforge.domain.vectors import EMBEDDING, Embedding
+from ragforge.domain.versions import BRANCH, MOVE, VERSION, Version
+from ragforge.store.base import Record
 
 BLOB: Final = "blob"
 """The kind of a line that holds a content."""
@@ -29,57 +32,41 @@ Item: TypeAlias = "Record | Blob"
 """What travels: a record, or a content that records refer to."""
 
 
+DESCRIPTIONS: Mapping[RecordKind, Description[Any]] = {
+    each.kind: each
+    for each in (
+        *(PROJECT, SESSION, TURN, STEP, TOOL_CALL, SUMMARY, MEMORY, ASSOCIATION, DERIVED, EMBEDDING),
+        *(SPENT, VERSION, BRANCH, MOVE),
+    )
+}
+"""Of all records, in the order in which they refer to each other."""
+
+_BY_TYPE = {each.struct: each for each in DESCRIPTIONS.values()}
+
+
 def kind_of(item: Item) -> str:
     """The kind of its line: a RecordKind, or BLOB."""
-    match item:
-        case Project():
-            return RecordKind.PROJECT
-        case ConversationSession():
-            return RecordKind.SESSION
-        case Turn():
-            return RecordKind.TURN
-        case Step():
-            return RecordKind.STEP
-        case ToolCall():
-            return RecordKind.TOOL_CALL
-        case Summary():
-            return RecordKind.SUMMARY
-        case Memory():
-            return RecordKind.MEMORY
-        case Association():
-            return RecordKind.ASSOCIATION
-        case Derived():
-            return RecordKind.DERIVED
-        case Embedding():
-            return RecordKind.EMBEDDING
-        case Spent():
-            return RecordKind.SPENT
-        case Version():
-            return RecordKind.VERSION
-        case Branch():
-            return RecordKind.BRANCH
-        case CheckoutLog():
-            return RecordKind.MOVE
-        case Blob():
-            return BLOB
-        case _:
-            assert_never(item)
+    return BLOB if isinstance(item, Blob) else _BY_TYPE[type(item)].kind
 
 
 def key_of(record: Record) -> str:
     """The id by which `Archive.fetch` finds it among those of its kind."""
-    match record:
-        case Step():
-            return f"{record.turn_id}/{record.index}"
-        case Embedding():
-            return f"{record.owner.kind}/{record.owner.id}"
-        case Association():
-            ends = f"{record.kind}/{record.from_id}/{record.to_id}"
-            return f"{ends}/{record.turn}" if record.turn else ends
-        case Branch():
-            return f"{record.project_id}/{record.name}"
-        case _:
-            return record.id
+    *first, last = (str(attrgetter(part)(record)) for part in _BY_TYPE[type(record)].key)
+    # Of a link between memories that was said in no turn, the turn is left out.
+    return "/".join([*first, last] if last or not first else first)
+
+
+def references(record: Record) -> list[tuple[RecordKind, str]]:
+    """What must be stored before it, by kind and id."""
+    found: list[tuple[RecordKind, str]] = []
+    if isinstance(record, Embedding):
+        found.append((RecordKind(record.owner.kind), record.owner.id))
+    elif isinstance(record, Derived):
+        found.append((RecordKind(record.owner_kind), record.owner))
+    for field, kind in _BY_TYPE[type(record)].refers.items():
+        ids: str | tuple[str, ...] | None = getattr(record, field)
+        found += [(kind, each) for each in (ids if isinstance(ids, tuple) else (ids,)) if each]
+    return found
 
 
 def blobs_of(record: Record) -> tuple[str, ...]:

@@ -10,47 +10,23 @@ import binascii
 import hashlib
 import json
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any, TypeVar, assert_never, cast
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Annotated, Any, Union, cast, get_args
 
 import msgspec
-from msgspec import NODEFAULT, Struct
+from msgspec import Meta, Struct, field
+from msgspec.structs import FieldInfo, replace
 
-from ragforge.domain.derivations import Derived
-from ragforge.domain.memories import (
-    Association,
-    Memory,
-)
-from ragforge.domain.messages import CallRequest, ModelMessage, parts_from_json, parts_to_json
-from ragforge.domain.summaries import Summary
-from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
-from ragforge.domain.usage import Spent
-from ragforge.domain.vectors import Embedding, Owner
-from ragforge.domain.versions import Branch, CheckoutLog, Version
-from ragforge.store.archive_items import Blob, Item
-from ragforge.store.archive_shapes import (
-    AssociationLine,
-    BlobLine,
-    BranchLine,
-    CallPart,
-    DerivedLine,
-    EmbeddingLine,
-    Line,
-    MemoryLine,
-    MessagePart,
-    MoveLine,
-    ProjectLine,
-    SessionLine,
-    SpentLine,
-    StepLine,
-    SummaryLine,
-    ToolCallLine,
-    TurnLine,
-    VersionLine,
-)
+from ragforge.domain.json import JsonObject
+from ragforge.domain.messages import CallRequest, ModelMessage, Parts, parts_from_json, parts_to_json
+from ragforge.domain.records import Description
+from ragforge.domain.vectors import Owner, Vector
+from ragforge.store.archive_items import BLOB, DESCRIPTIONS, Blob, Item, kind_of
 from ragforge.store.json_text import to_json
+from ragforge.store.layouts import Form, Layout, Part, default_of, form_of
 
 
 def to_line(item: Item) -> str:
@@ -61,7 +37,8 @@ def to_line(item: Item) -> str:
 def from_plain(plain: object) -> Item:
     """The item of a line that was read as JSON. Raises ValueError for what is none."""
     try:
-        return _item(msgspec.convert(plain, Line))
+        line = msgspec.convert(plain, _ANY)
+        return _LINES[_KINDS[type(line)]].item(line)
     except (KeyError, binascii.Error) as error:
         raise ValueError(f"a part of it cannot be read: {error}") from error
 
@@ -104,161 +81,22 @@ def sha256_hex(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-T = TypeVar("T")
-
-
 def _plain(item: Item) -> dict[str, Any]:
     """The item as dictionaries, lists, texts and numbers."""
     return cast("dict[str, Any]", msgspec.to_builtins(_line(item)))
 
 
 def _line(item: Item) -> dict[str, Any]:
-    """The fields of its line. No struct is made of them, which would take as long as all the rest."""
-    match item:
-        case Project():
-            return _as_line(ProjectLine, item)
-        case ConversationSession():
-            return _as_line(SessionLine, item)
-        case Turn():
-            return _as_line(TurnLine, item, user=parts_to_json(item.user))
-        case Step():
-            calls = [_fields(CallPart, call) for call in item.message.calls]
-            return _as_line(StepLine, item, message=_fields(MessagePart, item.message, calls=calls))
-        case ToolCall():
-            return _as_line(ToolCallLine, item)
-        case Summary():
-            return _as_line(SummaryLine, item)
-        case Memory():
-            return _as_line(MemoryLine, item)
-        case Association():
-            return _as_line(AssociationLine, item, relation=item.kind)
-        case Derived():
-            return _as_line(DerivedLine, item, label=item.kind)
-        case Spent():
-            return _as_line(SpentLine, item)
-        case Embedding():
-            owner = item.owner
-            of = {"owner_kind": owner.kind, "owner_id": owner.id}
-            return _as_line(EmbeddingLine, item, **of, vector=_packed(item.vector))
-        case Version():
-            return _as_line(VersionLine, item)
-        case Branch():
-            return _as_line(BranchLine, item)
-        case CheckoutLog():
-            return _as_line(MoveLine, item)
-        case Blob():
-            return _as_line(BlobLine, item, data=base64.b64encode(item.data).decode("ascii"))
-        case _:
-            assert_never(item)
+    """The fields of its line, what kind of line it is first.
 
-
-def _item(line: Line) -> Item:
-    match line:
-        case ProjectLine():
-            return _record(Project, line)
-        case SessionLine():
-            return _record(ConversationSession, line)
-        case TurnLine():
-            return _record(Turn, line, user=parts_from_json(line.user))
-        case StepLine():
-            calls = tuple(_record(CallRequest, call) for call in line.message.calls)
-            return _record(Step, line, message=_record(ModelMessage, line.message, calls=calls))
-        case ToolCallLine():
-            return _record(ToolCall, line)
-        case SummaryLine():
-            return _record(Summary, line)
-        case MemoryLine():
-            return _record(Memory, line)
-        case AssociationLine():
-            return Association(line.relation, line.from_id, line.to_id, _even_moment(line.at), line.turn)
-        case DerivedLine():
-            return _derived(line)
-        case SpentLine():
-            return _record(Spent, line)
-        case EmbeddingLine():
-            owner = Owner(line.owner_kind, line.owner_id)
-            return Embedding(owner, line.model, line.text_hash, _unpacked(line.vector))
-        case VersionLine():
-            return _record(Version, line)
-        case BranchLine():
-            return _record(Branch, line)
-        case MoveLine():
-            return _record(CheckoutLog, line)
-        case BlobLine():
-            return Blob(line.digest, base64.b64decode(line.data, validate=True))
-        case _:
-            assert_never(line)
-
-
-def _derived(line: DerivedLine) -> Derived:
-    fields = _fields(DerivedLine, line)
-    return Derived(kind=fields.pop("label"), **fields)
-
-
-class _Shape(Struct, frozen=True):
-    """The fields of a struct, and those that every store must give in one form."""
-
-    names: tuple[str, ...]
-    moments: tuple[str, ...]
-    floats: tuple[str, ...]
-    tag: str
-    omitted: Mapping[str, object]
-    """Fields that are left out where they have these values."""
-
-
-_MOMENTS = tuple(
-    field.type for field in msgspec.structs.fields(TurnLine) if field.name in ("started_at", "ended_at")
-)
-"""The type of a moment, and that of one that may be missing."""
-
-
-@cache
-def _shape(kind: type[Struct]) -> _Shape:
-    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
-    return _Shape(
-        tuple(types),
-        tuple(name for name, type_ in types.items() if type_ in _MOMENTS),
-        tuple(name for name, type_ in types.items() if type_ in (float, float | None)),
-        str(kind.__struct_config__.tag or ""),
-        _defaults(kind) if kind.__struct_config__.omit_defaults else {},
-    )
-
-
-def _defaults(kind: type[Struct]) -> dict[str, object]:
-    """The values of the fields that have one of their own."""
-    return {
-        each.name: each.default if each.default_factory is NODEFAULT else each.default_factory()
-        for each in msgspec.structs.fields(kind)
-        if not each.required
-    }
-
-
-def _as_line(kind: type[Struct], value: object, **other: object) -> dict[str, Any]:
-    """The line's fields, what kind of line it is first."""
-    return {"kind": _shape(kind).tag, **_fields(kind, value, **other)}
-
-
-def _record(kind: Callable[..., T], line: Struct, **other: object) -> T:
-    """The inverse of `_as_line`."""
-    return kind(**_fields(type(line), line, **other))
-
-
-def _fields(kind: type[Struct], value: object, **other: object) -> dict[str, Any]:
-    """The value's fields of the same names as the struct's, but for those given."""
-    shape = _shape(kind)
-    found: dict[str, Any] = {
-        name: other[name] if name in other else getattr(value, name) for name in shape.names
-    }
-    for name in shape.moments:
-        if (moment := found[name]) is not None:
-            found[name] = _even_moment(moment)
-    for name in shape.floats:
-        if found[name] is not None:
-            found[name] = float(found[name])
+    No struct is made of them, which would take as long as all the rest.
+    """
+    shape = _LINES[kind_of(item)]
+    line = {"kind": shape.kind, **dict(zip(shape.layout.names, shape.layout.values(item), strict=True))}
     for name, default in shape.omitted.items():
-        if found[name] == default:
-            del found[name]
-    return found
+        if line[name] == default:
+            del line[name]
+    return line
 
 
 def _even_moment(moment: datetime) -> datetime:
@@ -269,20 +107,138 @@ def _even_moment(moment: datetime) -> datetime:
     return moment.replace(microsecond=moment.microsecond - beyond) if beyond else moment
 
 
+def _to_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _from_base64(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
 def _packed(vector: "array[float]") -> str:
     floats = array("f", vector)
     if _BIG_ENDIAN:
         floats.byteswap()
-    return base64.b64encode(floats.tobytes()).decode("ascii")
+    return _to_base64(floats.tobytes())
 
 
 def _unpacked(text: str) -> "array[float]":
     """Raises ValueError where the bytes are no whole number of floats."""
     floats = array("f")
-    floats.frombytes(base64.b64decode(text, validate=True))
+    floats.frombytes(_from_base64(text))
     if _BIG_ENDIAN:
         floats.byteswap()
     return floats
 
 
 _BIG_ENDIAN = array("H", [1]).tobytes() == b"\0\1"
+
+
+class _Shape(Struct, frozen=True):
+    """What the fields of a struct are called and may hold in JSON: all must be there, and no others."""
+
+    layout: Layout[Any]
+    type: type[Struct]
+    kind: str = ""
+    """What kind of line it is, where it is one."""
+    omitted: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What is left out where it has this value."""
+
+    def item(self, line: Struct) -> Any:
+        """The item of a line of this type."""
+        return self.layout.record(attrgetter(*self.layout.names)(line))
+
+
+def _line_shape(description: Description[Any]) -> _Shape:
+    """The shape of a record's line."""
+    shape = _shape(
+        description.struct,
+        description.kept,
+        kind=str(description.kind),
+        called=description.line,
+        later=description.later,
+        signed=description.signed,
+    )
+    omitted = {
+        each.name: default_of(each)
+        for each in description.kept
+        if each.name in description.later and each.name not in description.always
+    }
+    return replace(shape, omitted=omitted)
+
+
+def _shape(
+    struct: type[Struct],
+    kept: Sequence[FieldInfo] = (),
+    *,
+    kind: str = "",
+    called: Mapping[str, str] = MappingProxyType({}),
+    later: Collection[str] = (),
+    signed: Collection[str] = (),
+) -> _Shape:
+    """The shape of these fields of the struct, or of all. See `Description`."""
+    fields = kept or msgspec.structs.fields(struct)
+    forms = {each.name: form_of(each, FORMS) for each in fields}
+    layout = Layout(struct, forms, lambda name: called.get(name, name))
+    found: list[tuple[Any, ...]] = []
+    for each in fields:
+        parts = forms[each.name].parts
+        types = {inner.name: inner.type for inner in msgspec.structs.fields(each.type)} if parts else {}
+        found += [(part.name, types[part.path]) for part in parts]
+        if not parts:
+            type_ = int if each.name in signed else _type(each.type)
+            default = (default_of(each),) if each.name in later else ()
+            found.append((called.get(each.name, each.name), type_, *default))
+    tag: Any = {"tag_field": "kind", "tag": kind} if kind else {}
+    made = msgspec.defstruct(
+        f"{struct.__name__}Line", found, frozen=True, kw_only=True, forbid_unknown_fields=True, **tag
+    )
+    return _Shape(layout, made, kind)
+
+
+def _type(of: Any) -> Any:
+    """The type that JSON is checked for."""
+    if of in TYPES:
+        return TYPES[of]
+    inner = [each for each in get_args(of) if each is not type(None)]
+    return TYPES[inner[0]] | None if len(inner) == 1 and inner[0] in TYPES else of
+
+
+def _message(line: Any) -> ModelMessage:
+    return _MESSAGE.item(line)
+
+
+def _calls(lines: Any) -> tuple[CallRequest, ...]:
+    return tuple(_CALL.item(each) for each in lines)
+
+
+FORMS: Mapping[object, Form] = {
+    datetime: Form(_even_moment, _even_moment),
+    float: Form(float, float),
+    Parts: Form(parts_to_json, parts_from_json),
+    tuple[CallRequest, ...]: Form(of=_calls),
+    ModelMessage: Form(of=_message),
+    Owner: Form(of=Owner, parts=(Part("owner_kind", "kind"), Part("owner_id", "id"))),
+    Vector: Form(_packed, _unpacked),
+    bytes: Form(_to_base64, _from_base64),
+}
+"""What is another value in a line than in the record."""
+
+TYPES: dict[object, Any] = {
+    datetime: Annotated[datetime, Meta(tz=True)],
+    int: Annotated[int, Meta(ge=0)],
+    Parts: list[dict[str, Any]],
+    JsonObject: dict[str, Any],
+    Vector: str,
+    bytes: str,
+}
+"""What is of another type in a line than in the record."""
+
+_CALL = _shape(CallRequest)
+TYPES[tuple[CallRequest, ...]] = list[_CALL.type]
+_MESSAGE = _shape(ModelMessage)
+TYPES[ModelMessage] = _MESSAGE.type
+_LINES = {str(kind): _line_shape(each) for kind, each in DESCRIPTIONS.items()}
+_LINES[BLOB] = _shape(Blob, kind=BLOB)
+_KINDS = {each.type: kind for kind, each in _LINES.items()}
+_ANY: Any = Union[tuple(_KINDS)]  # noqa: UP007 (made while the program runs)

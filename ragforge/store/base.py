@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct, field
+
+from ragforge.domain.records import RecordKind
 
 if TYPE_CHECKING:  # a search needs few of them, and they take long to load
     from ragforge.domain.derivations import Derived
@@ -30,25 +31,6 @@ _Said: TypeAlias = "Project | ConversationSession | Turn | Step | ToolCall | Spe
 _Learnt: TypeAlias = "Summary | Memory | Association | Derived | Embedding"
 Record: TypeAlias = "_Said | _Learnt | Version | Branch | CheckoutLog"
 """One thing that is stored, whole."""
-
-
-class RecordKind(StrEnum):
-    """The kinds of records, in the order in which they refer to each other."""
-
-    PROJECT = "project"
-    SESSION = "session"
-    TURN = "turn"
-    STEP = "step"
-    TOOL_CALL = "tool_call"
-    SUMMARY = "summary"
-    MEMORY = "memory"
-    ASSOCIATION = "association"
-    DERIVED = "derived"
-    EMBEDDING = "embedding"
-    SPENT = "spent"
-    VERSION = "version"
-    BRANCH = "branch"
-    MOVE = "move"
 
 
 class Archive(Protocol):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ragforge.domain.json import well_formed, well_formed_json
 from ragforge.domain.messages import (
     CallRequest,
     ImagePart,
@@ -12,7 +13,6 @@ from ragforge.domain.messages import (
     parts_from_json,
     parts_to_json,
 )
-from ragforge.domain.validity import well_formed, well_formed_json
 
 
 def storable(text: str) -> str:

@@ -16,6 +16,11 @@ from ragforge.domain.memories import (
     normalised,
 )
 
+TOLD = ("type", "topic", "content")
+"""What it is found and embedded by: fields whose change makes its vector an old one."""
+CHANGED = ("type", "importance", "confidence", "topic", "updated_at")
+"""What `Memories.change` replaces."""
+
 
 def check_memory(memory: Memory) -> None:
     """Raises UsageError for one that no store keeps."""
@@ -54,6 +59,11 @@ def merged(first: Memory, again: Memory) -> Memory:
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
         forgotten_at=None if restored else first.forgotten_at,
     )
+
+
+def changed(found: Memory, memory: Memory) -> Memory:
+    """The first with what is to be replaced taken from the second."""
+    return replace(found, **{name: getattr(memory, name) for name in CHANGED})
 
 
 def recent(duration: timedelta, limit: int, session_id: str | None, project_id: str | None) -> MemoryFilter:

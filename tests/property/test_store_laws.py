@@ -19,9 +19,9 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
+from ragforge.domain.json import well_formed
 from ragforge.domain.search import Query
 from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn, TurnEnd, TurnStatus
-from ragforge.domain.validity import well_formed
 from ragforge.store.open import open_store
 from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn, an_end
 

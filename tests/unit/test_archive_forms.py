@@ -82,4 +82,3 @@ def test_a_new_node_is_sent_with_all_its_properties() -> None:
     for label, props in rows.items():
         assert set(COLUMNS[label]) == set(props)
         assert len(COLUMNS[label]) == len(props)
-        assert COLUMNS[label][0] == "id"

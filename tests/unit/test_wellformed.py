@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragforge.domain.validity import (
+from ragforge.domain.json import (
     DEPTH_MAX,
     NestedTooDeep,
     WellFormedStream,

@@ -18,11 +18,10 @@ from ragforge.domain.events import (
     UsageSeen,
 )
 from ragforge.domain.ids import new_id
-from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.json import JsonObject, JsonValue, read_json, well_formed
 from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.usage import Usage, tokens_told
-from ragforge.domain.validity import read_json, well_formed
 
 CHARS_PER_TOKEN = 4
 """For the estimate where a server counts nothing. English and code lie between 3 and 4."""

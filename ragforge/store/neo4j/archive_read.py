@@ -2,20 +2,14 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import apsw
 from msgspec import Struct
 
 from ragforge.domain import timeouts
-from ragforge.domain.derivations import Derived
-from ragforge.domain.memories import Association, Memory
-from ragforge.domain.summaries import Summary
-from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
-from ragforge.domain.usage import Spent
-from ragforge.domain.vectors import Embedding, OwnerKind
-from ragforge.domain.versions import Branch, CheckoutLog, Version
-from ragforge.store.archive_items import key_of, kind_of
+from ragforge.domain.vectors import OwnerKind
+from ragforge.store.archive_items import DESCRIPTIONS, key_of, kind_of, references
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.derivation_rows import derived_of
@@ -114,6 +108,9 @@ SOURCES: Mapping[RecordKind, Source] = {
 
 _WHOLE_FIRST = (RecordKind.PROJECT, RecordKind.SESSION, RecordKind.BRANCH)
 """Few enough to be held, and what moves while a dump runs: titles, heads, tips."""
+
+_REFERRED = {*OWNERS, *(kind for each in DESCRIPTIONS.values() for kind in each.refers.values())}
+"""What others belong to."""
 
 LINKS = f"""
 MATCH (a:{Label.MEMORY})-[r:{"|".join(TYPES.values())}]->(b:{Label.MEMORY})
@@ -245,13 +242,13 @@ class _SeenIds:
 
     def add(self, record: Record) -> bool:
         """Whether it was known, and all that it belongs to has come out; then it counts as come out too."""
-        key, needed = _ties(record)
-        if not all(self._has(each) for each in needed):
+        name = f"{kind_of(record)}/{key_of(record)}"
+        if not all(self._has(f"{kind}/{each}") for kind, each in references(record)):
             return False
-        if kind_of(record) in SOURCES and not self._has(_name(record), "known"):
+        if kind_of(record) in SOURCES and not self._has(name, "known"):
             return False
-        if key:
-            self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
+        if kind_of(record) in _REFERRED:
+            self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (name,))
         return True
 
     def close(self) -> None:
@@ -259,45 +256,3 @@ class _SeenIds:
 
     def _has(self, key: str, table: str = "seen") -> bool:
         return next(self._database.execute(f"SELECT 1 FROM {table} WHERE key = ?", (key,)), None) is not None
-
-
-def _name(record: Record) -> str:
-    """Its kind and id."""
-    return f"{kind_of(record)}/{key_of(record)}"
-
-
-def _ties(record: Record) -> tuple[str, list[str]]:
-    """What it is called by others, where it is, and what it belongs to."""
-    match record:
-        case Project():
-            return f"project/{record.id}", []
-        case ConversationSession():
-            return f"session/{record.id}", [f"project/{record.project_id}"]
-        case Turn():
-            parent = [f"turn/{record.parent}"] if record.parent else []
-            return f"turn/{record.id}", [f"session/{record.session_id}", *parent]
-        case Step() | ToolCall():
-            return "", [f"turn/{record.turn_id}"]
-        case Summary():
-            return f"summary/{record.id}", [f"session/{record.session_id}"]
-        case Memory():
-            return f"memory/{record.id}", [f"project/{record.project_id}"]
-        case Association():
-            return "", [f"memory/{record.from_id}", f"memory/{record.to_id}"]
-        case Derived():
-            return "", [f"project/{record.project_id}", f"{record.owner_kind}/{record.owner}"]
-        case Embedding():
-            return "", [f"{record.owner.kind}/{record.owner.id}"]
-        case Spent():
-            return "", []
-        case Version():
-            session = [f"session/{record.session_id}"] if record.session_id else []
-            turn = [f"turn/{record.turn_id}"] if record.turn_id else []
-            parents = [f"version/{parent}" for parent in record.parents]
-            return f"version/{record.id}", [f"project/{record.project_id}", *session, *turn, *parents]
-        case Branch():
-            return "", [f"project/{record.project_id}", f"version/{record.version_id}"]
-        case CheckoutLog():
-            return "", [f"project/{record.project_id}"]
-        case _:
-            assert_never(record)

@@ -5,14 +5,14 @@ a property can hold is one of the node as well, for queries; `data` has all of i
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ragforge.domain.derivations import Derived, DerivedOwner
+from ragforge.domain.derivations import DERIVED, Derived, DerivedOwner
 from ragforge.domain.json import JsonObject, JsonValue
-from ragforge.store.json_text import from_json, to_json
+from ragforge.store.json_text import from_json
 from ragforge.store.neo4j.outbox import OutboxRow
-from ragforge.store.neo4j.rows import Label, Props, utc
+from ragforge.store.neo4j.rows import Label, Props, RecordNode
 
 OWNERS = {
     DerivedOwner.PROJECT: (Label.PROJECT, "id"),
@@ -51,39 +51,14 @@ CALL () {{
 )
 
 
+DERIVATIONS = RecordNode(DERIVED, more="id")
+
+derived_of = DERIVATIONS.record
+
+
 def derived_row(record: Derived) -> Props:
     """The record as it waits here; see `readable` for what else its node has."""
-    return {
-        "id": record.id,
-        "kind": record.kind,
-        "ownerKind": str(record.owner_kind),
-        "ownerId": record.owner,
-        "projectId": record.project_id,
-        "timestamp": utc(record.at),
-        "model": record.model,
-        "hash": record.hash,
-        "relation": record.relation,
-        "name": record.name,
-        "forgottenAt": None if record.forgotten_at is None else utc(record.forgotten_at),
-        "data": to_json(record.data),
-    }
-
-
-def derived_of(row: Mapping[str, Any]) -> Derived:
-    """The inverse of `derived_row`."""
-    return Derived(
-        kind=row["kind"],
-        owner_kind=DerivedOwner(row["ownerKind"]),
-        owner=row["ownerId"],
-        project_id=row["projectId"],
-        at=row["timestamp"],
-        data=from_json(row["data"]),
-        model=row["model"],
-        hash=row["hash"],
-        relation=row["relation"],
-        name=row["name"],
-        forgotten_at=row.get("forgottenAt"),
-    )
+    return DERIVATIONS.row(record, id=record.id)
 
 
 def derived_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:

@@ -18,9 +18,10 @@ from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, 
 from ragforge.domain.usage import Spent
 from ragforge.domain.vectors import Embedding, check_vector
 from ragforge.domain.versions import Branch, CheckoutLog, Version
+from ragforge.store.archive_items import key_of
 from ragforge.store.base import Record
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import check_memory
+from ragforge.store.memory_rules import TOLD, check_memory
 from ragforge.store.neo4j.carry import carry, new_row, whole_rows
 from ragforge.store.neo4j.carry_versions import GONE, MACHINE
 from ragforge.store.neo4j.connection import Graph
@@ -36,7 +37,7 @@ from ragforge.store.neo4j.index_rows import (
 )
 from ragforge.store.neo4j.load_new import New, write_nodes, write_vectors
 from ragforge.store.neo4j.load_there import THERE, There, named
-from ragforge.store.neo4j.memory_rows import association_key, association_row, memory_row, spent_row
+from ragforge.store.neo4j.memory_rows import association_row, memory_row, spent_row
 from ragforge.store.neo4j.outbox import ASSOCIATION, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import (
     Label,
@@ -286,7 +287,7 @@ def _memory_rows(memory: Memory, there: There) -> list[OutboxRow]:
     known = there.memories.get(memory.id)
     if known and known["updated"] >= props["updated"]:
         return []
-    if known and any(known[name] != props[name] for name in ("content", "topic", "type")):
+    if known and any(known[name] != props[name] for name in TOLD):
         props["embeddingStale"] = True
     there.memories[memory.id] = props | {"vector": known["vector"] if known else [None, None]}
     return whole_rows([(Label.MEMORY, props | memory_props(props))])
@@ -354,7 +355,7 @@ def _association_rows(association: Association, there: There) -> list[OutboxRow]
     for end in (association.from_id, association.to_id):
         if end not in there.memories:
             raise Conflict(f"The memory {end} is not in the store, but a link of it is to be loaded.")
-    key = association_key(association)
+    key = key_of(association)
     if key in there.links:
         return []
     there.links.add(key)

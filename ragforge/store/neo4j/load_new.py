@@ -18,29 +18,17 @@ from ragforge.domain.ids import new_id
 from ragforge.domain.vectors import Embedding, OwnerKind
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carry import OTHER_DATABASE, PLAN_ONCE, Writer
-from ragforge.store.neo4j.nodes import USAGE
+from ragforge.store.neo4j.nodes import FIELDS
 from ragforge.store.neo4j.outbox import TIMES
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.vectors_read import LABELS
 
 _WORDS = ("searchUser", "searchReply", "searchNear", "searchTools", "searchDate", "searchScope")
 
-# The first is what it is found by, the second what it belongs to.
 COLUMNS: Mapping[Label, tuple[str, ...]] = {
-    Label.TURN: (
-        *("id", "sessionId", "parentId", "projectId", "turnIndex", "userMessage", "userParts"),
-        *("assistantMessage", "charCount", "timestamp", "endTime", "status", "model", "error"),
-        *(*USAGE, *_WORDS, "nearChild"),
-    ),
-    Label.STEP: (
-        *("id", "turnId", "sessionId", "stepIndex", "provider", "model", "message", "interrupted"),
-        *USAGE,
-    ),
-    Label.CALL: (
-        *("id", "turnId", "sessionId", "projectId", "stepIndex", "position", "toolName", "toolArgs"),
-        *("toolResult", "resultChars", "resultBlob", "diff", "images", "success", "status", "durationMs"),
-        *("timestamp", "providerId", *_WORDS),
-    ),
+    Label.TURN: (*(name for name in FIELDS[Label.TURN] if name not in ("searchNear", "takenOver")), *_WORDS),
+    Label.STEP: FIELDS[Label.STEP],
+    Label.CALL: (*FIELDS[Label.CALL], *_WORDS),
 }
 """The properties of a new node, in the order in which they are sent."""
 
@@ -81,40 +69,53 @@ class New(Struct):
             self.changes.setdefault(turn_id, {}).update(changes)
 
 
-def _value(column: int, name: str) -> str:
+def _at(label: Label, name: str) -> str:
+    """The value of this property in a row, in Cypher."""
+    return f"row[{COLUMNS[label].index(name)}]"
+
+
+def _value(label: Label, name: str) -> str:
+    value = _at(label, name)
     if name not in TIMES:
-        return f"row[{column}]"
-    return f"CASE WHEN row[{column}] IS NULL THEN NULL ELSE datetime({{epochMillis: row[{column}]}}) END"
+        return value
+    return f"CASE WHEN {value} IS NULL THEN NULL ELSE datetime({{epochMillis: {value}}}) END"
 
 
 def _part(label: Label, *, owner: str, draw: str) -> str:
-    values = ", ".join(f"{name}: {_value(column, name)}" for column, name in enumerate(COLUMNS[label]))
+    values = ", ".join(f"{name}: {_value(label, name)}" for name in COLUMNS[label])
     return f"""
 CALL () {{
   UNWIND $rows.{label} AS row
   MATCH ({owner})
-  MERGE (n:{label} {{id: row[0]}})
+  MERGE (n:{label} {{id: {_at(label, "id")}}})
   ON CREATE SET n += {{{values}}}
   {draw}
 }}
 """
 
 
-_OF_TURN = f"t:{Label.TURN} {{id: row[1]}}"
+_PARENT = _at(Label.TURN, "parentId")
+
+
+def _of_turn(label: Label) -> str:
+    return f"t:{Label.TURN} {{id: {_at(label, 'turnId')}}}"
+
 
 _NODES = "".join(
     (
         _part(
             Label.TURN,
-            owner=f"s:{Label.SESSION} {{sessionId: row[1]}}",
+            owner=f"s:{Label.SESSION} {{sessionId: {_at(Label.TURN, 'sessionId')}}}",
             draw=f"""MERGE (s)-[:HAS_TURN]->(n)
-  WITH n, row WHERE row[2] IS NOT NULL
-  MATCH (p:{Label.TURN} {{id: row[2]}})
+  WITH n, row WHERE {_PARENT} IS NOT NULL
+  MATCH (p:{Label.TURN} {{id: {_PARENT}}})
   MERGE (p)-[:NEXT]->(n)""",
         ),
-        _part(Label.STEP, owner=_OF_TURN, draw="MERGE (n)-[:PART_OF]->(t)"),
+        _part(Label.STEP, owner=_of_turn(Label.STEP), draw="MERGE (n)-[:PART_OF]->(t)"),
         _part(
-            Label.CALL, owner=_OF_TURN, draw="MERGE (t)-[:HAS_TOOL_CALL]->(n)\n  MERGE (n)-[:PART_OF]->(t)"
+            Label.CALL,
+            owner=_of_turn(Label.CALL),
+            draw="MERGE (t)-[:HAS_TOOL_CALL]->(n)\n  MERGE (n)-[:PART_OF]->(t)",
         ),
     )
 )

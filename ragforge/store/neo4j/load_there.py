@@ -3,20 +3,32 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragforge.domain.derivations import Derived
 from ragforge.domain.errors import Conflict
-from ragforge.domain.memories import Association, Memory
-from ragforge.domain.summaries import Summary
-from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
-from ragforge.domain.usage import Spent
-from ragforge.domain.vectors import Embedding, Owner, OwnerKind
-from ragforge.domain.versions import Branch, CheckoutLog, Version
+from ragforge.domain.records import RecordKind
+from ragforge.domain.turns import ToolCall, Turn
+from ragforge.domain.vectors import Owner, OwnerKind
+from ragforge.domain.versions import Branch
+from ragforge.store.archive_items import key_of, kind_of, references
 from ragforge.store.base import Record
 from ragforge.store.neo4j.memory_rows import TYPES
 from ragforge.store.neo4j.rows import Label, Props, step_key
 from ragforge.store.neo4j.version_rows import branch_key
 
-OWNERS = {OwnerKind.TURN: "turns", OwnerKind.SUMMARY: "summaries", OwnerKind.MEMORY: "memories"}
+LISTS = {
+    RecordKind.PROJECT: "projects",
+    RecordKind.SESSION: "sessions",
+    RecordKind.TURN: "turns",
+    RecordKind.STEP: "steps",
+    RecordKind.TOOL_CALL: "calls",
+    RecordKind.SUMMARY: "summaries",
+    RecordKind.MEMORY: "memories",
+    RecordKind.DERIVED: "derived",
+    RecordKind.SPENT: "spent",
+    RecordKind.VERSION: "versions",
+    RecordKind.BRANCH: "branches",
+    RecordKind.MOVE: "moves",
+}
+"""What the ids of a kind are called in a question; vectors and links are found by what they belong to."""
 
 # What is there of the things named, with what tells which is newer, and of turns what their rows need. A list
 # a subquery: to group what follows by a long list would cost its length for every row. All is found by unique
@@ -135,60 +147,18 @@ class There:
 
 def named(records: Sequence[Record]) -> dict[str, list[str]]:
     """The ids of all that the records are or belong to, by kind. said: turns of which words are needed."""
-    ids: dict[str, set[str]] = {
-        name: set()
-        for name in (
-            *("projects", "sessions", "turns", "said", "steps", "calls", "summaries", "memories", "spent"),
-            *("derived", "versions", "branches", "moves"),
-        )
-    }
+    ids: dict[str, set[str]] = {"said": set(), **{name: set() for name in LISTS.values()}}
     for record in records:
-        _name(record, ids)
+        kind, key = RecordKind(kind_of(record)), key_of(record)
+        if kind in LISTS:
+            ids[LISTS[kind]].add(
+                branch_key(record.project_id, record.name) if isinstance(record, Branch) else key
+            )
+        for of, each in references(record):
+            ids[LISTS[of]].add(each)
+        if isinstance(record, Turn):
+            ids["said"].update(each for each in (record.id, record.parent) if each)
+        elif isinstance(record, ToolCall):
+            ids["steps"].add(step_key(record.turn_id, record.step_index))
     ids["turns"] -= ids["said"]
     return {name: sorted(found) for name, found in ids.items()}
-
-
-def _name(record: Record, ids: Mapping[str, set[str]]) -> None:
-    match record:
-        case Project():
-            ids["projects"].add(record.id)
-        case ConversationSession():
-            ids["projects"].add(record.project_id)
-            ids["sessions"].add(record.id)
-        case Turn():
-            ids["sessions"].add(record.session_id)
-            ids["said"].update(each for each in (record.id, record.parent) if each)
-        case Step():
-            ids["steps"].add(step_key(record.turn_id, record.index))
-            ids["turns"].add(record.turn_id)
-        case ToolCall():
-            ids["calls"].add(record.id)
-            ids["steps"].add(step_key(record.turn_id, record.step_index))
-            ids["turns"].add(record.turn_id)
-        case Summary():
-            ids["sessions"].add(record.session_id)
-            ids["summaries"].add(record.id)
-        case Memory():
-            ids["projects"].add(record.project_id)
-            ids["memories"].add(record.id)
-        case Association():
-            ids["memories"].update((record.from_id, record.to_id))
-        case Derived():
-            ids[f"{record.owner_kind}s"].add(record.owner)
-            ids["derived"].add(record.id)
-        case Embedding():
-            ids[OWNERS[record.owner.kind]].add(record.owner.id)
-        case Spent():
-            ids["spent"].add(record.id)
-        case Version():
-            ids["projects"].add(record.project_id)
-            ids["versions"].update((record.id, *record.parents))
-            ids["sessions"].update({record.session_id} - {""})
-            ids["turns"].update({record.turn_id} - {""})
-        case Branch():
-            ids["projects"].add(record.project_id)
-            ids["versions"].add(record.version_id)
-            ids["branches"].add(branch_key(record.project_id, record.name))
-        case CheckoutLog():
-            ids["projects"].add(record.project_id)
-            ids["moves"].add(record.id)

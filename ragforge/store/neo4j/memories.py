@@ -8,14 +8,16 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreError, StoreUnavailable
 from ragforge.domain.memories import (
     FORGOTTEN_MAX,
+    MEMORY,
     Association,
     Memory,
     MemoryFilter,
     MemorySort,
     MemorySource,
 )
+from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import check_memory, merged, recent
+from ragforge.store.memory_rules import CHANGED, TOLD, check_memory, merged, recent
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
 from ragforge.store.neo4j.connection import as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
@@ -23,7 +25,6 @@ from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memory_rows import (
     REPLACED,
     TYPES,
-    association_key,
     association_of,
     association_row,
     memory_of,
@@ -111,9 +112,9 @@ class Neo4jMemories:
             if before is None:
                 raise Conflict(f"The memory {memory.id} is not in the store; it may have been deleted.")
             row = memory_row(memory)
-            changes = {name: row[name] for name in ("type", "importance", "confidence", "topic", "updated")}
+            changes = {name: row[name] for name in map(MEMORY.property_name, CHANGED)}
             changes["searchTools"] = memory_props(before.props | changes)["searchTools"]
-            if any(before.props[name] != changes[name] for name in ("type", "topic")):
+            if any(before.props[name] != changes[name] for name in TOLD if name in changes):
                 changes["embeddingStale"] = True
                 outdate_vector(rows, "memory", memory.id)
             rows.put(Label.MEMORY, memory.id, changes, surely=True)
@@ -206,7 +207,7 @@ class Neo4jMemories:
 
         def write(rows: Rows) -> None:
             for each in associations:
-                key, row = association_key(each), association_row(each)
+                key, row = key_of(each), association_row(each)
                 before = rows.get(ASSOCIATION, key)
                 if before is None or before.props["at"] < row["at"]:
                     rows.put(ASSOCIATION, key, row)

@@ -13,9 +13,11 @@ from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.derivation_rows import DERIVATIONS
 from ragforge.store.neo4j.left import mark_all
+from ragforge.store.neo4j.memory_rows import MEMORIES, MODEL_CALLS
 from ragforge.store.neo4j.outbox import Outbox, OutboxRow, Rows
-from ragforge.store.neo4j.rows import Label, Props
+from ragforge.store.neo4j.rows import CALLS, PROJECTS, SESSIONS, STEPS, SUMMARIES, TURNS, Label, Props
 
 if TYPE_CHECKING:
     from ragforge.store.neo4j.replica import Replica
@@ -24,39 +26,15 @@ USAGE = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUs
 
 # By name, because all of them would bring the vector along, which weighs more than the rest.
 FIELDS: dict[Label, tuple[str, ...]] = {
-    Label.PROJECT: ("id", "name", "createdAt", "gitRemote", "firstCommit"),
-    Label.SESSION: (
-        *("sessionId", "projectId", "cwd", "projectPath", "startTime", "lastActivity", "title", "model"),
-        *("mode", "headId", "forkedFrom", "user", "host", "writerEpoch", "writerMachine"),
-    ),
-    Label.TURN: (
-        *("id", "sessionId", "projectId", "parentId", "turnIndex", "userMessage", "userParts"),
-        *("assistantMessage", "charCount", "timestamp", "endTime", "status", "model", "error"),
-        *(*USAGE, "searchNear", "nearChild", "takenOver"),
-    ),
-    Label.STEP: (
-        *("id", "turnId", "sessionId", "stepIndex", "provider", "model", "message", "interrupted"),
-        *USAGE,
-    ),
-    Label.CALL: (
-        *("id", "turnId", "sessionId", "projectId", "stepIndex", "position", "toolName", "toolArgs"),
-        *("toolResult", "resultChars", "resultBlob", "diff", "images", "success", "status", "durationMs"),
-        *("timestamp", "providerId"),
-    ),
-    Label.SUMMARY: (
-        *("id", "sessionId", "projectId", "level", "summary", "charCount", "turnCount", "covers"),
-        *("timestamp", "method", "model", "filesMentioned", "keyFindings", "toolsUsed", "topics"),
-        "constraints",
-    ),
-    Label.MEMORY: (
-        *("id", "type", "content", "projectId", "sessionId", "scope", "importance", "confidence", "topic"),
-        *("source", "created", "updated", "lastAccessed", "accessCount", "forgottenAt", "evidence"),
-    ),
-    Label.USAGE: ("id", "projectId", "sessionId", "timestamp", "model", "purpose", *USAGE),
-    Label.DERIVED: (
-        *("id", "kind", "ownerKind", "ownerId", "projectId", "timestamp", "model", "hash", "relation"),
-        *("name", "forgottenAt", "data"),
-    ),
+    Label.PROJECT: PROJECTS.names,
+    Label.SESSION: SESSIONS.names,
+    Label.TURN: TURNS.names,
+    Label.STEP: STEPS.names,
+    Label.CALL: CALLS.names,
+    Label.SUMMARY: SUMMARIES.names,
+    Label.MEMORY: MEMORIES.names,
+    Label.USAGE: MODEL_CALLS.names,
+    Label.DERIVED: DERIVATIONS.names,
     Label.VERSION: (
         *("id", "projectId", "sessionId", "turnId", "parents", "timestamp", "by", "title", "label", "note"),
         *("words", "changes", "files", "uncovered", "linesAdded", "linesRemoved", "durationMs", *USAGE),

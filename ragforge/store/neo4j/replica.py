@@ -12,15 +12,16 @@ from typing import TypeVar, cast
 import apsw
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.domain.messages import TextPart
+from ragforge.domain.messages import ModelMessage, TextPart
 from ragforge.domain.turns import ConversationSession, Project, Turn, TurnStatus
 from ragforge.domain.versions import Version
 from ragforge.store.base_versions import VersionRow
+from ragforge.store.json_text import message_to_json
 from ragforge.store.neo4j.carry_versions import GONE
 from ragforge.store.neo4j.derivation_rows import derived_of
 from ragforge.store.neo4j.memory_rows import association_of, memory_of, spent_of
 from ragforge.store.neo4j.outbox import ASSOCIATION, Outbox, OutboxRow, Rows
-from ragforge.store.neo4j.rows import Label, call_of, project_of, session_of, summary_of, turn_of, usage_of
+from ragforge.store.neo4j.rows import Label, call_of, project_of, session_of, step_of, summary_of, turn_of
 from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
 from ragforge.store.sqlite.associations import insert_association
 from ragforge.store.sqlite.calls import insert_call
@@ -32,11 +33,11 @@ from ragforge.store.sqlite.memories import SqliteMemories
 from ragforge.store.sqlite.memory_rows import put_memory
 from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.projects import insert_project
-from ragforge.store.sqlite.rows import EPOCH, key_of, one, usage_values
+from ragforge.store.sqlite.rows import EPOCH, key_of, one
 from ragforge.store.sqlite.search import SqliteSearch
 from ragforge.store.sqlite.sessions import SqliteSessions, insert_session
 from ragforge.store.sqlite.summaries import SqliteSummaries, put_summary
-from ragforge.store.sqlite.turns import SqliteTurns, insert_turn
+from ragforge.store.sqlite.turns import SqliteTurns, insert_step, insert_turn
 from ragforge.store.sqlite.usage import SqliteUsageLog, insert_spent
 from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.sqlite.version_rows import put_branch, put_move, put_version, turn_ended
@@ -46,6 +47,7 @@ T = TypeVar("T")
 
 TOO_LARGE = OverflowError
 """A provider may count more tokens than SQLite holds; such a row is found by its id alone."""
+NOTHING_SAID = message_to_json(ModelMessage("", "", ""))
 RUNNING = (TurnStatus.RUNNING, TurnStatus.WAITING)
 
 
@@ -217,14 +219,9 @@ class Tables:
             with suppress(TOO_LARGE):
                 self._add_turn(row)
         for row in rows.of_label(Label.STEP):
-            if turn := self._turns.get(row.props["turnId"]):
-                usage, cost_usd = usage_of(row.props)
-                place = (turn, row.props["stepIndex"], row.props["provider"], row.props["model"])
+            if row.props["turnId"] in self._turns:
                 with suppress(TOO_LARGE):
-                    self.connection.execute(
-                        "INSERT INTO step VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
-                        (*place, *usage_values(usage), cost_usd, row.props["interrupted"]),
-                    )
+                    insert_step(self.connection, step_of({**row.props, "message": NOTHING_SAID}))
 
     def _add_turn(self, row: OutboxRow) -> None:
         turn = turn_of(row.props)

@@ -12,28 +12,22 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from ragforge.domain.messages import (
-    ImagePart,
-    Parts,
-    TextPart,
-    parts_from_json,
-    parts_to_json,
-    text_of,
-)
-from ragforge.domain.summaries import Summary, SummaryMethod
-from ragforge.domain.turns import CallStatus, ConversationSession, Project, Step, ToolCall, Turn, TurnStatus
+from msgspec import Struct
+from msgspec.structs import fields
+
+from ragforge.domain.messages import ImagePart, Parts, TextPart, parts_from_json, parts_to_json, text_of
+from ragforge.domain.records import Description
+from ragforge.domain.summaries import SUMMARY, Summary
+from ragforge.domain.turns import PROJECT, SESSION, STEP, TOOL_CALL, TURN, CallStatus, Step, ToolCall, Turn
 from ragforge.domain.usage import Usage
-from ragforge.store.json_text import (
-    from_json,
-    images_from_json,
-    images_to_json,
-    message_from_json,
-    message_to_json,
-    storable,
-    to_json,
-)
+from ragforge.store import layouts
+from ragforge.store.json_text import from_json, images_from_json, images_to_json, storable, to_json
+from ragforge.store.layouts import Form, Layout, Part, default_of, form_of
+
+R = TypeVar("R", bound=Struct)
 
 Props: TypeAlias = dict[str, Any]
 """A node's properties: text, numbers, truth values, datetimes in UTC, lists of text."""
@@ -67,232 +61,12 @@ def utc(moment: datetime) -> datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
-def project_row(project: Project) -> Props:
-    """The project as a node."""
-    return {
-        "id": project.id,
-        "name": storable(project.name),
-        "createdAt": utc(project.created_at),
-        "gitRemote": storable(project.git_remote),
-        "firstCommit": project.first_commit,
-    }
-
-
-def project_of(row: Mapping[str, Any]) -> Project:
-    """The inverse of `project_row`."""
-    return Project(row["id"], row["name"], row["createdAt"], row["gitRemote"], row["firstCommit"])
-
-
-def session_row(session: ConversationSession) -> Props:
-    """The session as a node."""
-    return {
-        "sessionId": session.id,
-        "projectId": session.project_id,
-        "cwd": storable(session.cwd),
-        "projectPath": storable(session.project_path),
-        "startTime": utc(session.started_at),
-        "lastActivity": utc(session.last_activity_at),
-        "title": storable(session.title),
-        "model": storable(session.model),
-        "mode": str(session.mode),
-        "headId": session.head,
-        "forkedFrom": session.forked_from,
-        "user": storable(session.user),
-        "host": storable(session.host),
-    }
-
-
-def session_of(row: Mapping[str, Any]) -> ConversationSession:
-    """The inverse of `session_row`."""
-    return ConversationSession(
-        id=row["sessionId"],
-        project_id=row["projectId"],
-        cwd=row["cwd"],
-        project_path=row["projectPath"],
-        started_at=row["startTime"],
-        last_activity_at=row["lastActivity"],
-        title=row["title"],
-        model=row["model"],
-        mode=row["mode"],
-        head=row.get("headId"),
-        forked_from=row.get("forkedFrom"),
-        user=row["user"],
-        host=row["host"],
-    )
-
-
-def turn_row(turn: Turn, *, project_id: str) -> Props:
-    """The turn as a node."""
-    words = storable(text_of(turn.user))
-    return {
-        "id": turn.id,
-        "sessionId": turn.session_id,
-        "projectId": project_id,
-        "parentId": turn.parent,
-        "turnIndex": turn.index,
-        "userMessage": words,
-        "userParts": _parts_json(turn.user),
-        "assistantMessage": storable(turn.assistant),
-        "charCount": len(words) + len(turn.assistant),
-        "timestamp": utc(turn.started_at),
-        "endTime": None if turn.ended_at is None else utc(turn.ended_at),
-        "status": str(turn.status),
-        "model": storable(turn.model),
-        "error": storable(turn.error),
-        **usage_row(turn.usage, turn.cost_usd),
-    }
-
-
-def turn_of(row: Mapping[str, Any]) -> Turn:
-    """The inverse of `turn_row`."""
-    usage, cost_usd = usage_of(row)
-    return Turn(
-        id=row["id"],
-        session_id=row["sessionId"],
-        parent=row.get("parentId"),
-        index=row["turnIndex"],
-        user=user_of(row),
-        started_at=row["timestamp"],
-        status=TurnStatus(row["status"]),
-        assistant=row["assistantMessage"],
-        model=row["model"],
-        ended_at=row.get("endTime"),
-        error=row["error"],
-        usage=usage,
-        cost_usd=cost_usd,
-    )
-
-
-def user_of(row: Mapping[str, Any]) -> Parts:
-    """What the user said in the turn of this row."""
-    parts = row.get("userParts")
-    return parts_from_json(from_json(parts)) if parts else (TextPart(row["userMessage"]),)
-
-
-def step_key(turn_id: str, index: int) -> str:
-    """The id of a step's node."""
-    return f"{turn_id}/{index}"
-
-
-def step_row(step: Step, *, session_id: str) -> Props:
-    """The step as a node."""
-    return {
-        "id": step_key(step.turn_id, step.index),
-        "turnId": step.turn_id,
-        "sessionId": session_id,
-        "stepIndex": step.index,
-        "provider": storable(step.message.provider),
-        "model": storable(step.message.model),
-        "message": message_to_json(step.message),
-        "interrupted": step.interrupted,
-        **usage_row(step.usage, step.cost_usd),
-    }
-
-
-def step_of(row: Mapping[str, Any]) -> Step:
-    """The inverse of `step_row`."""
-    usage, cost_usd = usage_of(row)
-    return Step(
-        turn_id=row["turnId"],
-        index=row["stepIndex"],
-        message=message_from_json(row["message"], provider=row["provider"], model=row["model"]),
-        usage=usage,
-        cost_usd=cost_usd,
-        interrupted=row["interrupted"],
-    )
-
-
-def call_row(call: ToolCall, *, session_id: str, project_id: str) -> Props:
-    """The tool call as a node. `toolResult` is what the model heard, as JSON; the whole lies in a blob."""
-    return {
-        "id": call.id,
-        "turnId": call.turn_id,
-        "sessionId": session_id,
-        "projectId": project_id,
-        "stepIndex": call.step_index,
-        "position": call.position,
-        "toolName": storable(call.name),
-        "toolArgs": to_json(call.args),
-        "toolResult": to_json({"text": storable(call.result)}),
-        "resultChars": call.result_chars,
-        "resultBlob": call.result_blob,
-        "diff": storable(call.diff),
-        "images": images_to_json(call.images) if call.images else None,
-        "success": call.status is CallStatus.OK,
-        "status": str(call.status),
-        "durationMs": call.duration_ms,
-        "timestamp": utc(call.started_at),
-        "providerId": storable(call.provider_id),
-    }
-
-
-def call_of(row: Mapping[str, Any]) -> ToolCall:
-    """The inverse of `call_row`."""
-    images: tuple[ImagePart, ...] = images_from_json(row["images"]) if row.get("images") else ()
-    return ToolCall(
-        id=row["id"],
-        turn_id=row["turnId"],
-        step_index=row["stepIndex"],
-        position=row["position"],
-        name=row["toolName"],
-        args=from_json(row["toolArgs"]),
-        status=CallStatus(row["status"]),
-        result=json.loads(row["toolResult"])["text"],
-        started_at=row["timestamp"],
-        duration_ms=row["durationMs"],
-        result_chars=row["resultChars"],
-        result_blob=row.get("resultBlob"),
-        diff=row["diff"],
-        images=images,
-        provider_id=row["providerId"],
-    )
-
-
-def summary_row(summary: Summary) -> Props:
-    """The summary as a node; `covers` becomes its SUMMARIZES relationships."""
-    return {
-        "id": summary.id,
-        "sessionId": summary.session_id,
-        "projectId": summary.project_id,
-        "level": summary.level,
-        "summary": storable(summary.text),
-        "charCount": len(summary.text),
-        "turnCount": summary.turn_count,
-        "covers": list(summary.covers),
-        "timestamp": utc(summary.at),
-        "method": str(summary.method),
-        "model": storable(summary.model),
-        "filesMentioned": _texts(summary.files),
-        "keyFindings": _texts(summary.findings),
-        "toolsUsed": _texts(summary.tools),
-        "topics": _texts(summary.topics),
-        "constraints": _texts(summary.constraints),
-    }
-
-
-def summary_of(row: Mapping[str, Any]) -> Summary:
-    """The inverse of `summary_row`."""
-    return Summary(
-        id=row["id"],
-        project_id=row["projectId"],
-        session_id=row["sessionId"],
-        level=row["level"],
-        text=row["summary"],
-        covers=tuple(row["covers"]),
-        at=row["timestamp"],
-        turn_count=row["turnCount"],
-        method=SummaryMethod(row["method"]),
-        model=row["model"],
-        files=tuple(row["filesMentioned"]),
-        findings=tuple(row["keyFindings"]),
-        tools=tuple(row["toolsUsed"]),
-        topics=tuple(row["topics"]),
-        constraints=tuple(row["constraints"]),
-    )
-
-
 def _texts(texts: Sequence[str]) -> list[str]:
     return [storable(text) for text in texts]
+
+
+def _words(parts: Parts) -> str:
+    return storable(text_of(parts))
 
 
 def _parts_json(parts: Parts) -> str | None:
@@ -304,13 +78,127 @@ def _parts_json(parts: Parts) -> str | None:
             return to_json(parts_to_json(parts))
 
 
+def _parts_of(words: str, parts: str | None) -> Parts:
+    return parts_from_json(from_json(parts)) if parts else (TextPart(words),)
+
+
+def _result_json(text: str) -> str:
+    return to_json({"text": storable(text)})
+
+
+def _result_of(result: str) -> str:
+    return json.loads(result)["text"]
+
+
+def _images_json(images: Sequence[ImagePart]) -> str | None:
+    return images_to_json(images) if images else None
+
+
+def _images_of(text: str | None) -> tuple[ImagePart, ...]:
+    return images_from_json(text) if text else ()
+
+
+FORMS: Mapping[object, Form] = {
+    **layouts.FORMS,
+    datetime: Form(utc),
+    tuple[str, ...]: Form(_texts, tuple),
+    Parts: Form(of=_parts_of, parts=(Part("user_message", to=_words), Part("user_parts", to=_parts_json))),
+    tuple[ImagePart, ...]: Form(_images_json, _images_of),
+}
+"""What is another value in a node than in a record; all else is kept as it is."""
+
+
+class RecordNode(Generic[R]):
+    """What a record is in the graph: properties of a node."""
+
+    def __init__(
+        self, description: Description[R], *, forms: Mapping[str, Form] = MappingProxyType({}), more: str = ""
+    ) -> None:
+        """forms: of fields that are kept otherwise than their types. more: other properties that are read."""
+        absent = {*description.later, *description.derived}
+        whole = {
+            each.name: _or_default(form, default_of(each)) if each.name in absent else form
+            for each in fields(description.struct)
+            for form in (forms.get(each.name) or form_of(each, FORMS),)
+        }
+        own = {each.name: whole[each.name] for each in description.kept}
+        self._own = Layout(description.struct, own, description.property_name)
+        self._whole = Layout(description.struct, whole, description.property_name)
+        self.names = (*self._own.names, *more.split())
+        """The properties that are read."""
+        self.times = frozenset(
+            description.property_name(each.name)
+            for each in description.kept
+            if each.type in (datetime, datetime | None)
+        )
+
+    def row(self, record: R, **more: Any) -> Props:
+        """The record as properties, and more of them."""
+        return dict(zip(self._own.names, self._own.values(record), strict=True)) | more
+
+    def record(self, row: Mapping[str, Any]) -> R:
+        """The inverse of `row`. What is derived is read where the row has it."""
+        return self._whole.record(map(row.get, self._whole.names))
+
+
+def _or_default(form: Form, default: object) -> Form:
+    """The form of what may be absent: nodes of before are without what came later."""
+
+    def of(value: Any) -> Any:
+        if value is None:
+            return default
+        return value if form.of is None else form.of(value)
+
+    return Form(form.to, of)
+
+
+PROJECTS = RecordNode(PROJECT)
+SESSIONS = RecordNode(SESSION, more="writerEpoch writerMachine")
+TURNS = RecordNode(TURN, more="projectId charCount searchNear nearChild takenOver")
+STEPS = RecordNode(STEP, more="id sessionId")
+# `toolResult` is what the model heard, as JSON; the whole lies in a blob.
+CALLS = RecordNode(
+    TOOL_CALL,
+    forms={"result": Form(_result_json, _result_of)},
+    more="sessionId projectId success",
+)
+SUMMARIES = RecordNode(SUMMARY, more="charCount")
+
+project_row, project_of = PROJECTS.row, PROJECTS.record
+session_row, session_of = SESSIONS.row, SESSIONS.record
+turn_of, step_of, call_of, summary_of = TURNS.record, STEPS.record, CALLS.record, SUMMARIES.record
+
+
+def turn_row(turn: Turn, *, project_id: str) -> Props:
+    """The turn as a node."""
+    chars = len(storable(text_of(turn.user))) + len(turn.assistant)
+    return TURNS.row(turn, projectId=project_id, charCount=chars)
+
+
+def step_key(turn_id: str, index: int) -> str:
+    """The id of a step's node."""
+    return f"{turn_id}/{index}"
+
+
+def step_row(step: Step, *, session_id: str) -> Props:
+    """The step as a node."""
+    return STEPS.row(step, id=step_key(step.turn_id, step.index), sessionId=session_id)
+
+
+def call_row(call: ToolCall, *, session_id: str, project_id: str) -> Props:
+    """The tool call as a node."""
+    return CALLS.row(call, sessionId=session_id, projectId=project_id, success=call.status is CallStatus.OK)
+
+
+def summary_row(summary: Summary) -> Props:
+    """The summary as a node; `covers` becomes its SUMMARIZES relationships."""
+    return SUMMARIES.row(summary, charCount=len(summary.text))
+
+
 def usage_row(usage: Usage, cost_usd: float | None) -> Props:
     """Tokens and their price as properties."""
     return {
-        "inputTokens": usage.input_tokens,
-        "cachedTokens": usage.cached_tokens,
-        "outputTokens": usage.output_tokens,
-        "thoughtTokens": usage.thought_tokens,
+        **{TURN.property_name(part.name): getattr(usage, part.path) for part in FORMS[Usage].parts},
         "costUsd": cost_usd,
     }
 

@@ -14,7 +14,17 @@ from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_p
 from ragforge.store.neo4j.left import LEFT
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import OutboxRow, Rows
-from ragforge.store.neo4j.rows import Label, Props, step_key, step_of, step_row, turn_of, turn_row, utc
+from ragforge.store.neo4j.rows import (
+    Label,
+    Props,
+    step_key,
+    step_of,
+    step_row,
+    turn_of,
+    turn_row,
+    usage_row,
+    utc,
+)
 
 YOUNG = timedelta(minutes=1)
 """A turn that began longer ago may be one that is in the graph already."""
@@ -197,13 +207,7 @@ def sum_of_steps(steps: Sequence[Props]) -> Props:
     """What the turn used, as its properties; one unknown price makes the sum unknown."""
     found = [step_of(each) for each in steps]
     usage = sum((step.usage for step in found), Usage())
-    return {
-        "inputTokens": usage.input_tokens,
-        "cachedTokens": usage.cached_tokens,
-        "outputTokens": usage.output_tokens,
-        "thoughtTokens": usage.thought_tokens,
-        "costUsd": sum_costs(step.cost_usd for step in found),
-    }
+    return usage_row(usage, sum_costs(step.cost_usd for step in found))
 
 
 def _start(rows: Rows, turn: Turn) -> None:

@@ -9,25 +9,22 @@ from msgspec import Struct
 from ragforge.domain.vectors import Embedding, check_vector
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.sqlite.archive_load import load_records
+from ragforge.store.sqlite.associations import ASSOCIATIONS
 from ragforge.store.sqlite.associations import SELECT as SELECT_ASSOCIATION
-from ragforge.store.sqlite.associations import association_of
-from ragforge.store.sqlite.calls import COLUMNS as CALL_COLUMNS
-from ragforge.store.sqlite.calls import call_of
+from ragforge.store.sqlite.calls import CALLS
 from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.sqlite.derivations import DERIVATIONS
 from ragforge.store.sqlite.derivations import SELECT as SELECT_DERIVED
-from ragforge.store.sqlite.derivations import derived_of
+from ragforge.store.sqlite.memory_rows import MEMORIES
 from ragforge.store.sqlite.memory_rows import SELECT as SELECT_MEMORY
-from ragforge.store.sqlite.memory_rows import memory_of
-from ragforge.store.sqlite.projects import COLUMNS as PROJECT_COLUMNS
-from ragforge.store.sqlite.projects import project_of
+from ragforge.store.sqlite.projects import PROJECTS
 from ragforge.store.sqlite.sessions import SELECT as SELECT_SESSION
-from ragforge.store.sqlite.sessions import session_of
+from ragforge.store.sqlite.sessions import SESSIONS
 from ragforge.store.sqlite.summaries import SELECT as SELECT_SUMMARY
-from ragforge.store.sqlite.summaries import summary_of
+from ragforge.store.sqlite.summaries import SUMMARIES
 from ragforge.store.sqlite.turns import SELECT as SELECT_TURN
-from ragforge.store.sqlite.turns import STEP_COLUMNS, step_of, turn_of
-from ragforge.store.sqlite.usage import COLUMNS as SPENT_COLUMNS
-from ragforge.store.sqlite.usage import spent_of
+from ragforge.store.sqlite.turns import STEPS, TURNS
+from ragforge.store.sqlite.usage import CALLS_APART
 from ragforge.store.sqlite.vectors import SELECT as SELECT_EMBEDDING
 from ragforge.store.sqlite.vectors import embedding_of
 from ragforge.store.sqlite.version_rows import SELECT as SELECT_VERSION
@@ -65,13 +62,13 @@ def _by_id(table: str, row: str, record: Callable[[Row], Record]) -> Source:
 
 
 SOURCES: Mapping[RecordKind, Source] = {
-    RecordKind.PROJECT: _by_id("project", f"SELECT {PROJECT_COLUMNS} FROM project", project_of),
-    RecordKind.SESSION: _by_id("session", SELECT_SESSION, session_of),
+    RecordKind.PROJECT: _by_id("project", f"SELECT {PROJECTS.select} FROM project", PROJECTS.record),
+    RecordKind.SESSION: _by_id("session", SELECT_SESSION, SESSIONS.record),
     RecordKind.TURN: Source(
         keys="SELECT key FROM turn ORDER BY depth, id",
         wanted="SELECT turn.key FROM json_each(?) JOIN turn ON turn.id = value",
         row=f"{SELECT_TURN} WHERE turn.key = ?",
-        record=turn_of,
+        record=TURNS.record,
     ),
     RecordKind.STEP: Source(
         keys="SELECT step.rowid FROM turn JOIN step ON step.turn = turn.key ORDER BY turn.id, number",
@@ -79,18 +76,16 @@ SOURCES: Mapping[RecordKind, Source] = {
         wanted="SELECT step.rowid FROM json_each(?) JOIN turn "
         "ON turn.id = rtrim(rtrim(value, '0123456789'), '/') "
         "JOIN step ON step.turn = turn.key AND value = turn.id || '/' || number",
-        row=f"SELECT {STEP_COLUMNS} FROM step JOIN turn ON turn.key = step.turn WHERE step.rowid = ?",
-        record=step_of,
+        row=f"SELECT {STEPS.select} FROM step JOIN turn ON turn.key = step.turn WHERE step.rowid = ?",
+        record=STEPS.record,
     ),
     RecordKind.TOOL_CALL: _by_id(
         "tool_call",
-        "SELECT turn.id, "
-        + ", ".join(f"tool_call.{name}" for name in CALL_COLUMNS.split(", "))
-        + " FROM tool_call JOIN turn ON turn.key = tool_call.turn",
-        call_of,
+        f"SELECT {CALLS.select} FROM tool_call JOIN turn ON turn.key = tool_call.turn",
+        CALLS.record,
     ),
-    RecordKind.SUMMARY: _by_id("summary", SELECT_SUMMARY, summary_of),
-    RecordKind.MEMORY: _by_id("memory", SELECT_MEMORY, memory_of),
+    RecordKind.SUMMARY: _by_id("summary", SELECT_SUMMARY, SUMMARIES.record),
+    RecordKind.MEMORY: _by_id("memory", SELECT_MEMORY, MEMORIES.record),
     RecordKind.ASSOCIATION: Source(
         # By `KIND/FROM/TO`, and `/TURN` where there is one.
         keys="SELECT association.key FROM association "
@@ -105,9 +100,9 @@ SOURCES: Mapping[RecordKind, Source] = {
         "AND value = association.kind || '/' || origin.id || '/' || goal.id "
         "|| CASE association.turn WHEN '' THEN '' ELSE '/' || association.turn END",
         row=f"{SELECT_ASSOCIATION} WHERE association.key = ?",
-        record=association_of,
+        record=ASSOCIATIONS.record,
     ),
-    RecordKind.DERIVED: _by_id("derived", SELECT_DERIVED, derived_of),
+    RecordKind.DERIVED: _by_id("derived", SELECT_DERIVED, DERIVATIONS.record),
     RecordKind.EMBEDDING: Source(
         # By `KIND/ID`: memories come first, then summaries, then turns.
         keys="SELECT owner FROM embedding LEFT JOIN turn ON turn.key = owner "
@@ -120,7 +115,7 @@ SOURCES: Mapping[RecordKind, Source] = {
         row=f"{SELECT_EMBEDDING} WHERE owner = ?",
         record=embedding_of,
     ),
-    RecordKind.SPENT: _by_id("spent", f"SELECT {SPENT_COLUMNS} FROM spent", spent_of),
+    RecordKind.SPENT: _by_id("spent", f"SELECT {CALLS_APART.select} FROM spent", CALLS_APART.record),
     RecordKind.VERSION: Source(
         keys="SELECT key FROM version ORDER BY at, id",
         wanted="SELECT version.key FROM json_each(?) JOIN version ON version.id = value",

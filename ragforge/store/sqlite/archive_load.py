@@ -12,7 +12,6 @@ from ragforge.domain.usage import Spent
 from ragforge.domain.vectors import Embedding
 from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.base import Record
-from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import check_memory
 from ragforge.store.sqlite.associations import insert_association
 from ragforge.store.sqlite.calls import insert_call
@@ -23,10 +22,10 @@ from ragforge.store.sqlite.left import head_moved, turn_came
 from ragforge.store.sqlite.memory_rows import put_memory
 from ragforge.store.sqlite.owed import owe_turn
 from ragforge.store.sqlite.projects import insert_project
-from ragforge.store.sqlite.rows import key_of, one, to_ms, usage_values
-from ragforge.store.sqlite.sessions import insert_session
+from ragforge.store.sqlite.rows import key_of, one, to_ms
+from ragforge.store.sqlite.sessions import SESSIONS, insert_session
 from ragforge.store.sqlite.summaries import put_summary
-from ragforge.store.sqlite.turns import insert_step, insert_turn, place_of
+from ragforge.store.sqlite.turns import insert_step, insert_turn, place_of, update_turn
 from ragforge.store.sqlite.usage import insert_spent
 from ragforge.store.sqlite.vector_tail import write_codes
 from ragforge.store.sqlite.vectors import is_embedded, put_vectors
@@ -112,16 +111,9 @@ class _Loading:
         # Its head is a turn that mostly comes later.
         insert_session(connection, session, head=None)
         connection.execute(
-            "UPDATE session SET last_activity_at = ?, title = ?, model = ?, mode = ?, head = NULL, "
-            "awaited_head = ? WHERE id = ?",
-            (
-                to_ms(session.last_activity_at),
-                storable(session.title),
-                session.model,
-                session.mode,
-                session.head,
-                session.id,
-            ),
+            f"UPDATE session SET ({SESSIONS.columns}) = ({SESSIONS.marks}), head = NULL, awaited_head = ? "
+            "WHERE id = ?",
+            (*SESSIONS.values(session), session.head, session.id),
         )
         if stored is not None:
             head_moved(connection, stored[2], None)
@@ -139,21 +131,7 @@ class _Loading:
             key, ended_at = stored
             if turn.ended_at is None or (ended_at is not None and ended_at >= to_ms(turn.ended_at)):
                 return False
-            connection.execute(
-                "UPDATE turn SET status = ?, assistant = ?, model = ?, ended_at = ?, error = ?, "
-                "input_tokens = ?, cached_tokens = ?, output_tokens = ?, thought_tokens = ?, cost_usd = ? "
-                "WHERE key = ?",
-                (
-                    turn.status,
-                    storable(turn.assistant),
-                    storable(turn.model),
-                    to_ms(turn.ended_at),
-                    storable(turn.error),
-                    *usage_values(turn.usage),
-                    turn.cost_usd,
-                    key,
-                ),
-            )
+            update_turn(connection, turn, key)
             self._to_index[key] = None
         owe_turn(connection, key)
         return True

@@ -1,12 +1,13 @@
 """The links between memories in SQLite."""
 
-from ragforge.domain.memories import Association, AssociationKind
-from ragforge.store.json_text import storable
-from ragforge.store.sqlite.connection import Connection, Row
-from ragforge.store.sqlite.rows import from_ms, key_of, to_ms
+from ragforge.domain.memories import ASSOCIATION, Association
+from ragforge.store.sqlite.connection import Connection
+from ragforge.store.sqlite.rows import RecordTable, key_of
 
-SELECT = """
-SELECT association.kind, origin.id, goal.id, association.at, association.turn FROM association
+ASSOCIATIONS = RecordTable(ASSOCIATION, joined={"from_id": "origin.id", "to_id": "goal.id"})
+
+SELECT = f"""
+SELECT {ASSOCIATIONS.select} FROM association
 JOIN memory AS origin ON origin.key = association.source JOIN memory AS goal ON goal.key = association.target
 """
 
@@ -21,8 +22,8 @@ OF_MEMORIES = f"""
 ) ORDER BY association.at, association.kind, origin.id, goal.id, association.turn
 """
 
-INSERT = """
-INSERT INTO association (kind, source, target, turn, at) VALUES (?, ?, ?, ?, ?)
+INSERT = f"""
+INSERT INTO association (source, target, {ASSOCIATIONS.columns}) VALUES (?, ?, {ASSOCIATIONS.marks})
 ON CONFLICT (source, target, kind, turn)
 """
 
@@ -40,12 +41,6 @@ def renew_association(connection: Connection, association: Association) -> None:
     )
 
 
-def _values(connection: Connection, association: Association) -> tuple[str | int, ...]:
+def _values(connection: Connection, association: Association) -> list[object]:
     ends = [key_of(connection, "memory", end) for end in (association.from_id, association.to_id)]
-    return association.kind, *ends, storable(association.turn), to_ms(association.at)
-
-
-def association_of(row: Row) -> Association:
-    """The link of a row of SELECT."""
-    kind, from_id, to_id, at, turn = row
-    return Association(AssociationKind(kind), from_id, to_id, from_ms(at), turn)
+    return [*ends, *ASSOCIATIONS.values(association)]

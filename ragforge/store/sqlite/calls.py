@@ -4,17 +4,13 @@ import json
 from collections.abc import Sequence
 
 from ragforge.domain.errors import Conflict
-from ragforge.domain.turns import CallStatus, Step, ToolCall
-from ragforge.store.json_text import from_json, images_from_json, images_to_json, storable, to_json
-from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.domain.turns import TOOL_CALL, Step, ToolCall
+from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.index import index_call
-from ragforge.store.sqlite.rows import from_ms, new_key, to_ms
+from ragforge.store.sqlite.rows import RecordTable, new_key
 from ragforge.store.sqlite.turns import insert_step
 
-COLUMNS = (
-    "id, step, position, name, args, status, result, started_at, duration_ms, result_chars, result_blob, "
-    "diff, images, provider_id"
-)
+CALLS = RecordTable(TOOL_CALL, joined={"turn_id": "turn.id"})
 
 
 class SqliteToolCalls:
@@ -33,14 +29,13 @@ class SqliteToolCalls:
         """Their calls, ordered as the ids were given, by step and by position."""
 
         def read(connection: Connection) -> list[ToolCall]:
-            columns = ", ".join(f"tool_call.{name}" for name in COLUMNS.split(", "))
             rows = connection.execute(
-                f"SELECT turn.id, {columns} FROM json_each(?) AS wanted JOIN turn ON turn.id = wanted.value "
+                f"SELECT {CALLS.select} FROM json_each(?) AS wanted JOIN turn ON turn.id = wanted.value "
                 "JOIN tool_call ON tool_call.turn = turn.key "
                 "ORDER BY wanted.key, step, position, tool_call.key",
                 (json.dumps(list(turn_ids)),),
             )
-            return [call_of(row) for row in rows]
+            return [CALLS.record(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -53,55 +48,12 @@ def insert_call(connection: Connection, call: ToolCall, turn: int) -> bool:
     """Keep the call in the turn of that key, and make it found; whether it was not stored yet."""
     key = new_key(connection)
     connection.execute(
-        f"INSERT INTO tool_call (key, turn, {COLUMNS}) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        f"INSERT INTO tool_call (key, turn, {CALLS.columns}) VALUES (?, ?, {CALLS.marks}) "
         "ON CONFLICT (id) DO NOTHING",
-        (
-            key,
-            turn,
-            call.id,
-            call.step_index,
-            call.position,
-            storable(call.name),
-            to_json(call.args),
-            call.status,
-            storable(call.result),
-            to_ms(call.started_at),
-            call.duration_ms,
-            call.result_chars,
-            call.result_blob,
-            storable(call.diff),
-            images_to_json(call.images),
-            storable(call.provider_id),
-        ),
+        (key, turn, *CALLS.values(call)),
         can_cache=False,
     )
     if not connection.changes():
         return False
     index_call(connection, key)
     return True
-
-
-def call_of(row: Row) -> ToolCall:
-    """The tool call of a row that begins with its turn's id."""
-    (
-        turn, identifier, step, position, name, args, status, result, started_at, duration_ms,
-        result_chars, result_blob, diff, images, provider_id,
-    ) = row  # fmt: skip
-    return ToolCall(
-        id=identifier,
-        turn_id=turn,
-        step_index=step,
-        position=position,
-        name=name,
-        args=from_json(args),
-        status=CallStatus(status),
-        result=result,
-        started_at=from_ms(started_at),
-        duration_ms=duration_ms,
-        result_chars=result_chars,
-        result_blob=result_blob,
-        diff=diff,
-        images=images_from_json(images),
-        provider_id=provider_id,
-    )

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragforge.domain.derivations import (
+    DERIVED,
     Derived,
     DerivedFilter,
     DerivedKind,
@@ -16,17 +17,14 @@ from ragforge.domain.derivations import (
     as_kept,
     replaces,
 )
-from ragforge.store.json_text import from_json, storable, to_json
-from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.json_text import storable
+from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.left import TURN_LEFT
-from ragforge.store.sqlite.rows import from_ms, key_of, one, to_ms
+from ragforge.store.sqlite.rows import RecordTable, from_ms, key_of, one, to_ms
 
-SELECT = """
-SELECT kind, owner_kind, owner, project.id, at, data, model, hash, relation, derived.name, forgotten_at
-FROM derived JOIN project ON project.key = derived.project
-"""
+DERIVATIONS = RecordTable(DERIVED, joined={"project_id": "project.id"})
 
-COLUMNS = "kind, owner_kind, owner, project, at, model, hash, relation, name, forgotten_at, data"
+SELECT = f"SELECT {DERIVATIONS.select} FROM derived JOIN project ON project.key = derived.project"
 
 LEFT = f"(owner_kind = 'turn' AND {TURN_LEFT.format('(SELECT key FROM turn WHERE turn.id = owner)')})"
 
@@ -112,7 +110,9 @@ class SqliteDerived:
                 )
                 if asked
             )
-            return [derived_of(row) for row in connection.execute(FITTING.format(within=within), values)]
+            return [
+                DERIVATIONS.record(row) for row in connection.execute(FITTING.format(within=within), values)
+            ]
 
         return await self._database.read(read)
 
@@ -157,7 +157,7 @@ class SqliteDerived:
 def derived_by_id(connection: Connection, identifier: str) -> Derived | None:
     """The record, or None."""
     row = one(connection, f"{SELECT} WHERE derived.id = ?", (identifier,))
-    return None if row is None else derived_of(row)
+    return None if row is None else DERIVATIONS.record(row)
 
 
 def check_owner(connection: Connection, record: Derived) -> None:
@@ -167,24 +167,10 @@ def check_owner(connection: Connection, record: Derived) -> None:
 
 def put_derived(connection: Connection, record: Derived) -> None:
     """Keep it, in the place of the one with its id. Raises Conflict where its project is not stored."""
-    names = COLUMNS.split(", ")
-    values = (
-        record.kind,
-        record.owner_kind,
-        record.owner,
-        key_of(connection, "project", record.project_id),
-        to_ms(record.at),
-        record.model,
-        record.hash,
-        record.relation,
-        record.name,
-        None if record.forgotten_at is None else to_ms(record.forgotten_at),
-        to_json(record.data),
-    )
     connection.execute(
-        f"INSERT INTO derived (id, {COLUMNS}) VALUES (?{', ?' * len(names)}) "
-        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
-        (record.id, *values),
+        f"INSERT INTO derived (id, project, {DERIVATIONS.columns}) VALUES (?, ?, {DERIVATIONS.marks}) "
+        f"ON CONFLICT (id) DO UPDATE SET project = excluded.project, {DERIVATIONS.excluded}",
+        (record.id, key_of(connection, "project", record.project_id), *DERIVATIONS.values(record)),
     )
 
 
@@ -197,21 +183,3 @@ def load_derived(connection: Connection, record: Derived) -> bool:
         return False
     put_derived(connection, kept)
     return True
-
-
-def derived_of(row: Row) -> Derived:
-    """The record of a row of SELECT."""
-    kind, owner_kind, owner, project, at, data, model, text_hash, relation, name, forgotten_at = row
-    return Derived(
-        kind=kind,
-        owner_kind=DerivedOwner(owner_kind),
-        owner=owner,
-        project_id=project,
-        at=from_ms(at),
-        data=from_json(data),
-        model=model,
-        hash=text_hash,
-        relation=relation,
-        name=name,
-        forgotten_at=None if forgotten_at is None else from_ms(forgotten_at),
-    )

@@ -4,15 +4,13 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from msgspec.structs import replace
-
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import FORGOTTEN_MAX, Association, Memory, MemoryFilter, MemorySort
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import check_memory, merged, recent
-from ragforge.store.sqlite.associations import OF_MEMORIES, association_of, renew_association
+from ragforge.store.memory_rules import changed, check_memory, merged, recent
+from ragforge.store.sqlite.associations import ASSOCIATIONS, OF_MEMORIES, renew_association
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.memory_rows import SELECT, memory_by_id, memory_of, put_memory, set_forgotten
+from ragforge.store.sqlite.memory_rows import MEMORIES, SELECT, memory_by_id, put_memory, set_forgotten
 from ragforge.store.sqlite.rows import EVER, to_ms
 
 ORDERS = {
@@ -66,17 +64,7 @@ class SqliteMemories:
             found = memory_by_id(connection, memory.id)
             if found is None:
                 raise Conflict(f"The memory {memory.id} is not in the store; it may have been deleted.")
-            put_memory(
-                connection,
-                replace(
-                    found,
-                    type=memory.type,
-                    importance=memory.importance,
-                    confidence=memory.confidence,
-                    topic=memory.topic,
-                    updated_at=memory.updated_at,
-                ),
-            )
+            put_memory(connection, changed(found, memory))
 
         await self._database.write(write)
 
@@ -105,7 +93,7 @@ class SqliteMemories:
                 "limit": wanted.limit,
             }
             rows = connection.execute(FITTING.format(order=ORDERS[wanted.sort]), values)
-            return [memory_of(row) for row in rows]
+            return [MEMORIES.record(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -131,7 +119,7 @@ class SqliteMemories:
         """The project's and the global ones that are forgotten, the newest first."""
 
         def read(connection: Connection) -> list[Memory]:
-            return [memory_of(row) for row in connection.execute(FORGOTTEN, (project_id,))]
+            return [MEMORIES.record(row) for row in connection.execute(FORGOTTEN, (project_id,))]
 
         return await self._database.read(read)
 
@@ -169,6 +157,6 @@ class SqliteMemories:
 
         def read(connection: Connection) -> list[Association]:
             rows = connection.execute(OF_MEMORIES, {"ids": json.dumps(list(ids))})
-            return [association_of(row) for row in rows]
+            return [ASSOCIATIONS.record(row) for row in rows]
 
         return await self._database.read(read)

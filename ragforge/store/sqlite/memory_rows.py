@@ -3,34 +3,36 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from ragforge.domain.memories import Memory, MemoryScope, MemorySource, MemoryType
+from ragforge.domain.memories import MEMORY, Memory
 from ragforge.store.json_text import storable
-from ragforge.store.sqlite.connection import Connection, Row
+from ragforge.store.memory_rules import TOLD
+from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_memory
 from ragforge.store.sqlite.left import MEMORY_LEFT, REPLACED
 from ragforge.store.sqlite.owed import owe_memory, owe_nothing
-from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms
+from ragforge.store.sqlite.rows import RecordTable, key_of, new_key, one
 from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
 
-SELECT = f"""
-SELECT memory.id, memory.type, content, project.id, memory.session, scope, importance, memory.created_at,
-    updated_at, confidence, topic, source,
-    (SELECT json_group_array(turn ORDER BY position) FROM evidence WHERE evidence.memory = memory.key),
-    accessed_at, access_count, forgotten_at, {REPLACED.format("memory.key")} AS is_replaced,
-    {MEMORY_LEFT.format("memory")} AS is_left
-FROM memory JOIN project ON project.key = memory.project
-"""
-
-COLUMNS = (
-    "type, scope, project, session, importance, confidence, created_at, updated_at, accessed_at, "
-    "access_count, forgotten_at, source, topic, content"
+EVIDENCE = (
+    "(SELECT json_group_array(turn ORDER BY position) FROM evidence WHERE evidence.memory = memory.key)"
 )
+MEMORIES = RecordTable(
+    MEMORY,
+    joined={
+        "project_id": "project.id",
+        "turns": EVIDENCE,
+        "replaced": f"{REPLACED.format('memory.key')} AS is_replaced",
+        "left": f"{MEMORY_LEFT.format('memory')} AS is_left",
+    },
+)
+
+SELECT = f"SELECT {MEMORIES.select} FROM memory JOIN project ON project.key = memory.project"
 
 
 def memory_by_id(connection: Connection, identifier: str) -> Memory | None:
     """The memory, or None."""
     row = one(connection, f"{SELECT} WHERE memory.id = ?", (identifier,))
-    return None if row is None else memory_of(row)
+    return None if row is None else MEMORIES.record(row)
 
 
 def put_memory(connection: Connection, memory: Memory) -> None:
@@ -38,33 +40,16 @@ def put_memory(connection: Connection, memory: Memory) -> None:
 
     Raises Conflict where its project is not stored.
     """
-    names = COLUMNS.split(", ")
-    found = one(connection, "SELECT key, content, topic, type FROM memory WHERE id = ?", (memory.id,))
+    found = one(connection, f"SELECT key, {', '.join(TOLD)} FROM memory WHERE id = ?", (memory.id,))
     key = new_key(connection) if found is None else found[0]
-    values = (
-        memory.type,
-        memory.scope,
-        key_of(connection, "project", memory.project_id),
-        storable(memory.session_id),
-        float(memory.importance),
-        float(memory.confidence),
-        to_ms(memory.created_at),
-        to_ms(memory.updated_at),
-        None if memory.accessed_at is None else to_ms(memory.accessed_at),
-        memory.access_count,
-        None if memory.forgotten_at is None else to_ms(memory.forgotten_at),
-        memory.source,
-        storable(memory.topic),
-        storable(memory.content),
-    )
     connection.execute(
-        f"INSERT INTO memory (key, id, {COLUMNS}) VALUES (?, ?{', ?' * len(names)}) "
-        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
-        (key, memory.id, *values),
+        f"INSERT INTO memory (key, project, {MEMORIES.columns}) VALUES (?, ?, {MEMORIES.marks}) "
+        f"ON CONFLICT (id) DO UPDATE SET project = excluded.project, {MEMORIES.excluded}",
+        (key, key_of(connection, "project", memory.project_id), *MEMORIES.values(memory)),
     )
     put_evidence(connection, key, memory.turns)
     place_memory(connection, key)
-    changed = found is None or found[1:] != (storable(memory.content), storable(memory.topic), memory.type)
+    changed = found is None or list(found[1:]) != [storable(getattr(memory, name)) for name in TOLD]
     if changed and memory.forgotten_at is not None:
         # Forgotten ones are owed nothing: what is out of date must not come back with them.
         drop_embeddings(connection, [key])
@@ -118,31 +103,3 @@ def drop_memories(connection: Connection, memories: Sequence[int]) -> None:
         connection.executemany(sql, [(memory,) for memory in memories])
     drop_embeddings(connection, memories)
     owe_nothing(connection, memories)
-
-
-def memory_of(row: Row) -> Memory:
-    """The memory of a row of SELECT."""
-    (
-        identifier, kind, content, project, session, scope, importance, created_at, updated_at, confidence,
-        topic, source, turns, accessed_at, access_count, forgotten_at, replaced, left,
-    ) = row  # fmt: skip
-    return Memory(
-        id=identifier,
-        type=MemoryType(kind),
-        content=content,
-        project_id=project,
-        session_id=session,
-        scope=MemoryScope(scope),
-        importance=importance,
-        created_at=from_ms(created_at),
-        updated_at=from_ms(updated_at),
-        confidence=confidence,
-        topic=topic,
-        source=MemorySource(source),
-        turns=tuple(json.loads(turns)),
-        accessed_at=None if accessed_at is None else from_ms(accessed_at),
-        access_count=access_count,
-        forgotten_at=None if forgotten_at is None else from_ms(forgotten_at),
-        replaced=bool(replaced),
-        left=bool(left),
-    )

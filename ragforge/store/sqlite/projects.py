@@ -1,11 +1,11 @@
 """The projects in SQLite."""
 
-from ragforge.domain.turns import Project
+from ragforge.domain.turns import PROJECT, Project
 from ragforge.store.json_text import storable
-from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.rows import from_ms, one, to_ms
+from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.rows import RecordTable, one
 
-COLUMNS = "id, name, created_at, git_remote, first_commit"
+PROJECTS = RecordTable(PROJECT)
 
 
 class SqliteProjects:
@@ -20,9 +20,8 @@ class SqliteProjects:
         def write(connection: Connection) -> None:
             if not insert_project(connection, project):
                 connection.execute(
-                    "UPDATE project SET name = ?, created_at = ?, git_remote = ?, first_commit = ? "
-                    "WHERE id = ?",
-                    (*_values(project), project.id),
+                    f"UPDATE project SET ({PROJECTS.columns}) = ({PROJECTS.marks}) WHERE id = ?",
+                    (*PROJECTS.values(project), project.id),
                 )
 
         await self._database.write(write)
@@ -31,8 +30,8 @@ class SqliteProjects:
         """The project, or None."""
 
         def read(connection: Connection) -> Project | None:
-            row = one(connection, f"SELECT {COLUMNS} FROM project WHERE id = ?", (project_id,))
-            return None if row is None else project_of(row)
+            row = one(connection, f"SELECT {PROJECTS.select} FROM project WHERE id = ?", (project_id,))
+            return None if row is None else PROJECTS.record(row)
 
         return await self._database.read(read)
 
@@ -41,11 +40,11 @@ class SqliteProjects:
 
         def read(connection: Connection) -> list[Project]:
             rows = connection.execute(
-                f"SELECT {COLUMNS} FROM project WHERE (?1 != '' AND git_remote = ?1) "
+                f"SELECT {PROJECTS.select} FROM project WHERE (?1 != '' AND git_remote = ?1) "
                 "OR (?2 != '' AND first_commit = ?2) ORDER BY created_at DESC, key DESC",
                 (storable(git_remote), first_commit),
             )
-            return [project_of(row) for row in rows]
+            return [PROJECTS.record(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -53,22 +52,7 @@ class SqliteProjects:
 def insert_project(connection: Connection, project: Project) -> bool:
     """Whether it was new; one of the same id stays as it is."""
     connection.execute(
-        f"INSERT OR IGNORE INTO project ({COLUMNS}) VALUES (?, ?, ?, ?, ?)", (project.id, *_values(project))
+        f"INSERT OR IGNORE INTO project ({PROJECTS.columns}) VALUES ({PROJECTS.marks})",
+        PROJECTS.values(project),
     )
     return bool(connection.changes())
-
-
-def _values(project: Project) -> tuple[object, ...]:
-    """The columns after the id."""
-    return (
-        storable(project.name),
-        to_ms(project.created_at),
-        storable(project.git_remote),
-        project.first_commit,
-    )
-
-
-def project_of(row: Row) -> Project:
-    """The project of a row of COLUMNS."""
-    identifier, name, created_at, git_remote, first_commit = row
-    return Project(identifier, name, from_ms(created_at), git_remote, first_commit)

@@ -10,7 +10,7 @@ from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_ended
 from ragforge.store.sqlite.owed import owe_turn
 from ragforge.store.sqlite.rows import from_ms, key_of, to_ms
-from ragforge.store.sqlite.turns import STEP_COLUMNS, SUM_OF_STEPS, step_of
+from ragforge.store.sqlite.turns import STEPS, SUM_OF_STEPS
 from ragforge.store.sqlite.version_rows import turn_ended
 
 
@@ -41,11 +41,11 @@ def interrupt_running_turns(connection: Connection, session_id: str) -> None:
 
 def _steps(connection: Connection, turn: int) -> list[Step]:
     rows = connection.execute(
-        f"SELECT {STEP_COLUMNS} FROM step JOIN turn ON turn.key = step.turn "
+        f"SELECT {STEPS.select} FROM step JOIN turn ON turn.key = step.turn "
         "WHERE turn.key = ? ORDER BY number",
         (turn,),
     )
-    return [step_of(row) for row in rows]
+    return [STEPS.record(row) for row in rows]
 
 
 def _interrupt_calls(connection: Connection, turn: int, steps: list[Step], at: datetime) -> None:

@@ -1,10 +1,31 @@
-"""How values of the domain stand in rows."""
+"""How values of the domain stand in rows, and records in tables."""
 
+import json
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from ragforge.domain.errors import Conflict
+from ragforge.domain.messages import ImagePart, Parts
+from ragforge.domain.records import Description
 from ragforge.domain.usage import Usage
+from ragforge.store import layouts
+from ragforge.store.json_text import (
+    images_from_json,
+    images_to_json,
+    storable,
+    to_json,
+    user_from_json,
+    user_to_json,
+)
+from ragforge.store.layouts import Form, Layout, form_of
 from ragforge.store.sqlite.connection import Bindings, Connection, Row
+
+R = TypeVar("R", bound=Struct)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EVER = -(1 << 62)
@@ -24,6 +45,70 @@ def from_ms(ms: int) -> datetime:
 def usage_values(usage: Usage) -> tuple[int, int, int, int]:
     """The four counts in the order of the columns."""
     return (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.thought_tokens)
+
+
+def _texts_to_json(texts: Collection[str]) -> str:
+    return to_json([storable(text) for text in texts])
+
+
+def _texts_of(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
+
+
+FORMS: Mapping[object, Form] = {
+    **layouts.FORMS,
+    bool: Form(of=bool),
+    datetime: Form(to_ms, from_ms),
+    tuple[str, ...]: Form(_texts_to_json, _texts_of),
+    Parts: Form(user_to_json, user_from_json),
+    tuple[ImagePart, ...]: Form(images_to_json, images_from_json),
+}
+"""What is another value in a column than in a record; all else is kept as it is."""
+
+
+class RecordTable(Generic[R]):
+    """The table of a record, as lists of columns for the statements that read and write it."""
+
+    def __init__(
+        self,
+        description: Description[R],
+        *,
+        joined: Mapping[str, str] = MappingProxyType({}),
+        forms: Mapping[str, Form] = MappingProxyType({}),
+    ) -> None:
+        """joined: fields that are no column of this table, and the SQL that they are read by.
+
+        forms: those of fields whose types have none in FORMS.
+        """
+        infos = [
+            each
+            for each in fields(description.struct)
+            if each.name in joined or each.name not in description.derived
+        ]
+        forms = {each.name: forms.get(each.name) or form_of(each, FORMS) for each in infos}
+        own = {name: form for name, form in forms.items() if name not in joined}
+        self._own = Layout(description.struct, own, description.column)
+        self._whole = Layout(
+            description.struct,
+            forms,
+            lambda name: joined.get(name, f"{description.kind}.{description.column(name)}"),
+        )
+        self.select = ", ".join(self._whole.names)
+        """What a query selects for `record`."""
+        self.names = self._own.names
+        self.columns = ", ".join(self.names)
+        self.marks = ", ".join("?" * len(self.names))
+        self.excluded = ", ".join(f"{name} = excluded.{name}" for name in self.names if name != "id")
+        """What an upsert sets."""
+        self._width = len(self._whole.names)
+
+    def values(self, record: R) -> list[Any]:
+        """What is kept of the record in `columns`."""
+        return self._own.values(record)
+
+    def record(self, row: Row) -> R:
+        """The record of a row that begins with `select`."""
+        return self._whole.record(row[: self._width])
 
 
 def one(connection: Connection, sql: str, values: Bindings = ()) -> Row | None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ragforge.domain.turns import ConversationSession
+from ragforge.domain.turns import SESSION, ConversationSession
 from ragforge.store.base_conversations import Deleted, SessionRow
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.claims import FileClaim
@@ -10,12 +10,12 @@ from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.deletion import delete_session
 from ragforge.store.sqlite.left import head_moved
 from ragforge.store.sqlite.recovery import interrupt_running_turns
-from ragforge.store.sqlite.rows import from_ms, key_of, one, to_ms
+from ragforge.store.sqlite.rows import RecordTable, key_of, one
 
-SELECT = """
-SELECT session.id, project.id, session.cwd, session.started_at, session.last_activity_at, session.title,
-    session.model, session.mode, head.id, session.forked_from, session.user, session.host,
-    session.project_path, head.depth, head.first_words
+SESSIONS = RecordTable(SESSION, joined={"project_id": "project.id", "head": "head.id"})
+
+SELECT = f"""
+SELECT {SESSIONS.select}, head.depth, head.first_words
 FROM session JOIN project ON project.key = session.project LEFT JOIN turn AS head ON head.key = session.head
 """
 
@@ -43,7 +43,7 @@ class SqliteSessions:
 
         def read(connection: Connection) -> ConversationSession | None:
             row = one(connection, f"{SELECT} WHERE session.id = ?", (session_id,))
-            return None if row is None else session_of(row)
+            return None if row is None else SESSIONS.record(row)
 
         return await self._database.read(read)
 
@@ -140,63 +140,14 @@ class SqliteSessions:
 def insert_session(connection: Connection, session: ConversationSession, head: int | None) -> bool:
     """Keep the session with that turn as its head; whether it was new, else it stays as it is."""
     connection.execute(
-        "INSERT OR IGNORE INTO session (id, project, head, cwd, started_at, last_activity_at, title, "
-        "model, mode, forked_from, user, host, project_path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            session.id,
-            key_of(connection, "project", session.project_id),
-            head,
-            storable(session.cwd),
-            to_ms(session.started_at),
-            to_ms(session.last_activity_at),
-            storable(session.title),
-            session.model,
-            session.mode,
-            session.forked_from,
-            storable(session.user),
-            storable(session.host),
-            storable(session.project_path),
-        ),
+        f"INSERT OR IGNORE INTO session (project, head, {SESSIONS.columns}) VALUES (?, ?, {SESSIONS.marks})",
+        (key_of(connection, "project", session.project_id), head, *SESSIONS.values(session)),
     )
     return bool(connection.changes())
 
 
-def session_of(row: Row) -> ConversationSession:
-    """The session of a row of SELECT."""
-    (
-        identifier,
-        project,
-        cwd,
-        started_at,
-        last_activity_at,
-        title,
-        model,
-        mode,
-        head,
-        forked_from,
-        user,
-        host,
-        project_path,
-    ) = row[:13]
-    return ConversationSession(
-        id=identifier,
-        project_id=project,
-        cwd=cwd,
-        started_at=from_ms(started_at),
-        last_activity_at=from_ms(last_activity_at),
-        title=title,
-        model=model,
-        mode=mode,
-        head=head,
-        forked_from=forked_from,
-        user=user,
-        host=host,
-        project_path=project_path,
-    )
-
-
 def _session_row(row: Row) -> SessionRow:
-    depth, first_words = row[13:]
+    *_, depth, first_words = row
     return SessionRow(
-        session_of(row), turns=0 if depth is None else depth + 1, last_message=first_words or ""
+        SESSIONS.record(row), turns=0 if depth is None else depth + 1, last_message=first_words or ""
     )

@@ -4,26 +4,25 @@ import json
 from collections.abc import Sequence
 
 from ragforge.domain.errors import Conflict, UsageError
-from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.summaries import SUMMARY, Summary, SummaryMethod
 from ragforge.domain.turns import Turn
-from ragforge.store.json_text import storable, to_json
-from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.store.json_text import storable
+from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.index import index_summary
 from ragforge.store.sqlite.owed import owe_summary, owe_turns
-from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms
+from ragforge.store.sqlite.rows import RecordTable, key_of, new_key, one
 from ragforge.store.sqlite.turns import SELECT as SELECT_TURN
-from ragforge.store.sqlite.turns import turn_of
+from ragforge.store.sqlite.turns import TURNS
 from ragforge.store.sqlite.vectors import move_embeddings
 
-COLUMNS = "session, level, at, turn_count, method, model, files, findings, tools, topics, constraints, text"
+COVERED = "(SELECT json_group_array(covered ORDER BY position) FROM cover WHERE cover.summary = summary.key)"
+SUMMARIES = RecordTable(
+    SUMMARY, joined={"project_id": "project.id", "session_id": "session.id", "covers": COVERED}
+)
 
-METHOD_AT = 1 + COLUMNS.split(", ").index("method")
-
-SELECT = """
-SELECT summary.id, project.id, session.id, level, at, turn_count, method, summary.model, files, findings,
-    tools, topics, constraints, text,
-    (SELECT json_group_array(covered ORDER BY position) FROM cover WHERE cover.summary = summary.key)
-FROM summary JOIN session ON session.key = summary.session JOIN project ON project.key = session.project
+SELECT = f"""
+SELECT {SUMMARIES.select} FROM summary
+JOIN session ON session.key = summary.session JOIN project ON project.key = session.project
 """
 
 OF_SESSION = f"""
@@ -135,7 +134,7 @@ class SqliteSummaries:
                 f"{SELECT} JOIN json_each(?) AS wanted ON wanted.value = summary.id ORDER BY wanted.key",
                 (json.dumps(list(ids)),),
             )
-            return [summary_of(row) for row in rows]
+            return [SUMMARIES.record(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -146,7 +145,7 @@ class SqliteSummaries:
 
         def read(connection: Connection) -> list[Summary]:
             values = {"session": session_id, "level": level, "uncovered": uncovered}
-            return [summary_of(row) for row in connection.execute(OF_SESSION, values)]
+            return [SUMMARIES.record(row) for row in connection.execute(OF_SESSION, values)]
 
         return await self._database.read(read)
 
@@ -197,14 +196,14 @@ class SqliteSummaries:
 
         def read(connection: Connection) -> list[Turn]:
             rows = connection.execute(LACKING, {"project": project_id, "limit": limit})
-            return [turn_of(row) for row in rows]
+            return [TURNS.record(row) for row in rows]
 
         return await self._database.read(read)
 
 
 def _of_project(connection: Connection, sql: str, project_id: str | None, *, limit: int) -> list[Summary]:
     rows = connection.execute(sql, {"project": project_id, "limit": limit})
-    return [summary_of(row) for row in rows]
+    return [SUMMARIES.record(row) for row in rows]
 
 
 def check_covered(connection: Connection, summary: Summary) -> None:
@@ -223,24 +222,28 @@ def check_covered(connection: Connection, summary: Summary) -> None:
 
 def put_summary(connection: Connection, summary: Summary) -> None:
     """Keep it with its covers and its row of words, and note what must be embedded again."""
-    values = (key_of(connection, "session", summary.session_id), *_values(summary))
-    found = one(connection, f"SELECT key, {COLUMNS} FROM summary WHERE id = ?", (summary.id,))
+    values = (key_of(connection, "session", summary.session_id), *SUMMARIES.values(summary))
+    found = one(
+        connection,
+        f"SELECT key, text, method, session, {SUMMARIES.columns} FROM summary WHERE id = ?",
+        (summary.id,),
+    )
     key = new_key(connection) if found is None else found[0]
     covered = _covered(connection, key)
     if found is not None:
-        if summary.method is SummaryMethod.EXTRACTIVE and found[METHOD_AT] == SummaryMethod.MODEL:
+        _, text, method, *stored = found
+        if summary.method is SummaryMethod.EXTRACTIVE and method == SummaryMethod.MODEL:
             return
         # Whoever wrote it knew what it stands for now.
         connection.execute("UPDATE summary SET outdated = 0 WHERE key = ? AND outdated", (key,))
-        if found[1:] == values and covered == summary.covers:
+        if tuple(stored) == values and covered == summary.covers:
             return
-        if found[-1] != values[-1]:
+        if text != storable(summary.text):
             _outdate_above(connection, summary.id)
-    names = COLUMNS.split(", ")
     connection.execute(
-        f"INSERT INTO summary (key, id, {COLUMNS}) VALUES (?, ?{', ?' * len(names)}) "
-        f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
-        (key, summary.id, *values),
+        f"INSERT INTO summary (key, session, {SUMMARIES.columns}) VALUES (?, ?, {SUMMARIES.marks}) "
+        f"ON CONFLICT (id) DO UPDATE SET session = excluded.session, {SUMMARIES.excluded}",
+        (key, *values),
     )
     connection.execute("DELETE FROM cover WHERE summary = ?", (key,))
     connection.executemany(
@@ -268,31 +271,7 @@ def _covered(connection: Connection, summary: int) -> tuple[str, ...]:
 
 def summary_by_key(connection: Connection, key: int) -> Summary:
     """The summary, which is there."""
-    return summary_of(next(connection.execute(f"{SELECT} WHERE summary.key = ?", (key,))))
-
-
-def summary_of(row: Row) -> Summary:
-    """The summary of a row of SELECT."""
-    identifier, project, session, level, at, turn_count, method, model = row[:8]
-    files, findings, tools, topics, constraints = (tuple(json.loads(texts)) for texts in row[8:13])
-    text, covers = row[13:]
-    return Summary(
-        id=identifier,
-        project_id=project,
-        session_id=session,
-        level=level,
-        text=text,
-        covers=tuple(json.loads(covers)),
-        at=from_ms(at),
-        turn_count=turn_count,
-        method=SummaryMethod(method),
-        model=model,
-        files=files,
-        findings=findings,
-        tools=tools,
-        topics=topics,
-        constraints=constraints,
-    )
+    return SUMMARIES.record(next(connection.execute(f"{SELECT} WHERE summary.key = ?", (key,))))
 
 
 def _check(summary: Summary) -> None:
@@ -300,25 +279,3 @@ def _check(summary: Summary) -> None:
         raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
     if not summary.covers:
         raise UsageError(f"Summary {summary.id} covers nothing; it must stand for at least one turn.")
-
-
-def _values(summary: Summary) -> tuple[object, ...]:
-    """The columns after the session's key."""
-    return (
-        summary.level,
-        to_ms(summary.at),
-        summary.turn_count,
-        summary.method,
-        storable(summary.model),
-        *(
-            to_json([storable(text) for text in texts])
-            for texts in (
-                summary.files,
-                summary.findings,
-                summary.tools,
-                summary.topics,
-                summary.constraints,
-            )
-        ),
-        storable(summary.text),
-    )

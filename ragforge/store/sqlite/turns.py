@@ -5,34 +5,23 @@ from collections.abc import Sequence
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.messages import text_of
-from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
-from ragforge.domain.usage import Usage
-from ragforge.store.json_text import (
-    message_from_json,
-    message_to_json,
-    storable,
-    user_from_json,
-    user_to_json,
-)
-from ragforge.store.sqlite.connection import Connection, Database, Row
+from ragforge.domain.turns import STEP, TURN, Step, Turn, TurnEnd, TurnStatus
+from ragforge.store.json_text import storable
+from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.index import index_ended, index_turn
 from ragforge.store.sqlite.left import TURN_LEFT, head_moved
 from ragforge.store.sqlite.owed import owe_nothing, owe_turn
-from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms, usage_values
+from ragforge.store.sqlite.rows import RecordTable, key_of, new_key, one, to_ms
 from ragforge.store.sqlite.version_rows import turn_ended, turn_runs_on
 
 FIRST_WORDS_CHARS = 200
 
-SELECT = """
-SELECT turn.id, session.id, parent.id, turn.depth, turn.user, turn.started_at, turn.status, turn.assistant,
-    turn.model, turn.ended_at, turn.error, turn.input_tokens, turn.cached_tokens, turn.output_tokens,
-    turn.thought_tokens, turn.cost_usd
-FROM turn JOIN session ON session.key = turn.session LEFT JOIN turn AS parent ON parent.key = turn.parent
-"""
+TURNS = RecordTable(TURN, joined={"session_id": "session.id", "parent": "parent.id"})
+STEPS = RecordTable(STEP, joined={"turn_id": "turn.id"})
 
-STEP_COLUMNS = """
-turn.id, number, provider, step.model, step.input_tokens, step.cached_tokens, step.output_tokens,
-    step.thought_tokens, step.cost_usd, interrupted, message
+SELECT = f"""
+SELECT {TURNS.select}
+FROM turn JOIN session ON session.key = turn.session LEFT JOIN turn AS parent ON parent.key = turn.parent
 """
 
 PATH = f"""
@@ -121,7 +110,7 @@ class SqliteTurns:
 
         def read(connection: Connection) -> Turn | None:
             row = one(connection, f"{SELECT} WHERE turn.id = ?", (turn_id,))
-            return None if row is None else turn_of(row)
+            return None if row is None else TURNS.record(row)
 
         return await self._database.read(read)
 
@@ -131,7 +120,7 @@ class SqliteTurns:
         def read(connection: Connection) -> list[Turn]:
             # To SQLite a negative limit is none.
             rows = connection.execute(PATH, {"head": head, "limit": -1 if limit is None else max(0, limit)})
-            return [turn_of(row) for row in rows]
+            return [TURNS.record(row) for row in rows]
 
         return [] if head is None else await self._database.read(read)
 
@@ -153,11 +142,11 @@ class SqliteTurns:
 
         def read(connection: Connection) -> list[Step]:
             rows = connection.execute(
-                f"SELECT {STEP_COLUMNS} FROM json_each(?) AS wanted JOIN turn ON turn.id = wanted.value "
+                f"SELECT {STEPS.select} FROM json_each(?) AS wanted JOIN turn ON turn.id = wanted.value "
                 "JOIN step ON step.turn = turn.key ORDER BY wanted.key, number",
                 (json.dumps(list(turn_ids)),),
             )
-            return [step_of(row) for row in rows]
+            return [STEPS.record(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -165,19 +154,9 @@ class SqliteTurns:
 def insert_step(connection: Connection, step: Step) -> int:
     """The key of the step's turn, the step being stored if it was not yet."""
     turn = key_of(connection, "turn", step.turn_id)
-    message = step.message
     connection.execute(
-        "INSERT OR IGNORE INTO step VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            turn,
-            step.index,
-            storable(message.provider),
-            storable(message.model),
-            *usage_values(step.usage),
-            step.cost_usd,
-            step.interrupted,
-            message_to_json(message),
-        ),
+        f"INSERT OR IGNORE INTO step (turn, {STEPS.columns}) VALUES (?, {STEPS.marks})",
+        (turn, *STEPS.values(step)),
         can_cache=False,
     )
     return turn
@@ -213,30 +192,25 @@ def insert_turn(connection: Connection, turn: Turn, session: int, parent: int | 
     """The key of the turn, which is stored as it stands, without its place in any index."""
     key = new_key(connection)
     connection.execute(
-        "INSERT INTO turn (key, id, session, parent, depth, started_at, ended_at, status, model, "
-        "input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd, "
-        "first_words, error, user, assistant) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            key,
-            turn.id,
-            session,
-            parent,
-            turn.index,
-            to_ms(turn.started_at),
-            None if turn.ended_at is None else to_ms(turn.ended_at),
-            turn.status,
-            storable(turn.model),
-            *usage_values(turn.usage),
-            turn.cost_usd,
-            storable(text_of(turn.user))[:FIRST_WORDS_CHARS],
-            storable(turn.error),
-            user_to_json(turn.user),
-            storable(turn.assistant),
-        ),
+        f"INSERT INTO turn (key, session, parent, first_words, {TURNS.columns}) "
+        f"VALUES (?, ?, ?, ?, {TURNS.marks})",
+        (key, session, parent, _first_words(turn), *TURNS.values(turn)),
         can_cache=False,
     )
     return key
+
+
+def update_turn(connection: Connection, turn: Turn, key: int) -> None:
+    """Put the turn, whole, in the place of the one that has this key."""
+    connection.execute(
+        f"UPDATE turn SET (first_words, {TURNS.columns}) = (?, {TURNS.marks}) WHERE key = ?",
+        (_first_words(turn), *TURNS.values(turn), key),
+        can_cache=False,
+    )
+
+
+def _first_words(turn: Turn) -> str:
+    return storable(text_of(turn.user))[:FIRST_WORDS_CHARS]
 
 
 def _end(connection: Connection, end: TurnEnd) -> None:
@@ -260,37 +234,3 @@ def _end(connection: Connection, end: TurnEnd) -> None:
         (to_ms(end.ended_at), turn),
     )
     index_ended(connection, turn)
-
-
-def turn_of(row: Row) -> Turn:
-    """The turn of a row of SELECT."""
-    identifier, session, parent, depth, user, started_at, status, assistant, model, ended_at, error = row[:11]
-    return Turn(
-        id=identifier,
-        session_id=session,
-        parent=parent,
-        index=depth,
-        user=user_from_json(user),
-        started_at=from_ms(started_at),
-        status=TurnStatus(status),
-        assistant=assistant,
-        model=model,
-        ended_at=None if ended_at is None else from_ms(ended_at),
-        error=error,
-        usage=Usage(*row[11:15]),
-        cost_usd=row[15],
-    )
-
-
-def step_of(row: Row) -> Step:
-    """The step of a row of STEP_COLUMNS."""
-    turn, number, provider, model = row[:4]
-    cost_usd, interrupted, message = row[8:]
-    return Step(
-        turn_id=turn,
-        index=number,
-        message=message_from_json(message, provider=provider, model=model),
-        usage=Usage(*row[4:8]),
-        cost_usd=cost_usd,
-        interrupted=bool(interrupted),
-    )

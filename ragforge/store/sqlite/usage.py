@@ -2,16 +2,12 @@
 
 from datetime import datetime
 
-from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.domain.usage import SPENT, Purpose, Spent, Usage
 from ragforge.store.base_conversations import UsageRow
-from ragforge.store.json_text import storable
-from ragforge.store.sqlite.connection import Connection, Database, Row
-from ragforge.store.sqlite.rows import EVER, from_ms, to_ms, usage_values
+from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.rows import EVER, RecordTable, to_ms
 
-COLUMNS = (
-    "id, project, session, at, model, purpose, input_tokens, cached_tokens, output_tokens, thought_tokens, "
-    "cost_usd"
-)
+CALLS_APART = RecordTable(SPENT)
 
 BY_MODEL = """
 WITH used (name, purpose, input, cached, output, thought, cost_usd) AS (
@@ -67,24 +63,7 @@ class SqliteUsageLog:
 def insert_spent(connection: Connection, spent: Spent) -> bool:
     """Whether it was new; one of the same id stays as it is."""
     connection.execute(
-        f"INSERT OR IGNORE INTO spent ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            spent.id,
-            spent.project_id,
-            spent.session_id,
-            to_ms(spent.at),
-            storable(spent.model),
-            spent.purpose,
-            *usage_values(spent.usage),
-            spent.cost_usd,
-        ),
+        f"INSERT OR IGNORE INTO spent ({CALLS_APART.columns}) VALUES ({CALLS_APART.marks})",
+        CALLS_APART.values(spent),
     )
     return bool(connection.changes())
-
-
-def spent_of(row: Row) -> Spent:
-    """The call of a row of COLUMNS."""
-    identifier, project, session, at, model, purpose = row[:6]
-    return Spent(
-        identifier, project, session, from_ms(at), model, Purpose(purpose), Usage(*row[6:10]), row[10]
-    )

@@ -1,0 +1,92 @@
+"""What a stored record is, said once: beside its struct, in the file of the noun.
+
+A struct of the domain says by its annotations what each field holds. Its description says the rest: what the
+record refers to, what it is known by, what its fields are called where they are kept. From the two follow
+
+- the lines of a backup (`store/archive_lines.py`),
+- the columns of a table (`RecordTable` in `store/sqlite/rows.py`), and
+- the properties of a node (`RecordNode` in `store/neo4j/rows.py`).
+
+SQL and Cypher stay text where they are used; they take their lists of names from there.
+
+To add a field to a record, say to a turn:
+
+1. `domain/turns.py`: a field of `Turn`, with a default, and its name in `later` of TURN. A line or a node of
+   before is without it, and is read with the default.
+2. `store/sqlite/migrations.py`: a step that adds the column, with the same default.
+3. `store/neo4j/migrations.py`: a step, where the nodes that there are shall have it, or an index.
+
+What search finds it by is in `store/index_text.py`. A type that no record has yet needs its form: in FORMS of
+`archive_lines.py` and of both `rows.py`, or in `forms` of the one table and node.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import FieldInfo, fields
+
+R = TypeVar("R", bound=Struct)
+
+
+class RecordKind(StrEnum):
+    """The kinds of records, in the order in which they refer to each other."""
+
+    PROJECT = "project"
+    SESSION = "session"
+    TURN = "turn"
+    STEP = "step"
+    TOOL_CALL = "tool_call"
+    SUMMARY = "summary"
+    MEMORY = "memory"
+    ASSOCIATION = "association"
+    DERIVED = "derived"
+    EMBEDDING = "embedding"
+    SPENT = "spent"
+    VERSION = "version"
+    BRANCH = "branch"
+    MOVE = "move"
+
+
+class Description(Struct, Generic[R], frozen=True):
+    """A kind of record, beside the annotations of its struct. All names are those of the struct's fields."""
+
+    kind: RecordKind
+    """Also the name of its table."""
+    struct: type[R]
+    key: tuple[str, ...] = ("id",)
+    """What it is known by, parts with a stroke between them."""
+    refers: Mapping[str, RecordKind] = field(default_factory=dict[str, RecordKind])
+    """Fields with ids of what must be stored before it; empty ones refer to nothing."""
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What columns are called that have not the field's name."""
+    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What properties are called that have not the field's name in camelCase."""
+    line: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What is called otherwise in a line of a backup."""
+    derived: tuple[str, ...] = ()
+    """Fields at the end that are read from other records, and kept nowhere."""
+    later: tuple[str, ...] = ()
+    """Fields with a default that records had not from the first: older lines and nodes are without them.
+
+    A line leaves them out where they have it, so that older programs can read it.
+    """
+    always: tuple[str, ...] = ()
+    """Those of them that a line has all the same."""
+    signed: tuple[str, ...] = ()
+    """Whole numbers that may lie below 0, as a duration does when a clock is set back."""
+
+    @property
+    def kept(self) -> list[FieldInfo]:
+        """The fields that are stored."""
+        return [each for each in fields(self.struct) if each.name not in self.derived]
+
+    def column(self, name: str) -> str:
+        """What the column of this field, or of a part of one, is called."""
+        return self.columns.get(name, name)
+
+    def property_name(self, name: str) -> str:
+        """What the property of this field, or of a part of one, is called: `git_remote` is `gitRemote`."""
+        first, *others = name.split("_")
+        return self.properties.get(name, first + "".join(word.capitalize() for word in others))

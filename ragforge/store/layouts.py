@@ -1,0 +1,124 @@
+"""The fields of a record in order, as they are kept in one place: in rows, nodes or lines."""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, get_args
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo
+
+from ragforge.domain.json import JsonObject
+from ragforge.domain.messages import ModelMessage
+from ragforge.domain.usage import Usage
+from ragforge.store.json_text import from_json, message_from_json, message_to_json, storable, to_json
+
+R = TypeVar("R", bound=Struct)
+
+
+class Part(Struct, frozen=True):
+    """One of several values that a field is kept as."""
+
+    name: str
+    path: str = ""
+    """Which attribute of the field's value it is; empty for the value itself."""
+    to: Callable[[Any], Any] | None = None
+
+
+class Form(Struct, frozen=True):
+    """How the values of a field are kept: as they are, where nothing is said."""
+
+    to: Callable[[Any], Any] | None = None
+    of: Callable[..., Any] | None = None
+    """The inverse of `to`; where there are parts it takes them all."""
+    parts: tuple[Part, ...] = ()
+
+
+def _message(provider: str, model: str, text: str) -> ModelMessage:
+    return message_from_json(text, provider=provider, model=model)
+
+
+FORMS: Mapping[object, Form] = {
+    str: Form(storable),
+    float: Form(float),
+    JsonObject: Form(to_json, from_json),
+    Usage: Form(of=Usage, parts=tuple(Part(name, path=name) for name in Usage.__struct_fields__)),
+    ModelMessage: Form(
+        of=_message,
+        parts=(
+            Part("provider", "provider", storable),
+            Part("model", "model", storable),
+            Part("message", to=message_to_json),
+        ),
+    ),
+}
+"""Of types that every store keeps alike."""
+
+
+def form_of(field: FieldInfo, forms: Mapping[object, Form]) -> Form:
+    """The form of the field's type. One that may be None stays None; fixed words are kept as text."""
+    return _form(field.type, forms)
+
+
+def _form(type_: Any, forms: Mapping[object, Form]) -> Form:
+    if type_ in forms:
+        return forms[type_]
+    if isinstance(type_, type) and issubclass(type_, StrEnum):
+        return Form(str, type_)
+    inner = [each for each in get_args(type_) if each is not type(None)]
+    if len(inner) == 1 and type(None) in get_args(type_):
+        form = _form(inner[0], forms)
+        return Form(_unless_none(form.to), _unless_none(form.of))
+    return Form()
+
+
+def _unless_none(function: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    return None if function is None else lambda value: None if value is None else function(value)
+
+
+def default_of(field: FieldInfo) -> Any:
+    """What the field holds where nothing is said."""
+    return field.default if field.default_factory is NODEFAULT else field.default_factory()
+
+
+class Layout(Generic[R]):
+    """The values of a struct's first fields."""
+
+    def __init__(self, struct: type[R], forms: Mapping[str, Form], called: Callable[[str], str]) -> None:
+        """forms: of each field, in order. called: the name that a field or part is kept under."""
+        self._struct = struct
+        self._of: list[tuple[int, Callable[[Any], Any]]] = []
+        self._joined: list[tuple[int, int, Callable[..., Any]]] = []
+        names: list[str] = []
+        paths: list[str] = []
+        self._to: list[tuple[int, Callable[[Any], Any]]] = []
+        for field, form in forms.items():
+            start = len(names)
+            for part in form.parts or (Part(field, to=form.to),):
+                if part.to is not None:
+                    self._to.append((len(names), part.to))
+                names.append(called(part.name))
+                paths.append(f"{field}.{part.path}" if part.path else field)
+            if form.parts and form.of is not None:
+                self._joined.insert(0, (start, len(names), form.of))
+            elif form.of is not None:
+                self._of.append((start, form.of))
+        self.names = tuple(names)
+        self._get = attrgetter(*paths)
+
+    def values(self, record: R) -> list[Any]:
+        """What is kept of the record, in the order of `names`."""
+        found = list(self._get(record))
+        for at, to in self._to:
+            found[at] = to(found[at])
+        return found
+
+    def record(self, values: Iterable[Any]) -> R:
+        """The inverse of `values`."""
+        found = list(values)
+        for at, of in self._of:
+            found[at] = of(found[at])
+        # From the last, so that the places of the others stay.
+        for start, end, of in self._joined:
+            found[start:end] = [of(*found[start:end])]
+        return self._struct(*found)
