@@ -3,6 +3,7 @@
 A change may make any of them better and none of them worse; tests/unit/test_house.py sees to it.
 """
 
+import ast
 import asyncio
 import inspect
 import re
@@ -52,6 +53,7 @@ FIELDS = (
 )
 """Fields of stored nouns whose names mean nothing else."""
 
+STATE = re.compile(r"\b(live|activity)\.")
 CLASS = re.compile(r"^\s*class _*(\w+)[(:]", re.MULTILINE)
 NOUNS = {"embedding", "feed", "seed", "setting", "string", "thing"}
 IRREGULAR = {
@@ -129,6 +131,21 @@ def repeated(sources: Iterable[str]) -> list[str]:
     """Names that more than two classes have, a leading underscore or not."""
     names = Counter(name for source in sources for name in CLASS.findall(source))
     return sorted(name for name, count in names.items() if count > 2)
+
+
+def assigned_outside(sources: Mapping[Path, str]) -> list[str]:
+    """Where fields of an open session are assigned to outside of the package that owns them."""
+    found: list[str] = []
+    for path, source in sources.items():
+        if "session" in path.parts or not STATE.search(source):
+            continue
+        for node in ast.walk(ast.parse(source)):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            for target in targets:
+                text = ast.unparse(target) if isinstance(target, ast.Attribute) else ""
+                if STATE.search(text):
+                    found.append(f"{path}:{node.lineno}: {text}")
+    return found
 
 
 def _naming(field: str, sources: Mapping[Path, str]) -> int:

@@ -81,8 +81,8 @@ def _stored(values: ValuesOf) -> list[str]:
 
         async with opened_library(options) as library:
             if values is ValuesOf.BRANCHES:
-                return [branch.name for branch in await library.store.versions.branches(library.project_id)]
-            rows = await library.store.sessions.recent(project_id=library.project_id, limit=NAMES_MAX)
+                return [branch.name for branch in await library.store.versions.branches(library.project.id)]
+            rows = await library.store.sessions.recent(project_id=library.project.id, limit=NAMES_MAX)
             return [row.session.id for row in rows]
 
     return run_async(read, asks=False)

@@ -17,7 +17,7 @@ from ragforge.cli.output import json_line, printable
 from ragforge.domain import timeouts
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.databases import Machine
+    from ragforge.session.machine import Machine
 
 
 def _epilog(*examples: str) -> str:
@@ -198,7 +198,7 @@ def restore(
                 contents(machine) as blobs,
             ):
                 moved = await transfer.restore(
-                    found, database, blobs, machine_dir=machine.folder, tell=progress
+                    found, database, blobs, machine_dir=machine.data_dir, tell=progress
                 )
         made = f"{found.header.made_at[:10]} from {found.header.origin}"
         typer.echo(printable(f"{file}, made on {made}:"))

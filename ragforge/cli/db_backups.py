@@ -14,7 +14,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.databases import Machine
+    from ragforge.session.machine import Machine
     from ragforge.session.recovery import Recovered
     from ragforge.store.backups import BackupSet
     from ragforge.store.files import Role
@@ -40,7 +40,7 @@ def backups(
         machine = _machine(context)
         if now:
             await _make(machine)
-        sets = await asyncio.to_thread(list_backups, machine.folder)
+        sets = await asyncio.to_thread(list_backups, machine.data_dir)
         if as_json:
             for each in sets:
                 typer.echo(json_line(_facts(each)))
@@ -97,7 +97,7 @@ async def _begin_empty(machine: "Machine", name: str) -> None:
 
     if name:
         raise UsageError("--empty begins with nothing, so it takes no NAME.")
-    aside = await asyncio.to_thread(begin_empty, machine.folder, machine.url)
+    aside = await asyncio.to_thread(begin_empty, machine.data_dir, machine.url)
     typer.echo(printable(f"The store {machine.url.removeprefix('sqlite://')} is there, and empty."))
     for path in aside:
         typer.echo(printable(f"The previous databases are in {path}"))
@@ -110,7 +110,7 @@ async def _make(machine: "Machine") -> None:
     from ragforge.store.backup_copies import make_backup
     from ragforge.store.backups import Reason
 
-    made = await asyncio.to_thread(make_backup, machine.folder, machine.url, reason=Reason.ASKED)
+    made = await asyncio.to_thread(make_backup, machine.data_dir, machine.url, reason=Reason.ASKED)
     if made is None:
         raise StoreUnavailable(
             "No backup was made: nothing is stored yet, or another process is making one right now."

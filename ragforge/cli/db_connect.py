@@ -17,7 +17,8 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, StoreLoginRefused, UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.databases import Machine, StoreAtAddress
+    from ragforge.session.databases import StoreAtAddress
+    from ragforge.session.machine import Machine
     from ragforge.session.servers import Server
     from ragforge.store.base import RecordKind
 

@@ -15,7 +15,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.words import counted
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.databases import Machine
+    from ragforge.session.machine import Machine
     from ragforge.store.base import Store
     from ragforge.store.neo4j.orphans import Stranded
 

@@ -11,7 +11,7 @@ from ragforge.cli.options import run_async
 from ragforge.cli.output import printable
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.databases import Machine
+    from ragforge.session.machine import Machine
     from ragforge.store.transfer import BackupMade, TransferResult
 
 T = TypeVar("T")
@@ -34,7 +34,9 @@ def copy_between(machine: "Machine", origin: str, to: str, *, password: str = ""
             contents(machine) as blobs,
         ):
             with shown() as progress:
-                moved = await transfer.copy(source, target, blobs, machine_dir=machine.folder, tell=progress)
+                moved = await transfer.copy(
+                    source, target, blobs, machine_dir=machine.data_dir, tell=progress
+                )
         print_moved(moved)
 
     stoppable(work, RESUMES)

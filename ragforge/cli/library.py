@@ -11,7 +11,7 @@ from ragforge.commands.base import Opens
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.library import Library
+    from ragforge.session.machine import Library
     from ragforge.session.state import Session, Workspace
 
 

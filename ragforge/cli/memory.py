@@ -13,7 +13,7 @@ from ragforge.domain.memories import MemoryScope, MemorySort, MemoryType
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.domain.memories import Memory
-    from ragforge.session.library import Library
+    from ragforge.session.machine import Library
 
 app = typer.Typer(
     help="Read and change what is remembered of this project.",
@@ -59,7 +59,7 @@ def list_memories(
         async with opened_library(options) as library:
             found = await library.store.memories.find(
                 MemoryFilter(
-                    project_id=None if all_projects else library.project_id,
+                    project_id=None if all_projects else library.project.id,
                     types=tuple(types or ()),
                     forgotten=forgotten,
                     replaced=True,
@@ -155,7 +155,7 @@ def add(
             memory = new_memory(
                 _safe(library, text),
                 about,
-                project_id=library.project_id,
+                project_id=library.project.id,
                 at=now(),
                 source=MemorySource.PERSON,
                 scope=scope,
@@ -163,7 +163,7 @@ def add(
                 topic=_safe(library, topic or ""),
             )
             was_known = bool(await library.store.memories.get([memory.id]))
-            await keep_project(library.store, library.identified.project)
+            await keep_project(library.store, library.project)
             replaced = await gives_way_to(library.store, memory)
             kept = await remember(library.store, memory)
         typer.echo(f"{'Known already' if was_known else 'Remembered'}: {_words(kept)}")

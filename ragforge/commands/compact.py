@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 async def _run(session: "Session", args: NoArguments) -> Outcome:
     from ragforge.session.context import compact, dropped_words
 
-    before = session.live.window.tokens
+    before = session.live.view.window.tokens
     dropped = await compact(session)
     if dropped is None:
         return Tell(f"There is nothing to compact: {before:,} tokens go to the model word for word.")

@@ -71,7 +71,8 @@ def _text(call: "NextCall") -> str:
 
 
 def _last_words(session: "Session") -> Parts:
-    said = [message.parts for message in session.live.window.messages if isinstance(message, UserMessage)]
+    messages = session.live.view.window.messages
+    said = [message.parts for message in messages if isinstance(message, UserMessage)]
     return said[-1] if said else ()
 
 

@@ -15,7 +15,7 @@ from ragforge.domain.printable import one_line
 if TYPE_CHECKING:
     from ragforge.domain.search import Hit, HitKind, Query
     from ragforge.memory.recall.search import RankedHit, SearchResults
-    from ragforge.session.library import Library
+    from ragforge.session.machine import Library
     from ragforge.session.state import Session
 
 HITS_MAX = 1_000
@@ -88,11 +88,11 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     if not args.words.strip():
         raise UsageError('Say what to look for, as in: ragforge search "database migration".')
     session = (await find_session(library.store, args.session)).id if args.session else None
-    query = args.query(project_id=library.project_id, session_id=session)
+    query = args.query(project_id=library.project.id, session_id=session)
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
         answer = await search(searching, query)
-        answer = marked(answer, await read_forgotten(library.store, library.project_id))
+        answer = marked(answer, await read_forgotten(library.store, library.project.id))
     finally:
         await close_recall(searching)
     notes = tuple(filter(None, (limited_words(library.store.link), answer.limited)))

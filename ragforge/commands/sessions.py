@@ -10,7 +10,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import one_line
 
 if TYPE_CHECKING:
-    from ragforge.session.library import Library
+    from ragforge.session.machine import Library
     from ragforge.session.state import Session
     from ragforge.store.base_conversations import SessionRow
 
@@ -47,7 +47,7 @@ async def _run(session: "Session", args: SessionsArguments) -> Outcome:
 
 
 async def _list(library: "Library", args: SessionsArguments) -> Outcome:
-    project_id = None if args.all_projects else library.project_id
+    project_id = None if args.all_projects else library.project.id
     rows = await library.store.sessions.recent(project_id=project_id, limit=args.limit)
     if args.json:
         return Report(data=[_as_json(row) for row in rows])

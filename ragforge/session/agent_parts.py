@@ -159,7 +159,7 @@ def tool_context(session: Session) -> ToolContext:
         cwd=session.cwd,
         root=workspace.place.root,
         env=dict(workspace.child_env),
-        read_files=session.live.read_files,
+        read_files=session.live.view.read_files,
         jobs=workspace.jobs,
         search=find,
         put_blob=workspace.blobs.put,

@@ -69,7 +69,7 @@ async def build_block(
             buffer_max=memory.semantic_buffer_max,
             injected_max=memory.injected_max,
         ),
-        session.live.injecting,
+        session.live.view.injecting,
         until,
         clean=workspace.redactor.text,
     )
@@ -96,8 +96,8 @@ async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> 
 
 async def compact(session: Session) -> Dropped | None:
     """Step down to the lower limit now; None where there is nothing to gain."""
-    live = session.live
-    dropped = live.window.drop() if live.window.tokens > live.window.limits.tokens_low else None
+    live, window = session.live, session.live.view.window
+    dropped = window.drop() if window.tokens > window.limits.tokens_low else None
     if dropped and live.record.head and live.stored and not live.read_only:
         await session.workspace.local.set_compacted(session.id, live.record.head)
     return dropped

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.commands.base import Outcome, run_command
 from ragforge.domain.approvals import Approve, Mode
@@ -314,7 +315,7 @@ class Conversation:
 
     def _work_in(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.session = Session(workspace, self.session.live)
+        self.session = replace(self.session, workspace=workspace)
 
     # The folder
 
@@ -363,7 +364,7 @@ class Conversation:
 
         A pending approval stays pending.
         """
-        self.session.live.closing = True
+        self.session.activity.closing = True
         await turn.interrupt(self.session)
         answer, waits = "", ""
         try:

@@ -11,12 +11,13 @@ from msgspec import Struct
 from ragforge.config.edit import set_value, unset
 from ragforge.config.paths import data_dir, make_private, user_file
 from ragforge.config.secrets import STORE_PASSWORD_VARIABLE, save_store_password
-from ragforge.config.settings import Loaded, SourceKind, embedded_store, load_settings
+from ragforge.config.settings import SourceKind, embedded_store, load_settings
 from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.session.link import leave_store
+from ragforge.session.machine import Machine
 from ragforge.session.servers import Server
 from ragforge.session.store_access import known_password, open_named, telling_who_named
 from ragforge.store.base import Link, RecordKind, Store, StoreStatus
@@ -30,19 +31,6 @@ if TYPE_CHECKING:  # most have no server
     from ragforge.store.neo4j.orphans import Stranded
 
 FILE_SCHEME = "sqlite://"
-
-
-class Machine(Struct, frozen=True):
-    """What databases are reached from: this machine's settings and its folder."""
-
-    loaded: Loaded
-    environ: Mapping[str, str]
-    folder: Path
-
-    @property
-    def url(self) -> str:
-        """The store in use."""
-        return self.loaded.settings.store
 
 
 def this_machine(
@@ -67,7 +55,7 @@ async def open_database(
     """
     if not make and url.startswith(FILE_SCHEME) and not Path(url.removeprefix(FILE_SCHEME)).exists():
         with telling_who_named(url, machine.loaded, machine.environ):
-            await asyncio.to_thread(refuse_lost, machine.folder, url)
+            await asyncio.to_thread(refuse_lost, machine.data_dir, url)
             raise StoreUnavailable(
                 f"There is no store {url.removeprefix(FILE_SCHEME)}. Check the address; a new store is made "
                 "when ragforge is started with it."
@@ -76,7 +64,7 @@ async def open_database(
         machine.loaded,
         machine.environ,
         url,
-        machine_dir=machine.folder,
+        machine_dir=machine.data_dir,
         password=password,
         adopt=adopt,
         make=make,
@@ -125,7 +113,7 @@ def _server_store(store: Store) -> "Neo4jStore | None":
 @asynccontextmanager
 async def contents(machine: Machine) -> AsyncGenerator[SqliteBlobs, None]:
     """The contents of files and tool results that this machine keeps."""
-    blobs = SqliteBlobs(contents_file(machine.folder).path, store_url=machine.url)
+    blobs = SqliteBlobs(contents_file(machine.data_dir).path, store_url=machine.url)
     try:
         yield blobs
     finally:
@@ -136,7 +124,7 @@ async def migrate_database(machine: Machine, url: str, *, tell: Callable[[str], 
     """Bring the database up to date; `tell` hears of each step. Raises UsageError or StoreError."""
     password = await known_password(url, machine.environ)
     with telling_who_named(url, machine.loaded, machine.environ):
-        await migrate_store(url, machine_dir=machine.folder, password=password, tell=tell)
+        await migrate_store(url, machine_dir=machine.data_dir, password=password, tell=tell)
 
 
 class StoreAtAddress(Struct, frozen=True):

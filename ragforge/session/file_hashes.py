@@ -40,7 +40,7 @@ async def recall_seen_files(session: Session, calls: Sequence[ToolCall]) -> None
         except (OSError, UsageError):
             continue  # not there any more, or no file now: then it must be read anew
         if content is not None:
-            session.live.read_files.hashes.setdefault(path, hash_of(content))
+            session.live.view.read_files.hashes.setdefault(path, hash_of(content))
 
 
 def _untouched(path: Path, *, since: datetime) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The conversation as it is stored: as messages for the model, as turns for a user."""
+"""The conversation as it is stored: as messages for the model, as turns for a user, and the end of a turn."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from ragforge.domain.messages import Message
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.memory.context import history_messages
 from ragforge.memory.window import TURNS_BETWEEN_FRESH_STARTS, TURNS_KEPT_MIN, Cuts, Window, WindowLimits
-from ragforge.session.state import Session
+from ragforge.session.state import Session, Unkept
 from ragforge.store.base import Store
 
 
@@ -108,13 +108,30 @@ async def session_window(session: Session, head: str | None) -> Window:
 
 async def present_window(session: Session) -> Window:
     """A copy of the session's window as it is without what has been forgotten by now. Raises StoreError."""
-    workspace, live = session.workspace, session.live
+    workspace, window = session.workspace, session.live.view.window
     forgotten = await workspace.recall.forgotten(workspace.store, workspace.project.id)
-    if live.window.forgotten == (forgotten or None):
-        return live.window.copy()
+    if window.forgotten == (forgotten or None):
+        return window.copy()
     if not session.busy:
-        return await session_window(session, live.record.head)
-    window = live.window.copy()  # up to the turn that runs
+        return await session_window(session, session.live.record.head)
+    window = window.copy()  # up to the turn that runs
     if forgotten:
         window.forget(forgotten)
     return window
+
+
+async def store_end(store: Store, unkept: Unkept) -> None:
+    """Keep how a turn ended, after the calls that the store had refused. Raises StoreError."""
+    for call, step in unkept.calls:
+        await store.calls.add(call, step)
+    await store.turns.end(unkept.end)
+
+
+async def keep_end(session: Session) -> None:
+    """Keep the end of a turn that the store has not taken yet. Raises StoreError when it still does not."""
+    unkept = session.activity.unkept
+    if unkept is None:
+        return
+    await store_end(session.workspace.store, unkept)
+    session.live.view.window = await session_window(session, unkept.end.turn_id)
+    session.activity.unkept = None

@@ -40,13 +40,13 @@ async def project_instructions(session: Session) -> str:
         return ""
     found = await _found_above(session)
     admitted = await session.workspace.trust.admitted(_place(session), found)
-    session.live.instructions_given.update(item.path for item in admitted)
+    session.live.view.instructions.update(item.path for item in admitted)
     return as_text(admitted, _root(session))
 
 
 async def instructions_for(session: Session, paths: Sequence[Path]) -> str:
     """Return the trusted instructions that apply to these paths and were not given yet; asks as above."""
-    root, given = session.workspace.place.root, session.live.instructions_given
+    root, given = session.workspace.place.root, session.live.view.instructions
     place = TrustPlace(session.workspace.project.id, root)
     folders = [folder for path in paths for folder in folders_between(root, path.parent)]
     found = await _find(session, folders, root, given)

@@ -5,17 +5,17 @@ from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.config.paths import data_dir, make_private
-from ragforge.config.project import Place, find_project
-from ragforge.config.settings import Loaded, load_settings
+from ragforge.config.project import find_project
+from ragforge.config.settings import load_settings
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.link import leave_store
-from ragforge.session.project import Identified, allowed_repositories, identify_project
+from ragforge.session.machine import Library
+from ragforge.session.project import allowed_repositories, identify_project
 from ragforge.session.store_access import open_named
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
@@ -23,24 +23,6 @@ from ragforge.store.local import LocalState, open_local_state
 from ragforge.store.survey import lost_words
 
 ID_PART_CHARS_MIN = 4
-
-
-class Library(Struct, frozen=True):
-    """The store and this machine's state, and the project of the folder."""
-
-    loaded: Loaded
-    environ: Mapping[str, str]
-    folder: Path
-    """Where this machine keeps its data."""
-    place: Place
-    identified: Identified
-    store: Store
-    local: LocalState
-
-    @property
-    def project_id(self) -> str:
-        """The id of the folder's project."""
-        return self.identified.project.id
 
 
 async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]) -> Library:
@@ -68,9 +50,9 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
             place = find_project(cwd, allowed=allowed)
         elif allowed:
             place = find_project(cwd, identify=False, allowed=allowed)
-        identified = await identify_project(store, local, place)
+        project, alike = await identify_project(store, local, place)
         opened.pop_all()  # all went well: `close_library` closes them
-    return Library(loaded, environ, folder, place, identified, store, local)
+    return Library(loaded, environ, folder, place, project, alike, store, local)
 
 
 async def close_library(library: Library) -> str:

@@ -8,9 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from ragforge.domain.errors import UsageError
 from ragforge.domain.turns import TurnStatus
 from ragforge.files.open import why
-from ragforge.session.history import session_window
+from ragforge.session.history import keep_end, session_window
 from ragforge.session.state import Session
-from ragforge.session.turn_end import keep_end
 from ragforge.versions import moves
 from ragforge.versions.head_move import ChatHead
 from ragforge.versions.record.worktree import Worktree
@@ -35,9 +34,9 @@ async def moving(session: Session) -> AsyncGenerator[ChatHead]:
 
     async def follow(to_turn: str) -> None:
         session.change(head=to_turn or None)
-        live.window = await session_window(session, to_turn or None)
+        live.view.window = await session_window(session, to_turn or None)
 
-    live.moving = True
+    session.activity.moving = True
     try:
         await keep_end(session)
         head = await session.workspace.store.turns.get(live.record.head) if live.record.head else None
@@ -52,7 +51,7 @@ async def moving(session: Session) -> AsyncGenerator[ChatHead]:
             "See to it, and try again."
         ) from error
     finally:
-        live.moving = False
+        session.activity.moving = False
 
 
 def of_session(

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ragforge.config.project import find_project
 from ragforge.config.secrets import all_secrets, child_env
@@ -28,17 +28,17 @@ from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.consent import consent_in
-from ragforge.session.history import read_window, window_limits
-from ragforge.session.library import Library, close_library, newest_session, open_library
+from ragforge.session.history import keep_end, read_window, window_limits
+from ragforge.session.library import close_library, newest_session, open_library
 from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
+from ragforge.session.machine import Library
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.project import allowed_repositories
 from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.session.relocation import follow_folder, former_paths, former_projects, note_folder
-from ragforge.session.state import Former, Live, Session, Workspace
+from ragforge.session.state import Former, Live, ModelView, Session, Spending, Workspace
 from ragforge.session.trust import Trust
-from ragforge.session.turn_end import keep_end
 from ragforge.shell.jobs import Jobs
 from ragforge.store.base import keep_project
 from ragforge.store.base_conversations import Claim
@@ -76,19 +76,14 @@ async def open_workspace(
     start_log(environ, redactor)
     history = await _history(library)
     former = await _former(library, history)
+    known = [one.project for one in former]
+    library = replace(library, alike=tuple(each for each in library.alike if each not in known))
     workspace = Workspace(
-        loaded=library.loaded,
+        **asdict(library),
         flags=flags,
-        environ=environ,
         child_env=child_env(environ, endpoints=library.loaded.settings.endpoints, secrets=secrets),
-        place=library.place,
-        project=library.identified.project,
-        alike=tuple(each for each in library.identified.alike if each not in [one.project for one in former]),
         former=former,
-        store=library.store,
-        blobs=SqliteBlobs(contents_file(library.folder).path, store_url=library.store.url),
-        local=library.local,
-        data_dir=library.folder,
+        blobs=SqliteBlobs(contents_file(library.data_dir).path, store_url=library.store.url),
         history=history,
         recorders=Recorders(),
         redactor=redactor,
@@ -108,7 +103,7 @@ async def open_workspace(
 
 async def _history(library: Library) -> HistoryState:
     try:
-        return await open_history_state(library.folder)
+        return await open_history_state(library.data_dir)
     except BaseException:
         await close_library(library)
         raise
@@ -116,7 +111,7 @@ async def _history(library: Library) -> HistoryState:
 
 async def _former(library: Library, history: HistoryState) -> tuple[Former, ...]:
     """Return the projects the folder may have been, after moving what its own project kept elsewhere."""
-    local, root, project_id = library.local, library.place.root, library.project_id
+    local, root, project_id = library.local, library.place.root, library.project.id
     try:
         await follow_folder(local, history, root=root, project_id=project_id)
         former = await former_projects(library.store, local, history, root=root, project_id=project_id)
@@ -201,9 +196,9 @@ async def new_session(workspace: Workspace) -> Session:
         host=socket.gethostname(),
         project_path=str(workspace.place.root),
     )
-    window = Window(window_limits(settings))
+    view = ModelView(Window(window_limits(settings)))
     consent = await consent_in(workspace.local, workspace.project.id, Mode(settings.mode))
-    live = Live(record, stored=False, consent=consent, window=window)
+    live = Live(record, stored=False, consent=consent, view=view)
     session = Session(workspace, live)
     workspace.background.start(session)
     return session
@@ -269,15 +264,18 @@ async def _resumed(
         claim=claim,
         read_only=read_only,
         queue=[] if read_only else await workspace.local.queue(record.id),
-        window=await read_window(
-            workspace.store,
-            record.head,
-            window_limits(workspace.settings),
-            compacted_after=await workspace.local.compacted(record.id),
-            forgotten=await read_forgotten(workspace.store, workspace.project.id),
+        view=ModelView(
+            await read_window(
+                workspace.store,
+                record.head,
+                window_limits(workspace.settings),
+                compacted_after=await workspace.local.compacted(record.id),
+                forgotten=await read_forgotten(workspace.store, workspace.project.id),
+            )
         ),
-        usage=sum((row.usage for row in usage), Usage()),
-        cost_usd=sum_costs(row.cost_usd for row in usage),
+        spending=Spending(
+            sum((row.usage for row in usage), Usage()), sum_costs(row.cost_usd for row in usage)
+        ),
     )
     session = Session(workspace, live)
     head = await workspace.store.turns.get(record.head) if record.head else None

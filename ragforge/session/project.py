@@ -7,8 +7,6 @@ import os
 import socket
 from pathlib import Path
 
-from msgspec import Struct
-
 from ragforge.config.project import Place
 from ragforge.domain.approvals import foreign_allowed
 from ragforge.domain.ids import new_id, now
@@ -20,33 +18,30 @@ STORED_LOOKED_AT_MAX = 1_000
 """Sessions, the newest first, whose folders are compared with one that this machine does not know."""
 
 
-class Identified(Struct, frozen=True):
-    """The folder's project. `alike`: known projects that an unknown folder may be a copy of."""
+async def identify_project(
+    store: Store, local: LocalState, place: Place
+) -> tuple[Project, tuple[Project, ...]]:
+    """The project of the folder, and the known ones that it may be a copy of.
 
-    project: Project
-    alike: tuple[Project, ...] = ()
-
-
-async def identify_project(store: Store, local: LocalState, place: Place) -> Identified:
-    """The project of the folder. A new one gets its id here and is kept with its first session.
+    A new one gets its id here and is kept with its first session.
 
     A repository that moved (same first commit or remote, and none of the folders where it was known is
     there any more) is the same project. Any other copy is a project of its own until the user says
-    otherwise: `alike` is what to ask about.
+    otherwise.
     """
     known = await local.project_at(place.root)
     project = await store.projects.get(known) if known else None
     if project:
-        return Identified(project)
+        return project, ()
     if known is None and (found := await _stored_at(store, place)):
         await local.set_project(place.root, found.id)
-        return Identified(found)
+        return found, ()
     alike = await store.projects.find(git_remote=place.git_remote, first_commit=place.first_commit)
     for other in alike:
         paths = await local.paths_of(other.id)
         if paths and not any(path.is_dir() for path in paths):
             await local.set_project(place.root, other.id)
-            return Identified(other)
+            return other, ()
     fresh = Project(
         id=known or await local.project_at_or(place.root, new_id()),
         name=place.root.name or str(place.root),
@@ -54,7 +49,7 @@ async def identify_project(store: Store, local: LocalState, place: Place) -> Ide
         git_remote=place.git_remote,
         first_commit=place.first_commit,
     )
-    return Identified(fresh, tuple(alike))
+    return fresh, tuple(alike)
 
 
 async def allowed_repositories(local: LocalState, project_id: str | None) -> frozenset[Path]:

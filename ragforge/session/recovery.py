@@ -7,7 +7,8 @@ from contextlib import aclosing
 from msgspec import Struct
 
 from ragforge.config.store_address import parse_store_url
-from ragforge.session.databases import Machine, contents, opened
+from ragforge.session.databases import contents, opened
+from ragforge.session.machine import Machine
 from ragforge.store.archive_items import blobs_of
 from ragforge.store.backup_recovery import BroughtBack, recover_backup
 from ragforge.store.files import Role
@@ -24,7 +25,7 @@ async def recover(
     machine: Machine, name: str, *, only: Collection[Role], tell: Callable[[str], object]
 ) -> Recovered:
     """Bring the set back, then look for the contents that it needs. Raises as `recover_backup`."""
-    brought = await asyncio.to_thread(recover_backup, machine.folder, name, only=only)
+    brought = await asyncio.to_thread(recover_backup, machine.data_dir, name, only=only)
     url = brought.made.store
     if parse_store_url(url) is not None:  # what a server's versions need was not touched
         return Recovered(brought)

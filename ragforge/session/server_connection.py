@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ragforge.config.paths import data_dir
 from ragforge.config.secrets import STORE_PASSWORD_VARIABLE, store_password
 from ragforge.config.settings import embedded_store, load_settings
 from ragforge.domain.json import JsonValue
 from ragforge.session import databases
-from ragforge.session.databases import Machine
 from ragforge.session.servers import Server, counts_words, is_same
 from ragforge.session.state import Workspace
 from ragforge.store.base import RecordKind, StoreStatus
@@ -17,17 +15,17 @@ from ragforge.store.base import RecordKind, StoreStatus
 
 async def try_server(workspace: Workspace, server: Server, *, adopt: bool = False) -> StoreStatus:
     """What is there, after it was made ready to keep conversations. Raises as `databases.look_at`."""
-    return (await databases.look_at(_machine(workspace), server, adopt=adopt)).status
+    return (await databases.look_at(workspace, server, adopt=adopt)).status
 
 
 async def use_server(workspace: Workspace, server: Server) -> str:
     """Keep its address and password for the next start; the sentences say where. Raises UsageError."""
-    return " ".join(await databases.keep_server(_machine(workspace), server))
+    return " ".join(await databases.keep_server(workspace, server))
 
 
 async def use_embedded(workspace: Workspace) -> str:
     """Keep conversations on this machine again, from the next start on. Raises UsageError."""
-    return " ".join(await databases.keep_embedded(_machine(workspace)))
+    return " ".join(await databases.keep_embedded(workspace))
 
 
 def other_place(cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]) -> str:
@@ -68,16 +66,11 @@ async def copy_history(workspace: Workspace, server: Server, *, tell: Callable[[
         share = f" {100 * now.done // now.total} %" if now.total else ""
         tell(f"{now.stage.capitalize()}{share} ...")
 
-    machine = _machine(workspace)
-    target = await databases.open_database(machine, server.url, password=server.password)
+    target = await databases.open_database(workspace, server.url, password=server.password)
     try:
         moved = await transfer.copy(
-            workspace.store, target, workspace.blobs, machine_dir=machine.folder, tell=progress
+            workspace.store, target, workspace.blobs, machine_dir=workspace.data_dir, tell=progress
         )
     finally:
         await target.close()
     return f"Copied and verified: {counts_words(moved.counts)}."
-
-
-def _machine(workspace: Workspace) -> Machine:
-    return Machine(workspace.loaded, workspace.environ, data_dir(workspace.environ))

@@ -1,32 +1,31 @@
 """The parts of an open session, and the little of it that changes."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragforge.config.project import Place
-from ragforge.config.settings import Loaded, Settings
 from ragforge.domain.approvals import Mode
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import Usage, sum_costs
 from ragforge.memory.recall.request import Injecting
 from ragforge.memory.recall.results import Recall
 from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
 from ragforge.session.consent import Consent
+from ragforge.session.machine import Library
 from ragforge.session.schedule import Progress
 from ragforge.session.trust import Trust
 from ragforge.shell.jobs import Jobs
-from ragforge.store.base import Blobs, Store
+from ragforge.store.base import Blobs
 from ragforge.store.base_conversations import Claim
-from ragforge.store.local import LocalState
 from ragforge.tools.base import AnyTool, ReadFiles
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.recorder import Recorders
@@ -75,26 +74,16 @@ class BackgroundWork(Protocol):
         """Stop; what was begun is not lost, because what is stored says what is still to do."""
 
 
-class Workspace(Struct, frozen=True):
+class Workspace(Library, frozen=True):
     """What is open while ragforge runs in a folder, whichever session is in front."""
 
-    loaded: Loaded
     flags: Mapping[str, JsonValue]
-    environ: Mapping[str, str]
     child_env: Mapping[str, str]
     """The environment of commands: without keys and passwords."""
-    place: Place
-    project: Project
-    store: Store
     blobs: Blobs
-    local: LocalState
-    data_dir: Path
-    """Where this machine keeps its data."""
     history: HistoryState
     """Where the folders of this machine stand in the version tree."""
     recorders: Recorders
-    alike: tuple[Project, ...]
-    """Known projects that this unknown folder may be a copy of."""
     former: tuple[Former, ...]
     """Known projects that this folder may have been before it was renamed or moved."""
     redactor: Redactor
@@ -108,11 +97,6 @@ class Workspace(Struct, frozen=True):
     """Whether anything is put in front of a message; --no-memory switches it off for the run."""
     incognito: bool = False
     """All that is kept goes away with the program."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings that hold here."""
-        return self.loaded.settings
 
     @property
     def files(self) -> ProjectFiles:
@@ -151,8 +135,31 @@ class Closable(Protocol):
         ...
 
 
+class ModelView(Struct):
+    """What the model knows of the conversation: the turns that are over have written it."""
+
+    window: Window = field(default_factory=Window)
+    """What it is given, word for word, of the path to the head."""
+    injecting: Injecting = field(default_factory=Injecting)
+    read_files: ReadFiles = field(default_factory=ReadFiles)
+    instructions: set[Path] = field(default_factory=set[Path])
+    """Files of instructions that it was given."""
+
+
+class Spending(Struct):
+    """What the session's turns and attempts have cost. cost_usd: None where a price is unknown."""
+
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+
+    def add(self, usage: Usage, cost_usd: float | None) -> None:
+        """Count this too."""
+        self.usage += usage
+        self.cost_usd = sum_costs((self.cost_usd, cost_usd))
+
+
 class Live(Struct):
-    """What changes while a session is open. Only functions of this package write to it."""
+    """The conversation that is open. Only functions of this package assign to its fields."""
 
     record: ConversationSession
     stored: bool
@@ -162,29 +169,40 @@ class Live(Struct):
     read_only: bool = False
     """Another process or machine writes this session; this one only shows it."""
     queue: list[Parts] = field(default_factory=list[Parts])
-    window: Window = field(default_factory=Window)
-    """What the model is given, word for word, of the path to the head."""
-    injecting: Injecting = field(default_factory=Injecting)
-    read_files: ReadFiles = field(default_factory=ReadFiles)
-    instructions_given: set[Path] = field(default_factory=set[Path])
-    unkept: Unkept | None = None
+    view: ModelView = field(default_factory=ModelView)
+    spending: Spending = field(default_factory=Spending)
     provider: Provider | None = None
-    running: "asyncio.Task[Any] | None" = None
-    moving: bool = False
-    """Files and chat are being moved to another version; no turn begins meanwhile."""
     attempts: Closable | None = None
     """What works for the session in copies of the project, and what it made to choose from."""
+
+
+class Activity(Struct):
+    """What goes on in the session now. Only functions of this package assign to its fields."""
+
+    task: "asyncio.Task[Any] | None" = None
+    """The turn, or what else Esc ends."""
+    moving: bool = False
+    """Files and chat are being moved to another version; no turn begins meanwhile."""
+    unkept: Unkept | None = None
     closing: bool = False
     """The app is going: a call that waits for consent goes on waiting in the store."""
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = 0.0
+
+    @contextmanager
+    def interruptible(self) -> Generator[None]:
+        """While it lasts, what interrupts a turn interrupts this."""
+        self.task = asyncio.current_task()
+        try:
+            yield
+        finally:
+            self.task = None
 
 
 class Session(Struct, frozen=True):
-    """An open session: its workspace and what changes. Verbs are functions beside it."""
+    """An open session: its workspace, the conversation, and what goes on. Verbs are functions beside it."""
 
     workspace: Workspace
     live: Live
+    activity: Activity = field(default_factory=Activity)
 
     @property
     def id(self) -> str:
@@ -204,12 +222,16 @@ class Session(Struct, frozen=True):
     @property
     def busy(self) -> bool:
         """Whether a turn runs, or files and chat are being moved."""
-        return self.live.moving or (self.live.running is not None and not self.live.running.done())
+        return self.activity.moving or self._runs
 
     @property
     def is_only_moving(self) -> bool:
         """Whether files are being moved, and nothing runs that Esc could end."""
-        return self.live.moving and (self.live.running is None or self.live.running.done())
+        return self.activity.moving and not self._runs
+
+    @property
+    def _runs(self) -> bool:
+        return self.activity.task is not None and not self.activity.task.done()
 
     @property
     def why_busy(self) -> str:
@@ -217,6 +239,10 @@ class Session(Struct, frozen=True):
         if self.is_only_moving:
             return "Files are being moved to another version. Send it again when that is done."
         return "A turn is running. Wait for it, or press Esc to interrupt it." if self.busy else ""
+
+    def end_with(self, attempts: Closable) -> None:
+        """Let these attempts be the session's, and end with it."""
+        self.live.attempts = attempts
 
     async def set_mode(self, mode: Mode) -> None:
         """Let the mode hold from the next tool call on. `all` is not remembered for the next start."""

@@ -12,7 +12,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.redact import hide_url_passwords
 from ragforge.domain.words import counted
 from ragforge.files.open import size as size_words
-from ragforge.session.databases import Machine, open_database
+from ragforge.session.databases import open_database
 from ragforge.session.state import Workspace
 from ragforge.store.base import Store
 from ragforge.store.files import contents_file
@@ -57,13 +57,12 @@ async def forget_store(workspace: Workspace, url: str) -> bool:
 @asynccontextmanager
 async def _every_store(workspace: Workspace) -> AsyncGenerator[list[Store]]:
     """The store in use, and all others on whose account contents are kept here."""
-    machine = Machine(workspace.loaded, workspace.environ, workspace.data_dir)
     own = bare_url(workspace.store.url)
     async with AsyncExitStack() as opened:
         stores = [workspace.store]
         for url in await workspace.blobs.used_by():
             if url != own:
-                other = await open_database(machine, url)
+                other = await open_database(workspace, url)
                 opened.push_async_callback(other.close)
                 stores.append(other)
         yield stores

@@ -12,7 +12,8 @@ from msgspec import Struct
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
-from ragforge.session.databases import Machine, contents, opened
+from ragforge.session.databases import contents, opened
+from ragforge.session.machine import Machine
 from ragforge.store.backups import recovery_words
 from ragforge.store.blob_repair import damaged_contents, rebuild, remove_leftovers, set_aside
 from ragforge.store.file_check import file_faults, repair_indexes
@@ -51,8 +52,8 @@ async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Che
     tell: hears of rows that still wait for a server. Raises StoreError where there is no store at all, or it
     is of a newer version, of which nothing here may be repaired.
     """
-    await asyncio.to_thread(refuse_newer_files, machine.folder, machine.url)
-    rows: Rows = store_files(machine.folder, machine.url)
+    await asyncio.to_thread(refuse_newer_files, machine.data_dir, machine.url)
+    rows: Rows = store_files(machine.data_dir, machine.url)
     checked = {
         row: await _conversations(machine, row, repair=repair, tell=tell)
         if row.role is Role.CONVERSATIONS or isinstance(row, StoreServer)
@@ -61,7 +62,7 @@ async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Che
         if row.role is not Role.CONTENTS
     }
     # Last, because it asks all others what they need.
-    checked[contents_file(machine.folder)] = await _contents(machine, rows, repair=repair, tell=tell)
+    checked[contents_file(machine.data_dir)] = await _contents(machine, rows, repair=repair, tell=tell)
     return [checked[row] for row in rows]
 
 
@@ -80,7 +81,7 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
 
 def _helps(machine: Machine, file: StoreFile) -> str:
     """What a damaged database holds, and which backup brings it back."""
-    backup = recovery_words(machine.folder, file.path) or f" `{BACKUPS}` lists what can be restored."
+    backup = recovery_words(machine.data_dir, file.path) or f" `{BACKUPS}` lists what can be restored."
     return f"It holds {file.facts.holds}, so no empty one is made in its place.{backup}"
 
 
@@ -115,13 +116,13 @@ def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:
             "This cannot be repaired. `ragforge db restore FILE` adds what is missing from a backup that you "
             "made with `ragforge db backup`."
         )
-    backup = recovery_words(machine.folder, row.path) or f" `{BACKUPS}` lists what can be restored."
+    backup = recovery_words(machine.data_dir, row.path) or f" `{BACKUPS}` lists what can be restored."
     return f"This cannot be repaired.{backup}"
 
 
 async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -> Checked:
     """Every content read and compared; then what the store and this machine's folders need."""
-    file = contents_file(machine.folder)
+    file = contents_file(machine.data_dir)
     wrong = await asyncio.to_thread(file_faults, file)
     if wrong and not repair:
         return Checked(file.title, tuple(wrong))
@@ -196,7 +197,7 @@ async def _lost(
         state = await _state(machine, rows, stack)
         local = None
         if any(row.role is Role.MACHINE and _can_open(row, exists=True) for row in rows):
-            local = await open_local_state(machine.folder)
+            local = await open_local_state(machine.data_dir)
             stack.push_async_callback(local.close)
         store = await stack.enter_async_context(opened(machine, machine.url, tell=tell))
         blobs = await stack.enter_async_context(contents(machine))
@@ -227,7 +228,7 @@ async def _state(machine: Machine, rows: Rows, stack: AsyncExitStack) -> History
     """Where folders are among the versions; None where that is missing or damaged."""
     if not any(row.role is Role.VERSIONS and _can_open(row, exists=True) for row in rows):
         return None
-    state = await open_history_state(machine.folder)
+    state = await open_history_state(machine.data_dir)
     stack.push_async_callback(state.close)
     return state
 

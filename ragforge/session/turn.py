@@ -19,7 +19,7 @@ from ragforge.domain.events import AgentEvent, ContextBuilt, Notice, TurnEnded, 
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import Parts, UserMessage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
-from ragforge.domain.usage import Usage, sum_costs
+from ragforge.domain.usage import Usage
 from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.forgotten import still_forgotten
@@ -28,12 +28,11 @@ from ragforge.session import queue
 from ragforge.session.agent_parts import agent_parts, safe_step
 from ragforge.session.context import build_block, keep_recalled
 from ragforge.session.file_hashes import recall_seen_files
-from ragforge.session.history import session_window
+from ragforge.session.history import keep_end, session_window, store_end
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
 from ragforge.session.open import store_session
 from ragforge.session.state import Session, Unkept
-from ragforge.session.turn_end import keep_end, store_end
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.turn import Recording
 
@@ -92,7 +91,7 @@ async def retry(
 
 async def interrupt(session: Session) -> None:
     """End the running turn, if there is one: what had arrived is kept, and its `TurnEnded` comes."""
-    running = session.live.running
+    running = session.activity.task
     if running is not None and not running.done():
         running.cancel()
         await asyncio.wait({running})
@@ -116,7 +115,7 @@ async def _events_of(
     settings = session.workspace.settings.turn
     limits = limits or TurnLimits(steps_max=settings.steps_max, price_usd_max=settings.price_usd_max)
     task = asyncio.create_task(_run_all(session, begin, approve, events, limits))
-    session.live.running = task
+    session.activity.task = task
     try:
         while (event := await events.next()) is not None:
             yield event
@@ -126,8 +125,8 @@ async def _events_of(
         if not task.done():
             task.cancel()
             await asyncio.wait({task})
-        if session.live.running is task:
-            session.live.running = None
+        if session.activity.task is task:
+            session.activity.task = None
 
 
 async def _run_all(
@@ -247,7 +246,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     )
     await workspace.store.turns.start(turn)
     session.change(head=turn.id, last_activity_at=turn.started_at)
-    live.window = window
+    live.view.window = window
     return _Run(turn, TurnProgress(turn.id, [UserMessage(kept)]), before=window)
 
 
@@ -271,10 +270,10 @@ async def _parent(session: Session) -> tuple[Turn | None, Window]:
     while head and await came_to_nothing(session.workspace.store, head):
         moved = True
         head = await store.turns.get(head.parent) if head.parent else None
-    forgotten = await still_forgotten(store, session.workspace.project.id, live.window)
+    forgotten = await still_forgotten(store, session.workspace.project.id, live.view.window)
     if moved or forgotten is not None:
         return head, await session_window(session, head.id if head else None)
-    return head, live.window
+    return head, live.view.window
 
 
 async def _reopen(session: Session) -> _Run:
@@ -335,11 +334,11 @@ async def _runs_on(session: Session, turn: Turn) -> None:
 
 async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
     """Keep how the turn ended, and make the session ready for the next."""
-    store, live = session.workspace.store, session.live
+    store, view, activity = session.workspace.store, session.live.view, session.activity
     stored = await store.turns.get(run.turn.id)
     waits = stored is not None and stored.status is TurnStatus.WAITING
     redactor, last = session.workspace.redactor, run.progress.unstored
-    if not (live.closing and waits):
+    if not (activity.closing and waits):
         end = TurnEnd(
             turn_id=run.turn.id,
             status=outcome.status,
@@ -350,22 +349,21 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
         )
         # Remembered until all of it is done, so that a store that fails now loses nothing of it.
         unkept = [(call, safe_step(step, redactor)) for call, step in run.progress.unkept]
-        live.unkept = Unkept(end, tuple(unkept))
-        await store_end(store, live.unkept)
+        activity.unkept = Unkept(end, tuple(unkept))
+        await store_end(store, activity.unkept)
     ended = await store.turns.get(run.turn.id)
     if ended is None:
         raise StoreError(f"The turn {run.turn.id} is no longer in the store.")
-    if live.unkept and live.unkept.end.assistant == ended.assistant:
-        ended = replace(ended, assistant=live.unkept.end.assistant)  # one string: it may be large
+    if activity.unkept and activity.unkept.end.assistant == ended.assistant:
+        ended = replace(ended, assistant=activity.unkept.end.assistant)  # one string: it may be large
     # The steps are not read back: what was stored of them is known, and an answer may be large.
     steps = (*run.earlier_steps, *(safe_step(step, redactor) for step in run.progress.steps))
     calls = await store.calls.of_turns([ended.id])
-    live.window = run.before.copy()
-    live.window.extend(ended.id, ended.index, history_messages([ended], steps, calls))
-    live.unkept = None
-    for step in run.progress.steps:
-        live.usage += step.usage
-    live.cost_usd = sum_costs((live.cost_usd, run.progress.cost_usd))
+    view.window = run.before.copy()
+    view.window.extend(ended.id, ended.index, history_messages([ended], steps, calls))
+    activity.unkept = None
+    usage = sum((step.usage for step in run.progress.steps), Usage())
+    session.live.spending.add(usage, run.progress.cost_usd)
     session.change(last_activity_at=ended.ended_at or ended.started_at)
     return ended
 

@@ -23,10 +23,10 @@ KEYS = [
 async def add_all(program: Program, cwd: Path, texts: list[str]) -> None:
     """What `ragforge memory add` does, without a process for each."""
     library = await open_library(cwd=cwd, flags={}, environ=program.env)
-    await keep_project(library.store, library.identified.project)
+    await keep_project(library.store, library.project)
     for text in texts:
         memory = new_memory(
-            text, MemoryType.FACT, project_id=library.project_id, at=now(), source=MemorySource.PERSON
+            text, MemoryType.FACT, project_id=library.project.id, at=now(), source=MemorySource.PERSON
         )
         await remember(library.store, memory)
     await close_library(library)
@@ -101,7 +101,7 @@ async def test_why_names_the_turn_and_the_command_that_opens_it(
     memory = new_memory(
         "Use MySQL",
         MemoryType.DECISION,
-        project_id=library.project_id,
+        project_id=library.project.id,
         at=now(),
         source=MemorySource.MODEL,
         session_id=ran.json["session"],

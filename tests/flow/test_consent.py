@@ -72,7 +72,7 @@ async def test_a_link_that_is_turned_while_the_user_decides_stops_the_call(
         "read": {"path": "link/a.txt"},
     }[tool]
     for folder in (outside, shown):  # as if both had been read: only the second look is in the way
-        session.live.read_files.hashes[folder / "a.txt"] = hash_of(b"old words\n")
+        session.live.view.read_files.hashes[folder / "a.txt"] = hash_of(b"old words\n")
     gemini.script(Calls(Call(tool, args)), Text("ok"))
     person = meanwhile(lambda: turn_link(link, outside))
     [call] = calls(await say(session, "go", person))
@@ -95,11 +95,11 @@ async def test_a_link_that_is_turned_during_the_second_question_stops_the_call(
     for folder in folders:
         folder.mkdir()
         (folder / "a.txt").write_text(words)
-        session.live.read_files.hashes[folder / "a.txt"] = hash_of(words.encode())
+        session.live.view.read_files.hashes[folder / "a.txt"] = hash_of(words.encode())
     link = session.cwd / "link"
     link.symlink_to(session.cwd)
     (session.cwd / "a.txt").write_text(words)
-    session.live.read_files.hashes[session.cwd / "a.txt"] = hash_of(words.encode())
+    session.live.view.read_files.hashes[session.cwd / "a.txt"] = hash_of(words.encode())
     await session.workspace.blobs.sizes()  # the database is there now
     database = session.workspace.blobs._database  # type: ignore[attr-defined]
     await database.write(lambda connection: connection.pragma("max_page_count", 1))
@@ -120,7 +120,7 @@ async def test_a_change_that_would_become_another_one_is_not_made(
 
     def change() -> None:
         file.write_text("one\n\nrm -rf / # one\n")
-        session.live.read_files.hashes[file] = hash_of(file.read_bytes())  # a read beside it saw it
+        session.live.view.read_files.hashes[file] = hash_of(file.read_bytes())  # a read beside it saw it
 
     edit = Call("edit", {"path": "a.txt", "old": "one", "new": "two", "replace_all": True})
     gemini.script(read("a.txt"), Calls(edit), Text("ok"))
@@ -233,7 +233,7 @@ async def test_a_call_that_was_redacted_when_it_was_stored_is_not_asked_about_bu
         async with opened(tmp_path, environ(tmp_path, gemini)) as session:
 
             async def leave(_: ApprovalRequest) -> ApprovalAnswer:
-                session.live.closing = True
+                session.activity.closing = True
                 await interrupt(session)
                 return ApprovalAnswer(ConsentAnswer.NO)
 

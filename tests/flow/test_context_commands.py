@@ -45,15 +45,15 @@ async def test_compact_drops_now_stays_so_after_a_resume_and_loses_nothing(
         record = session.live.record
         await close_session(session)
         again = (await resume_session(session.workspace, record)).session
-        assert len(again.live.window.turn_ids) == 8
+        assert len(again.live.view.window.turn_ids) == 8
         assert "older turns no longer go" in await told(again, "compact")
-        left = again.live.window.turn_ids
+        left = again.live.view.window.turn_ids
         assert left == [turn.id for turn in turns[-4:]]
         gemini.script(Text("Yes."))
         await say(again, "Go on.")
         record = again.live.record
         await close_session(again)
         later = (await resume_session(session.workspace, record)).session
-        assert set(later.live.window.turn_ids) <= {*left, str(record.head)}
+        assert set(later.live.view.window.turn_ids) <= {*left, str(record.head)}
         assert len(await session.workspace.store.turns.path(record.head)) == 9
         await close_session(later)

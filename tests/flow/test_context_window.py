@@ -68,7 +68,7 @@ async def test_level_1_summaries_stand_in_for_turns_that_went(tmp_path: Path, ge
         record = session.live.record
         await close_session(session)
         again = (await resume_session(session.workspace, record)).session
-        raw = again.live.window.turn_ids
+        raw = again.live.view.window.turn_ids
         gemini.script(Text("Yes."))
         items = built(await say(again, "Where are we?")).block.items
         await close_session(again)
@@ -86,7 +86,7 @@ async def test_memory_reinjected_each_turn_until_compaction_loops(
     sizes = []
     for number in range(5):
         await say(session, f"Which database, {number}?")
-        sizes.append(session.live.window.tokens)
+        sizes.append(session.live.view.window.tokens)
         contents = chats(gemini)[-1]
         # One block in the request, before the newest words; none of an earlier turn.
         assert json.dumps(contents).count(CLOSING) == 1
@@ -140,10 +140,10 @@ async def test_the_prefix_is_unchanged_between_turns_except_where_the_window_dro
         assert changes == drops
         assert 1 <= drops <= 6
         record = session.live.record
-        sent = session.live.window.messages
+        sent = session.live.view.window.messages
         await close_session(session)
         again = (await resume_session(session.workspace, record)).session
-        assert again.live.window.messages == sent
+        assert again.live.view.window.messages == sent
         await close_session(again)
 
 

@@ -188,7 +188,7 @@ async def test_what_a_second_model_objects_to_is_for_the_person_to_weigh(
     verdict = {**FINE, "may_stand": False, "reasons": ["Line 6 is new."]}
     settings = {"check_command": "grep -q WHOLE a.txt", "validation_model": SECOND}
     async with parted_session(tmp_path, gemini, verdict=verdict, **settings) as session:
-        spent = session.live.cost_usd or 0
+        spent = session.live.spending.cost_usd or 0
         with pytest.raises(MergeUndecided) as undecided:
             await merge(session, "right", strategy=MergeMode.BEST, ask=True, tell=said.append)
         whole, parts = undecided.value.candidates.each
@@ -200,7 +200,7 @@ async def test_what_a_second_model_objects_to_is_for_the_person_to_weigh(
         assert "WHOLE" in asked.last_text
         rows = await session.workspace.store.usage.by_model(session_id=session.id)
         assert {row.model: row.cost_usd for row in rows if row.cost_usd}.keys() == {MODEL, SECOND}
-        assert (session.live.cost_usd or 0) > spent
+        assert (session.live.spending.cost_usd or 0) > spent
 
         moved = await merge(session, "right", strategy=MergeMode.BEST)
         assert content(session) == WHOLE, "where nobody can be asked the check decides"

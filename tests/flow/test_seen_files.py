@@ -29,7 +29,7 @@ async def left_waiting(tmp_path: Path, gemini: GeminiStandIn) -> ConversationSes
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
 
         async def leave(_: ApprovalRequest) -> ApprovalAnswer:
-            session.live.closing = True
+            session.activity.closing = True
             await interrupt(session)
             return ApprovalAnswer(ConsentAnswer.NO)
 

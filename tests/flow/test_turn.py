@@ -270,7 +270,7 @@ async def test_a_pending_approval_is_asked_again_after_the_app_went_away(
 
     running = asyncio.create_task(run())
     await waiting.wait()
-    session.live.closing = True
+    session.activity.closing = True
     running.cancel()
     await asyncio.wait({running})
     await close_session(session)

@@ -101,7 +101,7 @@ async def test_pressing_esc_twice_ends_the_turn_once(
 
     async def twice() -> None:
         stopping = asyncio.create_task(interrupt(session))
-        running = session.live.running
+        running = session.activity.task
         for _ in range(pause):
             await asyncio.sleep(0)
         while running is not None and not running.done():

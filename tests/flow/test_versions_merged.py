@@ -87,7 +87,7 @@ async def test_a_model_is_asked_about_what_clashes(
         return JsonText({"resolutions": [{"conflict": 1, "lines": ["BOTH"], "why": "Both hold."}]})
 
     asked = len(gemini.structured())
-    spent = session.live.cost_usd
+    spent = session.live.spending.cost_usd
     gemini.always_structured(answer)
     moved = await merge(session, "right", strategy=strategy)
     assert (root_of(session) / "a.txt").read_text() == both
@@ -95,7 +95,7 @@ async def test_a_model_is_asked_about_what_clashes(
     assert any("Both hold." in note for note in moved.notes)
     asking = [each for each in gemini.structured()[asked:] if "LEFT" in str(each.body)]
     assert len(asking) == (2 if strategy is MergeMode.BEST else 1)
-    assert (session.live.cost_usd or 0) > (spent or 0)
+    assert (session.live.spending.cost_usd or 0) > (spent or 0)
 
 
 async def test_what_a_model_cannot_merge_holds_markers(session: Session, gemini: GeminiStandIn):

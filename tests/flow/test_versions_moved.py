@@ -75,7 +75,7 @@ async def test_the_model_hears_nothing_of_what_was_undone(session: Session, gemi
     sent = str(gemini.asked("streamGenerateContent")[-1])
     assert "about apples" in sent
     assert "about pears" not in sent
-    assert session.live.window.turn_ids
+    assert session.live.view.window.turn_ids
 
 
 async def test_several_turns_are_undone_at_once_and_logged(session: Session, gemini: GeminiStandIn):
@@ -391,8 +391,8 @@ async def test_nothing_moves_while_it_must_not(session: Session, gemini: GeminiS
     shown = (await resume_session(session.workspace, session.live.record, read_only=True)).session
     with pytest.raises(UsageError, match="open elsewhere"):
         await undo(shown)
-    session.live.moving = True
+    session.activity.moving = True
     with pytest.raises(UsageError, match="Files are being moved"):
         await undo(session)
-    session.live.moving = False
+    session.activity.moving = False
     await undo(session)

@@ -106,7 +106,7 @@ async def test_a_turn_that_waits_for_consent_keeps_what_it_did_so_far(
 
     running = asyncio.create_task(run())
     await waiting.wait()
-    session.live.closing = True
+    session.activity.closing = True
     await interrupt(session)
     await running
     await close_session(session)

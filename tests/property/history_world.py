@@ -18,6 +18,7 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage
+from ragforge.session.history import keep_end
 from ragforge.session.open import (
     close_workspace,
     new_session,
@@ -26,7 +27,6 @@ from ragforge.session.open import (
     store_session,
 )
 from ragforge.session.state import Session
-from ragforge.session.turn_end import keep_end
 from ragforge.store.sqlite.connection import Connection
 from ragforge.versions.record.turn import LOOKED_AT, SHELVED, Recording
 from ragforge.versions.state import HistoryState

@@ -120,7 +120,7 @@ async def test_what_memory_costs_is_told_apart_from_the_chat(lab: Lab, gemini: G
         await chat.turn_ended()
         await chat.until(lambda: "$" in chat.status)
         conversation = chat.screen.ready()
-        chat_cost = conversation.session.live.cost_usd
+        chat_cost = conversation.session.live.spending.cost_usd
         spent = Spent(
             new_id(),
             conversation.workspace.project.id,
@@ -136,13 +136,13 @@ async def test_what_memory_costs_is_told_apart_from_the_chat(lab: Lab, gemini: G
         await chat.turn_ended()
         await chat.until(lambda: "memory $7.2" in chat.status, "the cost of memory is told")
         assert chat_cost is not None
-        assert (conversation.session.live.cost_usd or 0) < 1
+        assert (conversation.session.live.spending.cost_usd or 0) < 1
         await chat.say("/cost")
         await chat.sees("memory: look-ups")
         assert "$7.2500" in chat.words()
     async with lab.chat(continue_newest=True) as chat:
         await chat.until(lambda: "memory $7.2" in chat.status)
-        assert (chat.screen.ready().session.live.cost_usd or 0) < 1
+        assert (chat.screen.ready().session.live.spending.cost_usd or 0) < 1
 
 
 async def test_a_cost_that_came_between_two_looks_is_told(lab: Lab) -> None:

@@ -19,8 +19,8 @@ def status_of(conversation: Conversation, before: Status | None = None) -> Statu
         git_branch=git_branch(root) if workspace.place.is_git else "",
         session=live.record.title,
         mode=live.consent.mode,
-        usage=live.usage,
-        cost_usd=live.cost_usd,
+        usage=live.spending.usage,
+        cost_usd=live.spending.cost_usd,
         estimated=before.estimated,
         context_tokens=before.context_tokens,
         context_tokens_max=before.context_tokens_max,
@@ -42,7 +42,7 @@ def lasting(conversation: Conversation) -> str:
         "read only": conversation.session.live.read_only,
         "incognito": workspace.incognito,
         "no memory": not workspace.recalls,
-        "moving files": conversation.session.live.moving,
+        "moving files": conversation.session.activity.moving,
     }
     return " · ".join(mark for mark, holds in marks.items() if holds)
 

@@ -8,7 +8,7 @@ from ragforge.config.project import Place
 from ragforge.domain.approvals import Mode
 from ragforge.session.background import Background
 from ragforge.session.history import session_window
-from ragforge.session.state import Live, Session, Workspace
+from ragforge.session.state import Live, ModelView, Session, Workspace
 from ragforge.shell.jobs import Jobs
 from ragforge.tools.base import ReadFiles
 from ragforge.versions.attempts.confinement import confined
@@ -37,7 +37,7 @@ async def session_in(
     place = replace(workspace.place, cwd=cwd, root=copy.root, is_git=False, branch="")
     seen = {
         copy.root / path.relative_to(root): digest
-        for path, digest in live.read_files.hashes.items()
+        for path, digest in live.view.read_files.hashes.items()
         if path.is_relative_to(root)
     }
     return Session(
@@ -50,8 +50,10 @@ async def session_in(
                 mode=live.consent.mode if live.consent.mode is Mode.ALL else Mode.ACCEPT_EDITS,
                 unattended=UNATTENDED,
             ),
-            window=live.window.copy() if is_here else await session_window(session, turn),
-            read_files=ReadFiles(seen),
+            view=ModelView(
+                live.view.window.copy() if is_here else await session_window(session, turn),
+                read_files=ReadFiles(seen),
+            ),
         ),
     )
 

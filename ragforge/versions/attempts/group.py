@@ -8,7 +8,6 @@ from contextlib import aclosing
 
 from ragforge.domain.cancellation import in_thread, undisturbed
 from ragforge.domain.errors import RagforgeError, UsageError
-from ragforge.domain.usage import sum_costs
 from ragforge.session.state import Session
 from ragforge.versions.attempts.alternatives import Alternative, table
 from ragforge.versions.attempts.run import Run
@@ -97,10 +96,7 @@ class Group:
                     self._tell(f"{run.title}: failed unexpectedly: {type(result).__name__}: {result}")
             self.results = tuple(run.result for run in self.runs if run.result)
             for result in self.results:
-                self._session.live.usage += result.version.usage
-                self._session.live.cost_usd = sum_costs(
-                    (self._session.live.cost_usd, result.version.cost_usd)
-                )
+                self._session.live.spending.add(result.version.usage, result.version.cost_usd)
         finally:
             if not self._has_begun:
                 await self._put_head_back()

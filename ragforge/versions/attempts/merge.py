@@ -1,8 +1,6 @@
 """A merge of a session: a model may be asked about conflicts, and the check command about its results."""
 
-import asyncio
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -43,7 +41,7 @@ async def merge(
     async with moving(session) as chat:
         taken, notes = None, list[str]()
         if strategy:
-            with _interruptible(session):
+            with session.activity.interruptible():
                 candidates = await _worked_out(session, name, side, strategy, tell)
             taken, notes = candidates.decided(), [*candidates.notes]
             if taken is None and candidates.each and ask:
@@ -60,16 +58,6 @@ async def take_candidate(
     taken = candidates.named(chosen)
     async with moving(session) as chat:
         return await _merged(session, chat, name, side, taken, candidates.notes)
-
-
-@contextmanager
-def _interruptible(session: Session) -> Generator[None]:
-    """While it lasts, what interrupts a turn interrupts this."""
-    session.live.running = asyncio.current_task()
-    try:
-        yield
-    finally:
-        session.live.running = None
 
 
 async def _worked_out(session: Session, name: str, side: Side, strategy: MergeMode, tell: Tell) -> Candidates:

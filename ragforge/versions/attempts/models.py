@@ -9,7 +9,7 @@ from ragforge.domain.commands import typed
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.moves import MergeMode
-from ragforge.domain.usage import Purpose, Spent, Usage, sum_costs
+from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.domain.words import cost_words
 from ragforge.providers.registry import ModelName, parse_model
 from ragforge.session.background.model import cost_of
@@ -123,8 +123,7 @@ async def _count(session: Session, name: ModelName, usage: Usage) -> float | Non
     """Keep what the calls cost, with the session where there is one; USD, None where it is unknown."""
     live, workspace = session.live, session.workspace
     cost = cost_of(workspace, name, usage)
-    live.usage += usage
-    live.cost_usd = sum_costs((live.cost_usd, cost))
+    live.spending.add(usage, cost)
     session_id = session.id if live.stored else ""
     await workspace.store.usage.add(
         Spent(new_id(), workspace.project.id, session_id, now(), str(name), Purpose.CHAT, usage, cost)

@@ -23,5 +23,6 @@ def attempts_of(session: Session) -> Attempts:
     """The attempts of the session; none yet where nothing was attempted."""
     found = session.live.attempts
     if not isinstance(found, Attempts):
-        found = session.live.attempts = Attempts()
+        found = Attempts()
+        session.end_with(found)
     return found
