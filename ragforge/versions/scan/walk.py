@@ -10,7 +10,6 @@ from msgspec import Struct
 from ragforge.domain.versions import Node
 from ragforge.files.open import KINDS, why
 from ragforge.versions.scan.coverage import Coverage, is_own_name, is_version_control
-from ragforge.versions.scan.entries import Listed, list_folder, list_one
 from ragforge.versions.scan.ignore_rules import (
     IGNORE_FILE,
     IgnoreRules,
@@ -20,7 +19,15 @@ from ragforge.versions.scan.ignore_rules import (
     look_at_ignore_file,
 )
 from ragforge.versions.scan.manifest import UNTOLD, FolderSeen, IgnoreFileSeen, Left, Manifest, Seen, join
-from ragforge.versions.scan.nodes import Unread, folder_node, read_content, too_large
+from ragforge.versions.scan.nodes import (
+    Listed,
+    Unread,
+    folder_node,
+    list_folder,
+    list_one,
+    read_content,
+    too_large,
+)
 
 IGNORED = "ignored by git"
 OWN = "ragforge's own"
