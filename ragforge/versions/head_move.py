@@ -29,9 +29,8 @@ from ragforge.store.base import Store
 from ragforge.store.base_versions import Versions
 from ragforge.versions.assembly import with_lines
 from ragforge.versions.project_files import ProjectFiles
-from ragforge.versions.restore.conflicts import FileConflict, find_conflicts
 from ragforge.versions.restore.operation import apply, recover
-from ragforge.versions.restore.plan import Plan, Skipped, make_plan
+from ragforge.versions.restore.plan import FileConflict, Plan, Skipped, find_conflicts, make_plan
 from ragforge.versions.restore.reach import same
 from ragforge.versions.scan.changes import Coverage, Manifest, node_at, scan
 from ragforge.versions.state import Head

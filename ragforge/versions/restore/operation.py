@@ -21,10 +21,18 @@ from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
 from ragforge.files.open import why
 from ragforge.store.base import Blobs
-from ragforge.versions.restore.conflicts import FileConflict, find_conflicts
 from ragforge.versions.restore.execution import carry_out
 from ragforge.versions.restore.journal import Journal, Phase, Task, Temporary, journal_from
-from ragforge.versions.restore.plan import Plan, PlanStep, Skipped, check_contents, make_plan, named
+from ragforge.versions.restore.plan import (
+    FileConflict,
+    Plan,
+    PlanStep,
+    Skipped,
+    check_contents,
+    find_conflicts,
+    make_plan,
+    named,
+)
 from ragforge.versions.restore.stage import (
     StepFailed,
     Stopped,
