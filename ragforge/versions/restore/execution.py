@@ -12,8 +12,7 @@ from contextlib import suppress
 from msgspec import Struct, field
 
 from ragforge.domain.versions import FOLDER_MODE, Node, NodeKind
-from ragforge.versions.restore.journal import Task
-from ragforge.versions.restore.plan import PlanStep, Skipped, only_mode
+from ragforge.versions.restore.plan import PlanStep, Skipped, Task, only_mode
 from ragforge.versions.restore.reach import (
     Blocked,
     OutOfReach,

@@ -22,14 +22,18 @@ from ragforge.domain.words import counted
 from ragforge.files.open import why
 from ragforge.store.base import Blobs
 from ragforge.versions.restore.execution import carry_out
-from ragforge.versions.restore.journal import Journal, Phase, Task, Temporary, journal_from
 from ragforge.versions.restore.plan import (
     FileConflict,
+    Journal,
+    Phase,
     Plan,
     PlanStep,
     Skipped,
+    Task,
+    Temporary,
     check_contents,
     find_conflicts,
+    journal_from,
     make_plan,
     named,
 )

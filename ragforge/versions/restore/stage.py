@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.versions import FOLDER_MODE, NodeKind
 from ragforge.store.base import Blobs
-from ragforge.versions.restore.journal import Task, Temporary
-from ragforge.versions.restore.plan import Plan, PlanStep, needs_content
+from ragforge.versions.restore.plan import Plan, PlanStep, Task, Temporary, needs_content
 from ragforge.versions.restore.reach import Blocked, OutOfReach, Reach, parent, parents, reaching, same
 
 T = TypeVar("T")
