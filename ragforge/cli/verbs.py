@@ -24,7 +24,7 @@ from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.state import Session
-    from ragforge.versions.move_result import MoveResult
+    from ragforge.versions.head_move import MoveResult
 
 
 def add_verb(parser: typer.Typer, verb: Verb[Any]) -> None:

@@ -14,7 +14,7 @@ from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # verbs are declared before anything is opened
     from ragforge.session.state import Session
-    from ragforge.versions.move_result import MoveResult
+    from ragforge.versions.head_move import MoveResult
 
 
 class Tell(Struct, frozen=True):

@@ -12,8 +12,7 @@ from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.printable import escaped
 
 if TYPE_CHECKING:  # verbs are declared before anything is opened
-    from ragforge.versions.head_move import Choices
-    from ragforge.versions.move_result import MoveResult
+    from ragforge.versions.head_move import Choices, MoveResult
 
 PATHS_SHOWN = 8
 _MEANING = {

@@ -8,10 +8,9 @@ from ragforge.domain.ids import new_id, short_id
 from ragforge.domain.moves import Side
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import MoveAction, Version
-from ragforge.versions.head_move import ChatHead, Choices, Ground, Move, carry_out
+from ragforge.versions.head_move import ChatHead, Choices, Ground, Move, MoveResult, Sum, carry_out
 from ragforge.versions.merge.resolution import settle
 from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, merge_versions
-from ragforge.versions.move_result import MoveResult, Sum
 from ragforge.versions.names import HEAD, find_version, shown
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.worktree import Worktree

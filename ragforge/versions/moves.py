@@ -20,13 +20,14 @@ from ragforge.versions.head_move import (
     FilesInConflict,
     Ground,
     Move,
+    MoveResult,
+    Sum,
     carry_out,
     down_from,
     edited_since,
     lines_of,
     move_chat,
 )
-from ragforge.versions.move_result import MoveResult, Sum
 from ragforge.versions.names import find_branch, find_version, shown
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.omissions import not_back, unsure

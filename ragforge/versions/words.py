@@ -12,7 +12,7 @@ from ragforge.domain.versions import MoveAction
 from ragforge.domain.words import age_words, counted, first_words
 from ragforge.versions.branches import BranchRow
 from ragforge.versions.comparison import Compared
-from ragforge.versions.move_result import MoveResult
+from ragforge.versions.head_move import MoveResult
 from ragforge.versions.names import shown
 from ragforge.versions.turns import TurnRow, named
 

@@ -15,7 +15,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.versions import MoveAction, Node, Version
 from ragforge.session.state import Session
-from ragforge.versions.move_result import MoveResult
+from ragforge.versions.head_move import MoveResult
 from tests.flow.moving import line_of
 from tests.flow.running import MODEL, environ
 from tests.property.history_disk import (

@@ -13,9 +13,8 @@ from ragforge.domain.versions import MoveAction, Version, files_touched
 from ragforge.session.moves import checkout
 from ragforge.session.state import Session
 from ragforge.store.base_versions import Versions
-from ragforge.versions.head_move import Choices
+from ragforge.versions.head_move import Choices, MoveResult
 from ragforge.versions.log import files_json, files_words
-from ragforge.versions.move_result import MoveResult
 from ragforge.versions.names import shown
 from ragforge.versions.words import fenced
 

@@ -14,8 +14,7 @@ from ragforge.versions.attempts.check_consent import check_command
 from ragforge.versions.attempts.models import resolve, validated
 from ragforge.versions.attempts.trials import Tell, try_out
 from ragforge.versions.branch_merge import three_ways
-from ragforge.versions.head_move import ChatHead
-from ragforge.versions.move_result import MoveResult
+from ragforge.versions.head_move import ChatHead, MoveResult
 
 __all__ = ["clashes", "merge", "take_candidate"]
 
