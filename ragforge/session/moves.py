@@ -12,7 +12,7 @@ from ragforge.session.history import keep_end, session_window
 from ragforge.session.state import Session
 from ragforge.versions import moves
 from ragforge.versions.head_move import ChatHead
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -28,8 +28,7 @@ from ragforge.store.base import Blobs
 from ragforge.store.base_conversations import Claim
 from ragforge.tools.base import AnyTool, ReadFiles
 from ragforge.versions.project_files import ProjectFiles
-from ragforge.versions.record.recorder import Recorders
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Recorders, Worktree
 from ragforge.versions.state import HistoryState
 
 

@@ -8,7 +8,7 @@ from ragforge.domain.versions import Version
 from ragforge.versions.comparison import Compared, changes_of_version, compare
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.log import Log, read_log
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.turns import TurnRow, turn_rows
 
 PAGE = 200

@@ -13,7 +13,7 @@ from ragforge.versions.merge.resolution import settle
 from ragforge.versions.merge.three_way import MergeConflict, VersionMerge, merge_versions
 from ragforge.versions.names import HEAD, find_version, shown
 from ragforge.versions.project_files import ProjectFiles
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.state import Head
 
 _NOTHING: Mapping[MergeConflict, bytes] = {}

@@ -7,7 +7,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.versions import Branch, Version
 from ragforge.versions.names import HEAD, check_branch_name, find_branch, find_version, shown
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.state import Head
 
 

@@ -6,7 +6,7 @@ from ragforge.domain.versions import Change, Provenance, Version
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.head_move import down_from, lines_of
 from ragforge.versions.names import find_state, shown
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.tree import between
 
 NOW = "the files as they are now"

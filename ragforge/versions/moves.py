@@ -31,7 +31,7 @@ from ragforge.versions.head_move import (
 from ragforge.versions.names import find_branch, find_version, shown
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.omissions import not_back, unsure
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.restore.plan import look_at
 from ragforge.versions.restore.reach import same
 from ragforge.versions.state import Head

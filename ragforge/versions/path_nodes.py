@@ -4,7 +4,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import Node
 from ragforge.versions.names import find_version, shown
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 
 
 async def lay_at(worktree: Worktree, name: str, path: str) -> list[Node]:

@@ -4,7 +4,7 @@ import logging
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.versions.copies.leftovers import clear_left
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from ragforge.domain.turns import Turn
 from ragforge.domain.versions import CheckoutLog, MoveAction, Node, Version
 from ragforge.store.base import Store
 from ragforge.versions.record.backfill import came_to_nothing
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.tree import own_changes
 from ragforge.versions.turns import named
 

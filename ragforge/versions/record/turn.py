@@ -23,7 +23,7 @@ from ragforge.tools.base import Effect
 from ragforge.versions.assembly import TurnFacts
 from ragforge.versions.record.ledger import Ledger, Owner
 from ragforge.versions.record.omissions import not_kept
-from ragforge.versions.record.worktree import Worktree
+from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.record.write_ahead import plan_write
 from ragforge.versions.scan.coverage import is_own_name
 from ragforge.versions.scan.walk import VERSION_CONTROL
