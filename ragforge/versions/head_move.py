@@ -1,4 +1,7 @@
-"""A move of the heads: the files first, then where the heads are; finished after a crash too, and what it came to."""
+"""A move of the heads, and its result: the files on the disk first, then where the heads are.
+
+A move that a crash cut off is finished by whoever comes next.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence

@@ -1,10 +1,10 @@
-"""What follows from a line of versions alone: states, and what has to change to get from one to another.
+"""What follows from changes and versions alone: states, and what has to change to get from one to another.
 
 Pure functions; nothing here looks at the disk or at a store. The changes of a version stand in the order in
 which they came about, and a path may be among them more than once.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -90,6 +90,51 @@ def summed(changes: Iterable[Change]) -> list[Change]:
             shared=earlier.shared or change.shared,
         )
     return [change for change in whole.values() if change.before != change.after]
+
+
+def changes_of(
+    differences: Mapping[str, tuple[Node | None, Node | None]],
+    provenance: Provenance,
+    *,
+    shared: bool = False,
+) -> list[Change]:
+    """What a scan found, by path."""
+    return [
+        Change(path, then, now, provenance, shared=shared)
+        for path, (then, now) in sorted(differences.items())
+        if then != now
+    ]
+
+
+def merged(notes: Iterable[Change]) -> list[Change]:
+    """The notes of a turn, by path and then by time; those that follow on each other are put together.
+
+    Not over a content that lay there in between and lies there no more: it was overwritten by the turn
+    itself, and is to be had from its version. What is certain to be the session's and what may be another's
+    stay apart too, so a path may come several times. What comes to nothing is left out.
+    """
+    found: dict[str, list[Change]] = {}
+    for note in notes:
+        runs = found.setdefault(note.path, [])
+        last = runs[-1] if runs else None
+        if (
+            last is not None
+            and last.after == note.before
+            and is_own(last) == is_own(note)
+            and not _holds_more(last.after, last.before, note.after)
+        ):
+            # Of a tool and a command at one file the command says how certain it is.
+            provenance = Provenance.SHELL if Provenance.SHELL in (last.provenance, note.provenance) else None
+            runs[-1] = replace(last, after=note.after, provenance=provenance or note.provenance)
+        else:
+            runs.append(note)
+    return [change for _, runs in sorted(found.items()) for change in _telling(runs)]
+
+
+def touches(notes: Iterable[Change], changes: Iterable[Change]) -> bool:
+    """Whether both are about a common path."""
+    paths = {change.path for change in changes}
+    return any(note.path in paths for note in notes)
 
 
 def own_changes(versions: Iterable[Version], session_id: str = "") -> list[Change]:
@@ -219,3 +264,18 @@ def _runs(changes: Iterable[Change]) -> dict[str, list[Step]]:
         if before != after:
             runs.append((before, after))
     return {path: runs for path, runs in found.items() if runs}
+
+
+def _holds_more(between: Node | None, *around: Node | None) -> bool:
+    """Whether something lay there in between whose content is neither that before nor that after."""
+    digests = {node.digest for node in around if node}
+    return between is not None and between.digest != "" and between.digest not in digests
+
+
+def _telling(runs: Iterable[Change]) -> Iterator[Change]:
+    """The changes of a path without those that come to nothing, but where somebody else's lies before."""
+    last: Change | None = None
+    for change in runs:
+        if change.before != change.after or (last is not None and last.after != change.after):
+            last = change
+            yield change

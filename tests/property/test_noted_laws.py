@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
-from ragforge.versions.record.notes import changes_of, merged, part_of, touches, with_notes
 from ragforge.versions.scan.changes import node_at, scan
 from ragforge.versions.scan.coverage import Coverage
-from ragforge.versions.scan.manifest import Manifest
-from ragforge.versions.tree import is_own
+from ragforge.versions.scan.manifest import Manifest, part_of, with_notes
+from ragforge.versions.tree import changes_of, is_own, merged, touches
 
 PATHS = ("a", "b", "folder/c", "folder/deeper/d", "odd\udcff")
 NODES = st.one_of(

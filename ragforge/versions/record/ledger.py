@@ -22,11 +22,11 @@ from ragforge.store.files import CHECK, REPAIR
 from ragforge.versions.assembly import TurnFacts, outside_version, turn_version
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.contents import Proof, Sampling, keep_contents, prove_contents, scan_and_keep
-from ragforge.versions.record.notes import changes_of, merged, part_of, touches, with_notes
 from ragforge.versions.scan.changes import Scan, renames
 from ragforge.versions.scan.coverage import Coverage
-from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.manifest import Manifest, part_of, with_notes
 from ragforge.versions.state import Head, HistoryState, OpenTurn
+from ragforge.versions.tree import changes_of, merged, touches
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What records the changes of a folder, one recorder a root, and the worktree that is recorded."""
+"""The recorder of a folder's changes, one for all sessions of this run, and the worktree of a session."""
 
 import asyncio
 import logging

@@ -14,7 +14,7 @@ from ragforge.domain.versions import Change, Node, NodeKind, Provenance
 from ragforge.files.atomic import remove_temporaries
 from ragforge.store.json_text import to_json
 from ragforge.versions.record.ledger import Ledger
-from ragforge.versions.record.notes import with_notes
+from ragforge.versions.scan.manifest import with_notes
 from ragforge.versions.scan.nodes import node_at
 
 NEW_MODE = 0o644

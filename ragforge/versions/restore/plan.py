@@ -1,4 +1,8 @@
-"""The plan of a restore, whole before anything begins, and the journal of it while it goes on."""
+"""The plan of a restore, whole before anything begins, and its journal while it goes on.
+
+The plan says what is at each path, where that is in conflict, and what shall be there. The journal lets
+whoever comes after a crash end it.
+"""
 
 import asyncio
 import json
@@ -30,6 +34,7 @@ KEPT_BYTES_MAX = 256 * 1024 * 1024
 NAMED_MAX = 10
 """So many paths are named in a sentence; of the others only how many they are."""
 FORMAT = 1
+"""Of the journal."""
 
 
 class FileConflict(Struct, frozen=True):

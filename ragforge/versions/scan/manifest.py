@@ -5,14 +5,14 @@ import stat
 import sys
 import zlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
 
 from ragforge.domain.errors import StoreDamaged, StoreNewer
-from ragforge.domain.versions import Node, NodeKind
+from ragforge.domain.versions import Change, Node, NodeKind
 from ragforge.versions.scan.coverage import is_version_control
 
 _MAGIC = b"ragm2\n"
@@ -251,3 +251,44 @@ def _little(values: "array[int]") -> "array[int]":
     if sys.byteorder == "big":
         values.byteswap()
     return values
+
+
+def with_notes(manifest: Manifest, notes: Iterable[Change]) -> Manifest:
+    """What lay in the folder after these changes, in their order, were made to it.
+
+    The next scan reads these paths again, because nothing is known of when they were written.
+    """
+    folders = dict(manifest.folders)
+    for note in notes:
+        if Manifest(folders).node(note.path) != note.after:
+            _put(folders, note.path, note.after)
+    return Manifest(folders, manifest.sources)
+
+
+def part_of(manifest: Manifest, paths: Iterable[str]) -> Manifest:
+    """Only what lies at these very paths."""
+    folders: dict[str, dict[str, Seen]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        inside = manifest.folders.get(folder)
+        if inside and name in inside.entries:
+            folders.setdefault(folder, {})[name] = inside.entries[name]
+    return Manifest({folder: FolderSeen(entries, {}) for folder, entries in folders.items()})
+
+
+def _put(folders: dict[str, FolderSeen], path: str, node: Node | None) -> None:
+    folder, _, name = path.rpartition("/")
+    own = folders.get(path)
+    if node is not None and node.kind is NodeKind.FOLDER:
+        mode = stat.S_IFDIR | node.mode
+        folders[path] = (
+            msgspec.structs.replace(own, own_mode=mode) if own else FolderSeen({}, {}, own_mode=mode)
+        )
+    elif own is not None:
+        folders[path] = msgspec.structs.replace(own, own_mode=UNTOLD)
+    inside = folders.get(folder) or FolderSeen({}, {})
+    entries = {each: seen for each, seen in inside.entries.items() if each != name}
+    if node is not None and node.kind is not NodeKind.FOLDER:
+        type_bits = stat.S_IFLNK | 0o777 if node.kind is NodeKind.LINK else stat.S_IFREG | node.mode
+        entries[name] = Seen(type_bits, node.size, 0, 0, 0, bytes.fromhex(node.digest))
+    folders[folder] = msgspec.structs.replace(inside, entries=entries)

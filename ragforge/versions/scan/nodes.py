@@ -1,4 +1,4 @@
-"""What lies at one path, read in a way that notices when it changes meanwhile, and right in a folder, unread."""
+"""What is at a path, read in a way that notices when it changes meanwhile; what is in a folder, unread."""
 
 import errno
 import hashlib
