@@ -247,7 +247,7 @@ class _Command(Struct):
             turns=(turn.id,),
             to_turn=turn.id,
             undoes=redoable.undone,
-            kept=alone,
+            kept=alone or None,
         )
 
     async def redo_files(self, undone: CheckoutLog) -> None:
@@ -277,8 +277,8 @@ class _Command(Struct):
         kept: Mapping[str, Node | None] | None = None,
     ) -> None:
         """Make one move. what: for its title. target: a version; None where no version tells of the files."""
-        files, ground = self.worktree.files, self.ground if target is not None else None
-        head = await files.state.head(files.root) if self.ground else Head()
+        files, ground = self.worktree.files, self.ground
+        head = await files.state.head(ground.root) if ground else Head()
         move = Move(
             action=action,
             project_id=files.project.id,
@@ -294,7 +294,7 @@ class _Command(Struct):
             kept=kept,
             command_id=self.id,
         )
-        if ground:
+        if ground and target is not None:
             self.total.add(await carry_out(ground, move, wanted, self.total.choices))
         else:
             await move_chat(files.store, move)
@@ -311,10 +311,9 @@ async def _left_alone(
     """
     if undone.kept is None:  # it did not look at the files, or an earlier release did not keep what it found
         versions, head = ground.files.store.versions, await ground.files.state.head(ground.root)
-        moved = {
-            each.path for each in between(*await lines_of(versions, undone.from_version, undone.to_version))
-        }
-        moved |= {each.path for each in between(*await lines_of(versions, undone.to_version, head.version))}
+        by_undo = between(*await lines_of(versions, undone.from_version, undone.to_version))
+        since = between(*await lines_of(versions, undone.to_version, head.version))
+        moved = {each.path for each in (*by_undo, *since)}
         still = [each for each in wanted if each.path not in moved]
     else:
         kept = undone.kept
