@@ -29,12 +29,12 @@ VERSIONS = ("ragforge.versions",)
 
 RECORDED = {
     "modules in the largest import circle": 0,
-    "modules that /undo imports": 119,
+    "modules that /undo imports": 113,
     "modules named by a participle": 4,
     "class names used more than twice": 1,
     "store files that name the same stored field": 11,
     "store files by stored field, together": 74,
-    "files of versions that /redo of one file passes": 26,
+    "files of versions that /redo of one file passes": 20,
 }
 """What is reached. Whoever makes one better writes the new value here."""
 REACH = {
