@@ -41,6 +41,7 @@ from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.domain.ids import new_id
 from ragforge.domain.language.base import stop_words
 from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
+from ragforge.domain.schedule import Timing
 from ragforge.domain.search import HitKind
 from ragforge.domain.turns import CallStatus, Step, ToolCall, Turn, TurnEnd, TurnStatus
 from ragforge.memory.context import text_tokens
@@ -48,7 +49,6 @@ from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.context import build_block
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace, store_session
-from ragforge.session.schedule import Timing
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
 

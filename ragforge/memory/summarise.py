@@ -18,32 +18,10 @@ from ragforge.memory.answer import read_answer, read_roll_up, roll_up_schema, sc
 from ragforge.memory.excerpts import known_of, parts_shown, turns_shown
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import above, rolled_up, summary_of
-from ragforge.memory.material import (
-    CONSTRAINT_CHARS_MAX,
-    SUMMARY_CHARS_MAX,
-    Material,
-    Understanding,
-    Understood,
-    summary_id,
-)
+from ragforge.memory.material import Material, Understanding, Understood
 from ragforge.memory.part import find_parts, parts_for
 from ragforge.memory.prompts import load_prompt
 from ragforge.providers.base import ModelRequest, Provider, read_whole
-
-__all__ = [
-    "CONSTRAINT_CHARS_MAX",
-    "SUMMARY_CHARS_MAX",
-    "Material",
-    "NoSummary",
-    "Understanding",
-    "Understood",
-    "completed",
-    "roll_up",
-    "roll_up_offline",
-    "summary_id",
-    "understand",
-    "understand_offline",
-]
 
 
 class NoSummary(AnswerUnusable):

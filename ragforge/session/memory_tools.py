@@ -6,17 +6,17 @@ from contextlib import AsyncExitStack
 
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import RagforgeError, StoreError
-from ragforge.domain.ids import new_id, now
+from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemorySource
 from ragforge.domain.search import HitKind, Query
-from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.domain.usage import Purpose, Usage
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.memories import find_memory, gives_way_to, new_memory, remember
 from ragforge.memory.recall import deep_recall
 from ragforge.memory.recall.search import search
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName, parse_model
-from ragforge.session.background.model import Purse, cost_of
+from ragforge.session.background.model import Purse, spent_on
 from ragforge.session.model import NO_MODEL, connect, model_of, provider_of
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import keep_project
@@ -140,16 +140,7 @@ async def _model_for_recall(
 
 
 async def _keep_spent(session: Session, name: ModelName, usage: Usage) -> None:
-    spent = Spent(
-        id=new_id(),
-        project_id=session.workspace.project.id,
-        session_id=session.id,
-        at=now(),
-        model=str(name),
-        purpose=Purpose.RECALL,
-        usage=usage,
-        cost_usd=cost_of(session.workspace, name, usage),
-    )
+    spent = spent_on(session.workspace, name, usage, Purpose.RECALL, session_id=session.id)
     try:
         await session.workspace.store.usage.add(spent)
     except StoreError as error:

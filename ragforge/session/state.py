@@ -13,6 +13,7 @@ from ragforge.domain.approvals import Mode
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
+from ragforge.domain.schedule import Progress
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.memory.recall.request import Injecting
@@ -21,7 +22,6 @@ from ragforge.memory.window import Window
 from ragforge.providers.base import Provider
 from ragforge.session.consent import Consent
 from ragforge.session.machine import Library
-from ragforge.session.schedule import Progress
 from ragforge.session.trust import Trust
 from ragforge.shell.jobs import Jobs
 from ragforge.store.base import Blobs

@@ -25,7 +25,8 @@ from typing import Any
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnStatus
-from ragforge.memory.summarise import Material, Understanding, understand, understand_offline
+from ragforge.memory.material import Material, Understanding
+from ragforge.memory.summarise import understand, understand_offline
 from ragforge.providers.base import Provider
 
 HERE = Path(__file__).parent

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ragforge.domain.schedule import Timing
 from ragforge.domain.summaries import Summary
 from ragforge.session.background import Background
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
-from ragforge.session.schedule import Timing
 from ragforge.session.state import Session
 from tests.standins.gemini import Finish, JsonText, Recorded, Tokens
 

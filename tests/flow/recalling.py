@@ -13,8 +13,8 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind
 from ragforge.memory.block import TAG
+from ragforge.memory.material import summary_id
 from ragforge.memory.memories import new_memory
-from ragforge.memory.summarise import summary_id
 from ragforge.session.open import store_session
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project

@@ -72,7 +72,11 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_derivations_are_found_by_their_modules() -> None:
-    assert [kind.title for kind in find_derivations()] == ["The summaries of summaries", "Embedding"]
+    assert [kind.title for kind in find_derivations()] == [
+        "The summaries of earlier turns",
+        "The summaries of summaries",
+        "Embedding",
+    ]
 
 
 async def test_a_derivation_that_is_added_is_made_of_each_turn_by_the_model_and_paid_for(

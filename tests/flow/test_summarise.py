@@ -20,17 +20,9 @@ from ragforge.domain.messages import TextPart
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.memory.answer import roll_up_schema, schema_for
+from ragforge.memory.material import Material, Understood, summary_id
 from ragforge.memory.memories import new_memory
-from ragforge.memory.summarise import (
-    Material,
-    NoSummary,
-    Understood,
-    roll_up,
-    roll_up_offline,
-    summary_id,
-    understand,
-    understand_offline,
-)
+from ragforge.memory.summarise import NoSummary, roll_up, roll_up_offline, understand, understand_offline
 from ragforge.providers.openai_compatible.json_answers import is_strict
 from tests.flow.gemini_asking import FLASH, open_provider
 from tests.standins.gemini import Failure, Finish, GeminiStandIn, Recorded, Text, Tokens

@@ -14,10 +14,11 @@ from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.memory.answer import read_answer
 from ragforge.memory.excerpts import escaped
+from ragforge.memory.material import Material, Understanding
 from ragforge.memory.memories import new_memory
 from ragforge.memory.salvage import read_object
 from ragforge.memory.sentences import cut_sentence, cut_words
-from ragforge.memory.summarise import Material, Understanding, roll_up_offline, understand_offline
+from ragforge.memory.summarise import roll_up_offline, understand_offline
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ from ragforge.commands.remember import split_type
 from ragforge.domain import timeouts
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
+from ragforge.domain.schedule import Progress
 from ragforge.domain.usage import Purpose, Spent, Usage
-from ragforge.session.schedule import Progress
 from ragforge.tui.chat.watch import Watch, progress_words
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView

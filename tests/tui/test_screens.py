@@ -15,10 +15,10 @@ from ragforge.cli.start import open_for_interface
 from ragforge.domain import words
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
 from ragforge.domain.messages import TextPart
+from ragforge.domain.schedule import Timing
 from ragforge.memory.derive.vectors import embed_owners
 from ragforge.session.background import Background
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
-from ragforge.session.schedule import Timing
 from ragforge.session.state import Workspace
 from ragforge.session.turn import submit
 from ragforge.tui.app import RagforgeApp

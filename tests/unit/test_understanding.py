@@ -14,9 +14,10 @@ from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.memory.constraints import constraints_in, word_for_word
+from ragforge.memory.material import Material, summary_id
 from ragforge.memory.salvage import read_object
 from ragforge.memory.sentences import cut_sentence, sentences, with_dates
-from ragforge.memory.summarise import Material, roll_up_offline, summary_id, understand_offline
+from ragforge.memory.summarise import roll_up_offline, understand_offline
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 

@@ -4,8 +4,9 @@ The queue is the data: a derivation asks the store what lacks what it makes, so 
 loses nothing.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import ClassVar, Protocol, TypeVar
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec import Struct
 from ragforge.config.settings import Settings
 from ragforge.domain.discovery import discover
 from ragforge.domain.redact import Redactor
+from ragforge.domain.schedule import Timing
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Owner
@@ -20,6 +22,7 @@ from ragforge.memory.recall.search import Recall
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName
 from ragforge.store.base import Store
+from ragforge.store.local import LocalState
 
 T = TypeVar("T")
 
@@ -34,14 +37,31 @@ class Moment(StrEnum):
     """A turn has its summary and memories."""
     SETTLED = "settled"
     """No turn runs any more, or what was owed a better summary has it."""
+    PUT_OFF = "put off"
+    """Turns are left for later: to another process, or until a model answers."""
     WRITTEN = "written"
     """Something else was written: by the user, by a tool or by another derivation."""
 
 
+class Limit(Enum):
+    """What keeps background work from paying for a model."""
+
+    PRICE = auto()
+    """It is unknown, so nothing could be limited."""
+    DAY = auto()
+    """It has cost what the settings allow for a day."""
+
+
+class TakenBack(Exception):
+    """The user needs the server now: what was asked of it is to be asked anew."""
+
+
 class Home(Struct, frozen=True):
-    """A project to work for, as the session sees it that was last in front there."""
+    """A project to work for, as a session sees it."""
 
     project_id: str
+    session_id: str
+    local: LocalState
     store: Store
     settings: Settings
     redactor: Redactor
@@ -53,18 +73,18 @@ class Desk(Protocol):
 
     @property
     def homes(self) -> Mapping[str, Home]:
-        """By project; the newest at the end."""
+        """By project, as the session sees it that was last in front there; the newest at the end."""
         ...
 
-    @property
-    def busy(self) -> bool:
-        """Whether a turn runs: it comes first."""
+    def home(self, session_id: str) -> Home:
+        """The project as this session of the run sees it."""
         ...
 
-    @property
-    def improving(self) -> bool:
-        """Whether summaries of turns are being replaced by better ones: what rests on them waits for all."""
-        ...
+    timing: Timing
+    idle: asyncio.Event
+    """Set while no turn runs: a turn comes first."""
+    improving: bool
+    """Whether summaries of turns are being replaced by better ones: what rests on them waits for all."""
 
     @property
     def unfinished(self) -> Collection[str]:
@@ -72,12 +92,17 @@ class Desk(Protocol):
         ...
 
     async def ask(
-        self, home: Home, call: Callable[[Provider], Awaitable[tuple[T, Usage]]], *, tries: int
+        self,
+        home: Home,
+        call: Callable[[Provider], Awaitable[tuple[T, Usage]]],
+        *,
+        tries: int,
+        patient: bool = True,
     ) -> T | None:
         """The result of the call to the model, which is paid for; None where no model can or may be asked.
 
-        Waits for the end of an outage, unless it lasts. Raises StoreError, and what ends a step when the user
-        needs the model now.
+        patient: wait for the end of an outage, unless it lasts. Raises StoreError, and TakenBack, which is to
+        end the step.
         """
         ...
 
@@ -85,34 +110,52 @@ class Desk(Protocol):
         """Whether a model can and may be asked now. Raises StoreError."""
         ...
 
+    @property
+    def resumes_in_s(self) -> float:
+        """In how many seconds the model may be asked again; 0 where it may be now."""
+        ...
+
+    def asks_one_at_a_time(self, home: Home) -> bool:
+        """Whether the model is a server on this machine, which is the user's while a turn runs."""
+        ...
+
+    async def breathe(self, took_s: float) -> None:
+        """Leave the machine and the store to a turn that runs, most of the time; a long one stops nothing."""
+        ...
+
+    def wake(self, moment: Moment) -> None:
+        """Let those begin that this concerns."""
+        ...
+
+    async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
+        """Tell the others; see `Derivation.understood`. Raises StoreError."""
+        ...
+
     def is_offline(self, home: Home) -> bool:
         """Whether no model is asked because that is what is set."""
         ...
 
-    def is_free(self, home: Home, name: ModelName) -> bool:
-        """Whether it runs on this machine."""
-        ...
-
-    def cost(self, home: Home, name: ModelName, usage: Usage) -> float | None:
-        """In USD; None where the price is unknown."""
-        ...
-
-    async def is_spent(self, home: Home) -> bool:
-        """Whether background work has cost what the settings allow for a day. Raises StoreError."""
+    async def limit(self, home: Home, name: ModelName, usage: Usage) -> Limit | None:
+        """What forbids to use so much of a model; None where nothing does. Raises StoreError."""
         ...
 
     async def pay(self, home: Home, name: ModelName, usage: Usage, purpose: Purpose) -> None:
         """Keep what was used. Raises StoreError."""
         ...
 
-    def pause_s(self, failures: int) -> float:
-        """How long to wait after so many failures in a row."""
-        ...
 
-    @property
-    def final_s(self) -> float:
-        """How long to wait after a failure that no waiting cures, such as a wrong key."""
-        ...
+class Queue(Struct, frozen=True):
+    """Work of a derivation that has a task of its own."""
+
+    title: str
+    """For the user: "The summaries of summaries", before "waits."."""
+    step: Callable[[], Awaitable[float | None]]
+    """As `Derivation.step`."""
+    wakes_on: frozenset[Moment]
+    delayed: bool = True
+    """It begins when the first screen is drawn."""
+    together: bool = True
+    """It waits a little for more to come, gives way to a turn after each step, and says what it wrote."""
 
 
 class Derivation:
@@ -127,10 +170,31 @@ class Derivation:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self.own_done = asyncio.Event()
+        """Set while nothing of this run's turns waits that quitting should wait for."""
+        self.own_done.set()
         self.note = ""
         """Why it waits, for the user; empty while all goes well."""
         self.waiting = 0
         """What still waits to be embedded, as far as was looked."""
+
+    @property
+    def queues(self) -> Sequence[Queue]:
+        """Most have one."""
+        return (Queue(self.title, self.step, self.wakes_on),)
+
+    @property
+    def unfinished(self) -> Collection[str]:
+        """Turns whose text it is about to change."""
+        return ()
+
+    @property
+    def turns(self) -> int:
+        """How many turns wait, as far as was looked."""
+        return 0
+
+    def turn_ended(self, home: Home, turn_id: str) -> None:
+        """The end of a turn of this run is stored, and its project remembers."""
 
     async def step(self) -> float | None:
         """Do some of the work; in how many seconds to do more: 0 for at once, None for when it is woken.

@@ -85,7 +85,7 @@ class Levels(Derivation):
                 if not self.desk.improving and await self._redo_outdated(home):
                     again = True
                 await self._roll_up(home)
-        return self.desk.final_s if again else None
+        return self.desk.timing.final_s if again else None
 
     async def _list_left_behind(self, home: Home) -> None:
         if home.project_id in self._listed:

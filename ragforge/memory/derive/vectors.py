@@ -17,7 +17,7 @@ from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind, Vector
 from ragforge.embedders.base import Embedder, learn_dimensions
-from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
+from ragforge.memory.derive.base import Derivation, Desk, Home, Limit, Moment
 from ragforge.memory.forgotten import NOTHING, Forgotten, read_forgotten
 from ragforge.memory.material import answer_of
 from ragforge.providers.registry import ModelName
@@ -67,14 +67,14 @@ class Vectors(Derivation):
         home = list(homes.values())[-1] if homes else None
         embedder = home.recall.embedder if home else None
         if home is None or embedder is None or not await self._may_embed(home, embedder):
-            return None if not self.note else self.desk.final_s
+            return None if not self.note else self.desk.timing.final_s
         try:
             await self._use(home, embedder)
             owners = await self._list(homes, home, embedder)
             if owners == self._last:
                 return timeouts.WORK_AGAIN_S if owners else None
             self._last = owners
-            owners = owners[: GENTLY_AT_ONCE if self.desk.busy else CHUNKS_A_STEP * AT_ONCE]
+            owners = owners[: CHUNKS_A_STEP * AT_ONCE if self.desk.idle.is_set() else GENTLY_AT_ONCE]
             for start in range(0, len(owners), AT_ONCE):
                 chunk = owners[start : start + AT_ONCE]
                 await embed_owners(home.store, embedder, chunk, project_id=home.project_id)
@@ -131,22 +131,19 @@ class Vectors(Derivation):
         name = _embedder_name(home)
         if not settings.memory.enabled:
             return False
-        if self.desk.is_free(home, name):
-            return True
-        if self.desk.cost(home, name, Usage(input_tokens=1)) is None:
+        limit = await self.desk.limit(home, name, Usage(input_tokens=1))
+        if limit is Limit.PRICE:
             self.note = (
                 f"Nothing is embedded, and search goes on by words: the price of {name} is unknown, so its "
                 "cost could not be limited. Add it to prices.toml, or set memory.embedder to another."
             )
-            return False
-        cap_usd = settings.memory.cost_usd_per_day_max
-        if await self.desk.is_spent(home):
+        elif limit is Limit.DAY:
+            cap_usd = settings.memory.cost_usd_per_day_max
             self.note = (
                 "Embedding waits until midnight UTC, and search goes on by words: background work has cost "
                 f"the {cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
             )
-            return False
-        return True
+        return limit is None
 
     async def _pay(self, home: Home, embedder: Embedder) -> None:
         """Keep what the embedder used since the last time, questions of searches included."""
@@ -169,8 +166,8 @@ class Vectors(Derivation):
         self.note = f"Search goes on by words and by what is embedded already. {error}"
         log.warning("Embedding waits: %s", error)
         if isinstance(error, UsageError):
-            return self.desk.final_s
-        return self.desk.pause_s(self._failures)
+            return self.desk.timing.final_s
+        return self.desk.timing.pause_s(self._failures)
 
 
 DERIVATION = Vectors

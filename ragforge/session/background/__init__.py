@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ragforge.domain import timeouts
-from ragforge.session.schedule import Progress, Timing
+from ragforge.domain.schedule import Progress, Timing
 
 if TYPE_CHECKING:  # a workspace holds its background work
     from ragforge.session.background.work import Work
@@ -55,7 +55,7 @@ class Background:
         if self._work:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
-                    await self._work.own_done.wait()
+                    await self._work.own_done()
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(timeout_s, timeouts.HEADLESS_BACKUP_S_MAX)):
                     await self._work.backed_up.wait()

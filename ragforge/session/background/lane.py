@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from ragforge.domain.errors import RagforgeError
-from ragforge.session.schedule import Timing
+from ragforge.domain.schedule import Timing
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Lane:
                     log.exception("%s failed", self.name)
                 log.warning("%s waits: %s", self.name, error)
                 failures, self.note = failures + 1, f"{self.name} waits. {error}"
-                again_s = pause_s(self._timing, failures)
+                again_s = self._timing.pause_s(failures)
             if again_s == 0:
                 await asyncio.sleep(0)  # others run between any two steps
                 continue
@@ -57,8 +57,3 @@ class Lane:
                 async with asyncio.timeout(again_s):
                     await self._woken.wait()
                     await asyncio.sleep(self._gather_s)
-
-
-def pause_s(timing: Timing, failures: int) -> float:
-    """How long to wait after so many failures in a row."""
-    return min(timing.pause_s_max, timing.pause_s_first * 2 ** min(failures - 1, 20))

@@ -22,13 +22,13 @@ from ragforge.domain.errors import (
     UsageError,
 )
 from ragforge.domain.ids import new_id, now
+from ragforge.domain.schedule import Timing
 from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.memory.derive.base import Limit, TakenBack
 from ragforge.memory.summarise import NoSummary
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName, parse_model
-from ragforge.session.background.lane import pause_s
 from ragforge.session.model import NO_MODEL, Pricing, connect, model_of
-from ragforge.session.schedule import Timing
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
 
@@ -42,10 +42,6 @@ OUTAGE_FAILURES = 3
 """After so many failures in a row the model is taken for away."""
 UNUSABLE_MAX = 3
 """So many answers in a row that cannot be read: the model is not up to it."""
-
-
-class TakenBack(Exception):
-    """The user needs the server now: what was asked of it is to be asked anew."""
 
 
 class Ready(Struct, frozen=True):
@@ -94,6 +90,14 @@ def cost_of(workspace: Workspace, name: ModelName, usage: Usage) -> float | None
     """What the usage costs; None where the price is unknown."""
     cost = Pricing(workspace, name, now()).cost(usage)
     return 0.0 if cost is None and is_on_this_machine(workspace.settings, name.provider) else cost
+
+
+def spent_on(
+    workspace: Workspace, name: ModelName, usage: Usage, purpose: Purpose, *, session_id: str = ""
+) -> Spent:
+    """The usage of this moment, as it is kept."""
+    cost = cost_of(workspace, name, usage)
+    return Spent(new_id(), workspace.project.id, session_id, now(), str(name), purpose, usage, cost)
 
 
 class Purse(Struct):
@@ -205,17 +209,7 @@ class Thinker(Struct):
         """Keep what a call used. Raises StoreError."""
         if usage == Usage():
             return
-        cost = cost_of(ready.workspace, ready.name, usage)
-        spent = Spent(
-            id=new_id(),
-            project_id=ready.workspace.project.id,
-            session_id=ready.session_id,
-            at=now(),
-            model=str(ready.name),
-            purpose=Purpose.SUMMARY,
-            usage=usage,
-            cost_usd=cost,
-        )
+        spent = spent_on(ready.workspace, ready.name, usage, Purpose.SUMMARY, session_id=ready.session_id)
         await self.purse.pay(ready.workspace, spent)
 
     def worked(self) -> None:
@@ -238,7 +232,7 @@ class Thinker(Struct):
                 self._providers.pop(name, None)
             case _:
                 self._failures += 1
-                wait_s = pause_s(self.timing, self._failures)
+                wait_s = self.timing.pause_s(self._failures)
         if self._failures == 1:
             self._first_failure = time.monotonic()
         if wait_s:
@@ -270,23 +264,29 @@ class Thinker(Struct):
             await asyncio.sleep(self.resumes_in_s)
         return True
 
+    async def limit(self, workspace: Workspace, name: ModelName, usage: Usage) -> Limit | None:
+        """As `Desk.limit`. Raises StoreError."""
+        if is_on_this_machine(workspace.settings, name.provider):
+            return None
+        if cost_of(workspace, name, usage) is None:
+            return Limit.PRICE
+        cap_usd = workspace.settings.memory.cost_usd_per_day_max
+        return Limit.DAY if await self.purse.is_empty(workspace.store, cap_usd) else None
+
     async def _may_pay(self, workspace: Workspace, name: ModelName) -> bool:
-        if cost_of(workspace, name, Usage(input_tokens=1, output_tokens=1)) is None:
+        limit = await self.limit(workspace, name, Usage(input_tokens=1, output_tokens=1))
+        if limit is Limit.PRICE:
             self.note = (
                 f"Summaries are put together without a model: the price of {name} is unknown, so its "
                 "cost could not be limited. Add it to prices.toml, or set memory.model to another."
             )
-            return False
-        cap_usd = workspace.settings.memory.cost_usd_per_day_max
-        if is_on_this_machine(workspace.settings, name.provider):
-            return True
-        if await self.purse.is_empty(workspace.store, cap_usd):
+        elif limit is Limit.DAY:
+            cap_usd = workspace.settings.memory.cost_usd_per_day_max
             self.note = (
                 "Summaries are put together without a model until midnight UTC: background work has cost "
                 f"the {cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
             )
-            return False
-        return True
+        return limit is None
 
 
 def _without(why: str) -> str:

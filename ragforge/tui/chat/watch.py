@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.schedule import Progress
 from ragforge.domain.words import counted
 from ragforge.session.link import held_words
-from ragforge.session.schedule import Progress
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.status import lasting
 

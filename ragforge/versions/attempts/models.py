@@ -7,12 +7,11 @@ from msgspec.structs import replace
 
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import ModelError, UsageError
-from ragforge.domain.ids import new_id, now
 from ragforge.domain.moves import MergeMode
-from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.words import cost_words
 from ragforge.providers.registry import ModelName, parse_model
-from ragforge.session.background.model import cost_of
+from ragforge.session.background.model import spent_on
 from ragforge.session.model import NO_MODEL, connect, model_of, provider_of
 from ragforge.session.state import Session
 from ragforge.versions.attempts.candidates import Candidate
@@ -122,10 +121,8 @@ def _verdict_words(said: Validation) -> str:
 async def _count(session: Session, name: ModelName, usage: Usage) -> float | None:
     """Keep what the calls cost, with the session where there is one; USD, None where it is unknown."""
     live, workspace = session.live, session.workspace
-    cost = cost_of(workspace, name, usage)
-    live.spending.add(usage, cost)
     session_id = session.id if live.stored else ""
-    await workspace.store.usage.add(
-        Spent(new_id(), workspace.project.id, session_id, now(), str(name), Purpose.CHAT, usage, cost)
-    )
-    return cost
+    spent = spent_on(workspace, name, usage, Purpose.CHAT, session_id=session_id)
+    live.spending.add(usage, spent.cost_usd)
+    await workspace.store.usage.add(spent)
+    return spent.cost_usd

@@ -34,3 +34,7 @@ class Timing(Struct, frozen=True):
     """A call of the model that takes longer has failed."""
     lease_s: float = 60.0
     """A turn that another process began to summarise is left to it for so long."""
+
+    def pause_s(self, failures: int) -> float:
+        """How long to wait after so many failures in a row."""
+        return min(self.pause_s_max, self.pause_s_first * 2 ** min(failures - 1, 20))

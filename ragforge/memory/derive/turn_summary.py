@@ -1,0 +1,479 @@
+"""The summary of a turn and its memories: made of this run's turns at once, of earlier ones by and by.
+
+Without a model, or where it cannot be asked, an extract stands in; the model is asked for a better one when
+it can be, once a run: a turn of which it makes nothing must not be paid for again and again. One that ran on
+after it had been summarised is owed one of its present end.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
+from ragforge.domain.errors import Conflict, StoreError, UsageError
+from ragforge.domain.ids import now
+from ragforge.domain.memories import Memory
+from ragforge.domain.messages import text_of
+from ragforge.domain.search import HitKind, Query
+from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.turns import ToolCall, Turn, TurnStatus
+from ragforge.domain.usage import Usage
+from ragforge.domain.vectors import Owner, OwnerKind
+from ragforge.memory.derive.base import Derivation, Desk, Home, Moment, Queue, TakenBack
+from ragforge.memory.derive.levels import turn_chars
+from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
+from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.material import Material, Understanding, redacted
+from ragforge.memory.memories import associate, remember
+from ragforge.memory.part import find_parts
+from ragforge.memory.recall.search import search
+from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
+from ragforge.providers.base import Provider
+
+log = logging.getLogger(__name__)
+
+LISTED_MAX = 48
+"""So many turns of earlier runs are read at once."""
+CALLS_AT_ONCE = 3
+"""Of a service elsewhere, for turns of earlier runs; each session's turns go one after the other, because a
+later one is compared with what an earlier one came to."""
+TURNS_A_CALL = 6
+"""Of a server that answers one request at a time."""
+CHARS_A_CALL = 24_000
+STAND_INS_MAX = 400
+BETTER_MAX = 100
+"""So many are made better in a run at most: a whole history of extracts must not be paid for at once."""
+NEAR_MAX = 8
+NEAR_ASKED = 16
+"""More than are told of, because what is replaced or forgotten is found too."""
+UNREADABLE = "What the model answered could not be read as the summary of a turn."
+
+
+class TurnSummaries(Derivation):
+    """Two queues: turns of this run, and those that earlier runs left or that are owed a better summary."""
+
+    title = "The summaries of earlier turns"
+    order = 0
+    wakes_on = frozenset({Moment.OPENED, Moment.TURN_ENDED, Moment.SETTLED, Moment.PUT_OFF})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._own: dict[str, str] = {}
+        """Turns of this run that wait, oldest first, each with its session."""
+        self._in_hand: set[str] = set()
+        """Those of them that are being summarised."""
+        self._left_until: dict[str, float] = {}
+        """Turns that another process summarises, and until when they are left to it."""
+        self._backlog: list[str] = []
+        """Turns of earlier runs that were listed and still wait."""
+        self._last_listed: list[str] = []
+        self._ran_on: set[str] = set()
+        """Turns that ran on and were listed in this run."""
+        self._tried: set[str] = set()
+        """Turns for which the model was asked once more."""
+        self._of_nothing: set[str] = set()
+        """Turns that came to nothing: there is no better."""
+
+    @property
+    def queues(self) -> Sequence[Queue]:
+        """This run's turns wait for nothing; the others give way by themselves."""
+        own = "The summaries of this run's turns"
+        return (
+            Queue(own, self._own_step, frozenset({Moment.TURN_ENDED}), delayed=False, together=False),
+            Queue(self.title, self.step, self.wakes_on, together=False),
+        )
+
+    @property
+    def unfinished(self) -> Collection[str]:
+        """Those of this run."""
+        return {*self._own, *self._in_hand}
+
+    @property
+    def turns(self) -> int:
+        """How many wait."""
+        return len(self._own) + len(self._in_hand) + len(self._backlog)
+
+    def turn_ended(self, home: Home, turn_id: str) -> None:
+        """It is to be summarised now."""
+        self._own[turn_id] = home.session_id
+        self.own_done.clear()
+
+    # Turns of this run.
+
+    async def _own_step(self) -> float | None:
+        for turn_id, session_id in list(self._own.items()):
+            home, mine = self.desk.home(session_id), [turn_id]
+            if self.desk.asks_one_at_a_time(home):
+                # All that wait, in as few calls as they fit in, once the server has nothing else to do.
+                await self.desk.idle.wait()
+                homes = {each: self.desk.home(its_session) for each, its_session in self._own.items()}
+                mine = [each for each, its in homes.items() if its.project_id == home.project_id]
+            with self._taken(mine):
+                found = [await home.store.turns.get(each) for each in mine]
+                for batch in _batches([turn for turn in found if turn is not None]):
+                    await self._summarise_or_pass(home, batch, patient=False)
+        return None
+
+    @contextmanager
+    def _taken(self, turn_ids: Sequence[str]) -> Generator[None, None, None]:
+        """Off the list while they are summarised; on it again if that fails.
+
+        One that is taken up again and ends meanwhile is listed anew, so its new end is not lost.
+        """
+        taken = {turn_id: self._own.pop(turn_id) for turn_id in turn_ids if turn_id in self._own}
+        self._in_hand |= taken.keys()
+        try:
+            yield
+        except BaseException:
+            self._own = {**taken, **self._own}
+            raise
+        finally:
+            self._in_hand -= taken.keys()
+            if not self._own and not self._in_hand:
+                self.own_done.set()
+                self.desk.wake(Moment.WRITTEN)
+
+    # Turns of earlier runs.
+
+    async def step(self) -> float | None:
+        """Summarise those that lack a summary, then ask the model for better ones. Raises StoreError."""
+        for home in list(self.desk.homes.values()):
+            if not home.settings.memory.enabled:
+                continue
+            if turns := await self._listed(home):
+                if self.desk.asks_one_at_a_time(home):
+                    await self._together(home, turns)
+                else:
+                    await self._side_by_side(home, turns)
+                return 0
+        return await self._make_better()
+
+    async def _listed(self, home: Home) -> list[Turn]:
+        """Turns that lack a summary and nobody is at, oldest first. Raises StoreError."""
+        moment = time.monotonic()
+        self._left_until = {turn: until for turn, until in self._left_until.items() if until > moment}
+        passed_over = {*self.desk.unfinished, *self._left_until}
+        limit = LISTED_MAX + len(passed_over)
+        lacking = await home.store.summaries.lacking(project_id=home.project_id, limit=limit)
+        owed = {turn.id: turn for turn in [*lacking, *await self._that_ran_on(home)]}
+        turns = [turn for turn in owed.values() if turn.id not in passed_over]
+        self._backlog = [turn.id for turn in turns]
+        if turns and self._backlog == self._last_listed:
+            log.warning("%d turns lack a summary right after they were given one", len(turns))
+            self._left_until |= dict.fromkeys(self._backlog, moment + timeouts.WORK_AGAIN_S)
+            turns = []
+        self._last_listed = self._backlog
+        return turns
+
+    async def _that_ran_on(self, home: Home) -> list[Turn]:
+        """Turns that ran on since their summary was made, and ended; each once a run. Raises StoreError."""
+        turns = list[Turn]()
+        for turn_id in await _ran_on(home):
+            turn = await home.store.turns.get(turn_id)
+            if turn is None:
+                await _is_done(home, turn_id, now())
+            elif turn.ended_at is not None and turn_id not in self._ran_on:
+                turns.append(turn)
+        self._ran_on |= {turn.id for turn in turns}
+        return turns
+
+    async def _together(self, home: Home, turns: Sequence[Turn]) -> None:
+        for batch in _batches(turns):
+            await self._summarise_or_pass(home, batch, patient=True)
+            done = {turn.id for turn in batch}
+            self._backlog = [turn_id for turn_id in self._backlog if turn_id not in done]
+
+    async def _side_by_side(self, home: Home, turns: Sequence[Turn]) -> None:
+        """Summarise them, some sessions at once. Raises StoreError."""
+        of_session: dict[str, list[Turn]] = {}
+        for turn in turns:
+            of_session.setdefault(turn.session_id, []).append(turn)
+        slots = asyncio.Semaphore(CALLS_AT_ONCE)
+
+        async def one_after_the_other(mine: Sequence[Turn]) -> None:
+            async with slots:
+                for turn in mine:
+                    began = time.monotonic()
+                    await self._summarise_or_pass(home, [turn], patient=True)
+                    await self.desk.breathe(time.monotonic() - began)
+                    self._backlog = [turn_id for turn_id in self._backlog if turn_id != turn.id]
+
+        ended = await asyncio.gather(*map(one_after_the_other, of_session.values()), return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                raise error
+
+    async def _make_better(self) -> float | None:
+        """Ask the model for a turn of which there is a summary, but a better one is owed; see `step`."""
+        for home in list(self.desk.homes.values()):
+            if not home.settings.memory.enabled or self.desk.is_offline(home):
+                continue
+            turn = await self._owed_better(home)
+            if turn is None:
+                continue
+            if not await self.desk.can_ask(home):
+                self._end_bettering()
+                return self.desk.resumes_in_s or self.desk.timing.final_s
+            self.desk.improving = True
+            self._tried.add(turn.id)
+            await self._summarise_or_pass(home, [turn], patient=False)
+            return 0
+        self._end_bettering()
+        waits_s = [until - time.monotonic() for until in self._left_until.values()]
+        return max(1.0, min(waits_s)) if waits_s else None
+
+    async def _owed_better(self, home: Home) -> Turn | None:
+        """A turn for which the model was not asked again in this run; None too when it was for many.
+
+        Raises StoreError.
+        """
+        if len(self._tried) >= BETTER_MAX:
+            return None
+        without = {*self.desk.unfinished, *self._tried, *self._of_nothing}
+        stand_ins = await home.store.summaries.stand_ins(project_id=home.project_id, limit=STAND_INS_MAX)
+        owed = [*await _ran_on(home), *(summary.covers[0] for summary in stand_ins)]
+        for turn_id in dict.fromkeys(owed):
+            turn = None if turn_id in without else await home.store.turns.get(turn_id)
+            if turn is None or turn.ended_at is None:
+                continue
+            if not came_to_nothing(turn, await home.store.calls.of_turns([turn_id])):
+                return turn
+            self._of_nothing.add(turn_id)
+        return None
+
+    def _end_bettering(self) -> None:
+        if self.desk.improving:
+            self.desk.improving = False
+            self.desk.wake(Moment.SETTLED)  # what stands on them is made anew once, now that all are there
+
+    # Both.
+
+    async def _summarise_or_pass(self, home: Home, turns: Sequence[Turn], *, patient: bool) -> None:
+        """Let the turns have their summaries and memories. Raises StoreError, and TakenBack.
+
+        What fails in a way that nobody thought of is passed over for a while, so that it blocks nothing.
+        """
+        try:
+            await self._summarise(home, turns, patient=patient)
+        except (StoreError, TakenBack):
+            raise
+        except Exception:
+            log.exception("No summary of %s", ", ".join(turn.id for turn in turns))
+            until = time.monotonic() + self.desk.timing.final_s
+            self._left_until |= {turn.id: until for turn in turns}
+
+    async def _summarise(self, home: Home, turns: Sequence[Turn], *, patient: bool) -> None:
+        ended = [turn for turn in turns if turn.ended_at is not None]
+        if self.desk.is_offline(home):
+            # No lease: what is worked out here comes to the same whoever does it.
+            await self._understand(home, ended, patient=patient)
+            return
+        mine: list[Turn] = []
+        try:
+            for turn in ended:
+                if await self._lease(home, turn):
+                    mine.append(turn)
+            to_do = await self._still_to_do(home, mine)
+            await self._understand(home, to_do, patient=patient)
+        finally:
+            # However it ended, quitting included: the next start shall not have to wait for it.
+            await undisturbed(_give_back(home, mine), cancel_after=True)
+        self.desk.wake(Moment.PUT_OFF)  # what stands in now is replaced later
+
+    async def _understand(self, home: Home, turns: Sequence[Turn], *, patient: bool) -> None:
+        materials = [await material_of(home, turn) for turn in turns]
+        understood = await understand_turns(self.desk, home, materials, patient=patient)
+        for turn in turns:
+            owners = await keep(home, understood[turn.id])
+            await _kept(home, turn, understood[turn.id].summary)
+            await self.desk.understood(home, turn, owners, own=turn.id in self._in_hand)
+        self.desk.wake(Moment.UNDERSTOOD)
+
+    async def _lease(self, home: Home, turn: Turn) -> bool:
+        """Whether the model is asked here for this turn. It saves money, no more: the result is kept once."""
+        lease_s = self.desk.timing.lease_s
+        if await home.store.leases.take(_lease_of(turn), seconds=lease_s):
+            return True
+        self._left_until[turn.id] = time.monotonic() + lease_s
+        self.desk.wake(Moment.PUT_OFF)
+        return False
+
+    async def _still_to_do(self, home: Home, turns: Sequence[Turn]) -> list[Turn]:
+        """Without those that another process was done with between our listing and our lease.
+
+        Turns of this run and those that ran on are done in any case: they have a summary of their first end.
+        """
+        again = {*self._in_hand, *await _ran_on(home)}
+        covering = await home.store.summaries.covering([turn.id for turn in turns])
+        own = {
+            summary.covers[0]: summary for over in covering.values() for summary in over if summary.level == 1
+        }
+        return [
+            turn
+            for turn in turns
+            if turn.id in again or turn.id not in own or own[turn.id].method is SummaryMethod.EXTRACTIVE
+        ]
+
+
+DERIVATION = TurnSummaries
+
+
+async def _kept(home: Home, turn: Turn, made: Summary) -> None:
+    """A summary of the turn as it was read was given to the store. Raises StoreError."""
+    if turn.ended_at is None or turn.id not in await _ran_on(home):
+        return
+    stored = await home.store.summaries.get([made.id])
+    # A model's words about the earlier end stay until there are a model's about this one.
+    if not stored or stored[0].method is made.method:
+        await _is_done(home, turn.id, turn.ended_at)
+
+
+async def _ran_on(home: Home) -> list[str]:
+    """Ids of turns of the project that ran on since their summary was made, as far as can be told."""
+    try:
+        return await home.local.ran_on(home.project_id)
+    except StoreError as error:
+        # This machine's own file: what the store holds is worked off without it.
+        log.warning("Which turns ran on cannot be told: %s", error)
+        return []
+
+
+async def _is_done(home: Home, turn_id: str, until: datetime) -> None:
+    with suppress(StoreError):  # then it is done once more
+        await home.local.clear_ran_on(turn_id, until=until)
+
+
+async def _give_back(home: Home, turns: Sequence[Turn]) -> None:
+    with suppress(StoreError):  # they end by themselves
+        for turn in turns:
+            await home.store.leases.give_back(_lease_of(turn))
+
+
+def _lease_of(turn: Turn) -> str:
+    return f"summary:{turn.id}"
+
+
+def _batches(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """The turns in their order, as many together as fit in one call."""
+    batch: list[Turn] = []
+    chars = 0
+    for turn in turns:
+        if batch and (len(batch) >= TURNS_A_CALL or chars + turn_chars(turn) > CHARS_A_CALL):
+            yield batch
+            batch, chars = [], 0
+        batch.append(turn)
+        chars += turn_chars(turn)
+    if batch:
+        yield batch
+
+
+def came_to_nothing(turn: Turn, calls: Sequence[ToolCall]) -> bool:
+    """Whether it ended before the model said or did anything: its words went back to the prompt, and there is
+    nothing in it for a model to understand."""
+    ended_early = turn.status in (TurnStatus.INTERRUPTED, TurnStatus.FAILED)
+    return ended_early and not turn.assistant.strip() and not calls
+
+
+async def material_of(home: Home, turn: Turn) -> Material:
+    """The turn with what is needed to understand it. Raises StoreError."""
+    forgotten = await read_forgotten(home.store, home.project_id)
+    turn = await asyncio.to_thread(forgotten.turn, turn)
+    calls = [forgotten.call(call) for call in await home.store.calls.of_turns([turn.id])]
+    near = () if came_to_nothing(turn, calls) else await near_memories(home, turn)
+    # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
+    clean = home.redactor
+    shown = replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
+    return Material(shown, home.project_id, tuple(calls), near)
+
+
+async def near_memories(home: Home, turn: Turn) -> tuple[Memory, ...]:
+    """Memories that speak of what the turn does and still hold, nearest first; none where search fails."""
+    said = f"{text_of(turn.user)[:USER_CHARS_MAX]}\n{turn.assistant[:ANSWER_CHARS_MAX]}"
+    query = Query(said, project_id=home.project_id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
+    try:
+        hits = (await search(home.recall, query)).hits
+        ids = [hit.id for hit in hits if not hit.replaced and not hit.left]
+        found = await home.store.memories.get(ids)
+    except StoreError as error:
+        log.warning("What is near to turn %s cannot be told: %s", turn.id, error)
+        return ()
+    # What this turn said itself, in an earlier try, is nothing to compare it with.
+    others = [each for each in found if each.forgotten_at is None and each.turns != (turn.id,)]
+    return tuple(others[:NEAR_MAX])
+
+
+async def understand_turns(
+    desk: Desk, home: Home, materials: Sequence[Material], *, patient: bool
+) -> dict[str, Understanding]:
+    """What each of the turns comes to: by one call of the model for all, else by what stands in for it.
+
+    Those that are missing in the answer are asked for once more. Raises StoreError, and TakenBack.
+    """
+    found: dict[str, Understanding] = {}
+    for _ in range(timeouts.SUMMARY_TRIES_MAX):
+        missing = [
+            each
+            for each in materials
+            if each.turn.id not in found and not came_to_nothing(each.turn, each.calls)
+        ]
+
+        async def call(
+            provider: Provider, wanted: Sequence[Material] = missing
+        ) -> tuple[dict[str, Understanding], Usage]:
+            answer = await understand(provider, wanted)
+            if not answer.of_turns:
+                raise NoSummary(UNREADABLE, usage=answer.usage)
+            return answer.of_turns, answer.usage
+
+        if missing and (told := await desk.ask(home, call, tries=1, patient=patient)):
+            turns = {each.turn.id: each for each in missing}
+            for turn_id, one in told.items():
+                found[turn_id] = await asyncio.to_thread(completed, one, turns[turn_id])
+    for each in materials:
+        if each.turn.id not in found:
+            found[each.turn.id] = await asyncio.to_thread(_offline, each)
+    return found
+
+
+async def keep(home: Home, understanding: Understanding) -> list[Owner]:
+    """Store what a turn came to; what needs a vector now. Doing it again changes nothing. Raises StoreError.
+
+    The summary goes last: it takes the turn off the list of what is to do, so a crash before it repeats all.
+    """
+    safe = redacted(understanding, home.redactor)
+    store = home.store
+    kept: list[Owner] = []
+    for memory in safe.memories:
+        try:
+            kept.append(Owner(OwnerKind.MEMORY, (await remember(store, memory)).id))
+        except (UsageError, Conflict) as error:
+            log.warning("A memory of turn %s is not kept: %s", safe.summary.covers[0], error)
+    try:
+        if safe.associations:
+            await associate(store, safe.associations)
+    except Conflict as error:
+        log.warning("How memories of turn %s stand is not kept: %s", safe.summary.covers[0], error)
+    for part in find_parts():
+        if (value := safe.more.get(part.name)) is not None:
+            await part.keep(store, home.redactor, safe.summary, value)
+    try:
+        await store.summaries.save(safe.summary)
+    except Conflict as error:
+        log.info("Turn %s was deleted while it was summarised: %s", safe.summary.covers[0], error)
+        return kept
+    turns = [Owner(OwnerKind.TURN, turn_id) for turn_id in safe.summary.covers]
+    return [*turns, Owner(OwnerKind.SUMMARY, safe.summary.id), *kept]
+
+
+def _offline(material: Material) -> Understanding:
+    found = understand_offline(material)
+    if came_to_nothing(material.turn, material.calls):
+        # The user took the words back, most often to say it otherwise: they are found, and hold nothing.
+        return Understanding(found.summary)
+    return found
