@@ -45,7 +45,7 @@ LOADED = (
     *("ragforge.store.transfer", "ragforge.store.sqlite.vector_cache", "ragforge.versions.clean_up"),
     *("ragforge.providers.gemini.client", "ragforge.providers.openai_compatible.http", "google.genai.types"),
     *("ragforge.providers.gemini.http", "ragforge.session.incognito"),
-    *("ragforge.session.background.work", "ragforge.session.background.better"),
+    *("ragforge.session.background.work", "ragforge.memory.derive.turn_summary"),
     *("httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap", "google.auth.aio.credentials"),
     *("ragforge.domain.secret_kinds", "ragforge.domain.secret_names"),
     *("ragforge.memory.recall.gather", "ragforge.memory.recall.sources.memories"),

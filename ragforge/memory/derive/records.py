@@ -19,6 +19,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
 from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
+from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.material import Material
 from ragforge.memory.part import AnswerPart
 from ragforge.store.base import Store
@@ -54,6 +55,15 @@ class RecordDerivation(Derivation):
         An owner that gets none is listed again in the next run. Raises StoreError, and what `Desk.ask` does.
         """
         raise NotImplementedError
+
+    async def turn(self, home: Home, source: Underived) -> Turn | None:
+        """Return the owner, which is a turn, without secrets and what is forgotten. Raises StoreError."""
+        found = await home.store.turns.get(source.owner)
+        if found is None:
+            return None
+        turn = (await read_forgotten(home.store, home.project_id)).turn(found)
+        clean = home.redactor
+        return replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
         """The turn may lack a record, or have one of its earlier end."""
