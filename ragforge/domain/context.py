@@ -37,5 +37,7 @@ class ContextBlock(Struct, frozen=True):
     took_ms: float = 0.0
     left_out: int = 0
     """Items that no budget had room for."""
+    unshown: tuple[Recalled, ...] = ()
+    """Of these, standing instructions: the block tells how many there are."""
     limited: str = ""
     """Why not all could be searched, for a user; empty when it was."""

@@ -7,6 +7,7 @@ one line an item, inside a frame that nothing in it can close.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC
+from itertools import groupby
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.domain.search import HitKind
 from ragforge.memory.context import BYTES_PER_TOKEN, text_tokens
 from ragforge.memory.forgotten import Forgotten
+from ragforge.memory.terms import says
 
 ITEM_SHARE_MAX = 0.5
 """Of its section's budget: one long item never leaves room for none of the others."""
@@ -29,6 +31,11 @@ OPENING = (
 )
 CLOSING = f"</{TAG}>"
 
+MORE_MAX = 1_000
+"""So large a number of what had no room is reckoned with."""
+
+_MARK = re.compile(r"\(replaced \d[^)]*\)")
+"""What holds in place of a line: it says so in few words, and a line of its own says all of it."""
 _FRAME_LIKE = re.compile(r"[<＜‹〈](?=[\s/\\]*recalled)", re.IGNORECASE)
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]+")
 
@@ -44,31 +51,35 @@ def compose(
     shares: Mapping[str, float],
     tokens_max: int,
     excludes: Mapping[str, Collection[str]] | None = None,
+    counted: Collection[str] = (),
 ) -> ContextBlock:
     """The block of these, which come section by section in any order and within it the most relevant first.
 
     shares: how much of the block each section may take at most, by heading, in the order of the block.
     Each section keeps to its share, all of them to `tokens_max`; the least relevant are left out first.
-    What is there twice, by id or word for word, is there once. excludes: what says the same as the turn,
-    summary or memory of an id, so that only one of them stands in the block.
+    What is there twice, by id or by most of its words, is there once. excludes: what says the same as the
+    turn, summary or memory of an id, so that only one of them stands in the block. counted: the sections
+    whose last line tells how many had no room; these are `unshown`.
     """
-    made = _Making(tokens_max, shares, excludes or {})
+    made = _Making(tokens_max, shares, excludes or {}, counted)
     for item in _by_relevance(_once(wanted)):
         made.add(item)
     items = tuple(item for section in shares for item in made.chosen.get(section, ()))
+    unshown = tuple(made.unshown)
     if not items:
-        return ContextBlock(left_out=made.left_out)
-    text = _text(items)
-    return ContextBlock(text, items, text_tokens(text), left_out=made.left_out)
+        return ContextBlock(left_out=made.left_out, unshown=unshown)
+    text = _text(items, unshown)
+    return ContextBlock(text, items, text_tokens(text), left_out=made.left_out, unshown=unshown)
 
 
 def without_forgotten(block: ContextBlock, forgotten: Forgotten) -> ContextBlock:
     """The block without what has been forgotten since it was made."""
     items = tuple(left for item in block.items if (left := forgotten.recalled(item)) is not None)
-    if items == block.items:
+    unshown = tuple(kept for item in block.unshown if (kept := forgotten.recalled(item)) is not None)
+    if items == block.items and unshown == block.unshown:
         return block
-    text = _text(items) if items else ""
-    return replace(block, text=text, items=items, tokens=text_tokens(text))
+    text = _text(items, unshown) if items else ""
+    return replace(block, text=text, items=items, unshown=unshown, tokens=text_tokens(text))
 
 
 class _Making(Struct):
@@ -77,20 +88,22 @@ class _Making(Struct):
     tokens_max: int
     shares: Mapping[str, float]
     excludes: Mapping[str, Collection[str]]
+    counted: Collection[str]
     told: set[str] = field(default_factory=set[str])
     """Ids of what needs not be said any more."""
     chosen: dict[str, list[Recalled]] = field(default_factory=dict[str, list[Recalled]])
     spent: dict[str, int] = field(default_factory=dict[str, int])
     full: set[str] = field(default_factory=set[str])
     left_out: int = 0
+    unshown: list[Recalled] = field(default_factory=list[Recalled])
 
     def add(self, item: Recalled) -> None:
         """Take the item, cut where it is long for its section; from the first without room on, none of it."""
         name = item.turn_id if item.kind in (HitKind.TURN, HitKind.TOOL_CALL) else item.id
-        if name in self.told:
+        if name in self.told or self._says(item):
             return
         section, budget = item.section, int(self.tokens_max * self.shares.get(item.section, 0.0))
-        heading = 0 if section in self.chosen else text_tokens(_heading(section))
+        heading = 0 if section in self.chosen else self._heading_tokens(section)
         cut = _cut(item, max(ITEM_TOKENS_MIN, int(budget * ITEM_SHARE_MAX) - heading))
         cost = heading + cut.tokens
         total = text_tokens(f"{OPENING}\n{CLOSING}") + sum(self.spent.values())
@@ -98,10 +111,22 @@ class _Making(Struct):
         if section in self.full or not fits:
             self.full.add(section)
             self.left_out += 1
+            if section in self.counted:
+                self.unshown.append(item)
             return
         self.chosen.setdefault(section, []).append(cut)
         self.spent[section] = self.spent.get(section, 0) + cost
         self.told.update(self.excludes.get(name, ()))
+
+    def _heading_tokens(self, section: str) -> int:
+        """What the section costs besides its items."""
+        more = text_tokens(_more(MORE_MAX) + "\n") if section in self.counted else 0
+        return text_tokens(_heading(section)) + more
+
+    def _says(self, item: Recalled) -> bool:
+        """Whether a line says it already."""
+        lines = (each.text for items in self.chosen.values() for each in items)
+        return any(says(_MARK.sub("", line), item.text) for line in lines)
 
 
 def _once(wanted: Sequence[Recalled]) -> list[Recalled]:
@@ -142,15 +167,18 @@ def _cut(item: Recalled, tokens_max: int) -> Recalled:
     return replace(item, tokens=line_tokens)
 
 
-def _text(items: Sequence[Recalled]) -> str:
+def _text(items: Sequence[Recalled], unshown: Sequence[Recalled]) -> str:
     lines = [OPENING]
-    section: str | None = None
-    for item in items:
-        if item.section != section:
-            section = item.section
-            lines.append(_heading(section).rstrip("\n"))
-        lines.append(_line(item))
+    for section, those in groupby(items, key=lambda item: item.section):
+        lines += [_heading(section).rstrip("\n"), *map(_line, those)]
+        if more := sum(item.section == section for item in unshown):
+            lines.append(_more(more))
     return "\n".join([*lines, CLOSING])
+
+
+def _more(count: int) -> str:
+    """The last line of a section that tells what had no room."""
+    return f"- {count} more had no room here"
 
 
 def _heading(section: str) -> str:

@@ -5,10 +5,11 @@ import re
 from ragforge.domain.language.base import AnyOf
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
 from ragforge.memory.sentences import cut_words
-from ragforge.memory.statements import is_report, is_wondering, said_by
+from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 
 _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
+_BINDS = AnyOf(lambda language: language.binds)
 
 
 def is_standing(words: str) -> bool:
@@ -19,6 +20,12 @@ def is_standing(words: str) -> bool:
 def is_demand(words: str) -> bool:
     """Whether it demands or forbids something, for now or for good."""
     return is_standing(words) or _DEMANDS.search(words) is not None
+
+
+def binds(sentence: str) -> bool:
+    """Whether it must hold, and is no mere preference."""
+    words = plain(sentence)
+    return is_demand(words) or _BINDS.search(words) is not None
 
 
 def constraints_in(person: str) -> tuple[str, ...]:

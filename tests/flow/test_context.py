@@ -5,11 +5,10 @@ from contextlib import aclosing
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Association, AssociationKind, MemoryType
 from ragforge.domain.messages import TextPart
-from ragforge.domain.search import HitKind
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.source import find_sources, shares_of
-from ragforge.memory.recall.sources import memories, summaries
+from ragforge.memory.recall.sources import instructions, memories
 from ragforge.memory.recall.sources import turns as past_turns
 from ragforge.session import queue
 from ragforge.session.conversation import Conversation
@@ -69,7 +68,7 @@ async def test_a_question_that_was_found_comes_with_what_was_answered(
 
 
 async def test_postgresql_yesterday(session: Session, gemini: GeminiStandIn) -> None:
-    """Another session decided it; who the person is, what was decided and what is near come along."""
+    """Another session decided it; what was decided and what is preferred come along, and no more."""
     await remembered(session, "The person's name is Nadia.", MemoryType.IDENTITY, at=hours_ago(30))
     await remembered(session, "Use PostgreSQL for the persistence layer.", at=hours_ago(30))
     await remembered(
@@ -77,17 +76,24 @@ async def test_postgresql_yesterday(session: Session, gemini: GeminiStandIn) -> 
     )
     gemini.script(Text("Yes."))
     block = built(await say(session, "Do you remember what we said yesterday about PostgreSQL?")).block
-    reasons = {item.text: item.reason for item in block.items if item.section == memories.SECTION.heading}
-    assert reasons["[identity] The person's name is Nadia."].startswith("identity")
-    decision = reasons["[decision] Use PostgreSQL for the persistence layer."]
-    assert "important (0.80)" in decision
-    assert "near in meaning" in decision
-    assert "near in meaning" in reasons["[preference] PostgreSQL is preferred to MySQL for JSON."]
+    day = f"{hours_ago(30).day} {hours_ago(30):%b}"
+    assert {(item.section, item.text, item.reason) for item in block.items} == {
+        (
+            instructions.SECTION.heading,
+            "PostgreSQL is preferred to MySQL for JSON.",
+            f"you prefer this, said on {day}",
+        ),
+        (
+            memories.SECTION.heading,
+            "[decision] Use PostgreSQL for the persistence layer.",
+            f"you decided this on {day}",
+        ),
+    }
 
 
 async def test_system_message_skipped(session: Session, gemini: GeminiStandIn) -> None:
     """Results, reminders and notices are no messages of the person: one block a turn, however many steps."""
-    await remembered(session, "Use PostgreSQL for the persistence layer.")
+    await remembered(session, "The file a.txt is the input.", MemoryType.FACT)
     (session.cwd / "a.txt").write_text("x")
     same = Calls(Call("read", {"path": "a.txt"}))
     gemini.script(same, same, same, Text("Done."))  # the third is reminded that it repeats itself
@@ -107,7 +113,7 @@ async def test_three_quick_messages_are_one_and_meet_the_old_decision(
     gemini.script(Calls(Call("glob", {"pattern": "*"})), Text("MySQL, then."))
     quick = ("Actually", "I changed my mind", "we will use MySQL instead of PostgreSQL")
     events = []
-    async with aclosing(submit(session, (TextPart("Hello."),), Person().approve)) as stream:
+    async with aclosing(submit(session, (TextPart("Which database?"),), Person().approve)) as stream:
         async for event in stream:
             events.append(event)
             if isinstance(event, ContextBuilt) and len(of_type(events, ContextBuilt)) == 1:
@@ -118,7 +124,7 @@ async def test_three_quick_messages_are_one_and_meet_the_old_decision(
     contents = chats(gemini)[-1]
     assert texts(contents[-1]) == [second.block.text, *quick]
     found = next(item for item in second.block.items if item.id == old.id)
-    assert "near in meaning" in found.reason
+    assert found.reason.startswith("you decided this on ")
     # The new decision replaces the old one, which is found but no longer put in front.
     new = await remembered(session, "Use MySQL for the persistence layer.", at=hours_ago(1))
     await session.workspace.store.memories.associate(
@@ -144,18 +150,13 @@ async def test_hits_without_total_budget_and_deduplication(session: Session, gem
     block = built(await say(other, "What about the database?")).block
     await close_session(other)
     assert text_tokens(block.text) == block.tokens <= 1_500
-    assert block.left_out > 0
     assert len({(item.kind, item.id) for item in block.items}) == len(block.items)
-    assert {item.section for item in block.items} >= {
-        past_turns.SECTION.heading,
-        summaries.SECTION.heading,
-        memories.SECTION.heading,
-    }
+    assert {item.section for item in block.items} == {past_turns.SECTION.heading, memories.SECTION.heading}
     headings = [line[3:] for line in block.text.splitlines() if line.startswith("## ")]
     assert headings == [heading for heading in shares_of(find_sources()) if heading in headings]
-    # A turn does not stand beside its own summary.
-    shown = {item.turn_id for item in block.items if item.section == past_turns.SECTION.heading}
-    assert not shown & {item.turn_id for item in block.items if item.kind is HitKind.SUMMARY}
+    # A turn and its own summary are one line.
+    shown = [item.turn_id for item in block.items if item.section == past_turns.SECTION.heading]
+    assert len(set(shown)) == len(shown)
 
 
 async def test_of_two_that_mean_the_same_the_newer_stays(session: Session, gemini: GeminiStandIn) -> None:

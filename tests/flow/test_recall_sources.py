@@ -29,6 +29,8 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_the_sources_are_found_by_their_modules() -> None:
     assert list(shares_of(find_sources())) == [
+        "Standing Instructions and Preferences",
+        "Where You Left Off",
         "Relevant Past Context (turns)",
         "Relevant Past Context (summaries)",
         "Recent Level 1 Summaries (not yet in level 2)",

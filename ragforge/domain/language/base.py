@@ -26,6 +26,8 @@ class Language(Struct, frozen=True, kw_only=True):
     language: car, son, or, main."""
     common_words: str = ""
     """Everybody uses them who talks to a coding assistant: they say nothing of what a turn is about."""
+    courtesies: str = ""
+    """Greetings, thanks and assent: a message of nothing else asks for nothing."""
     decision_words: str = ""
     """They say that something was decided, not what."""
     abbreviations: str = ""
@@ -36,6 +38,8 @@ class Language(Struct, frozen=True, kw_only=True):
 
     asks: Patterns = ()
     """How a question begins."""
+    resumes: Patterns = ()
+    """Asks for what was left open when the session before ended."""
     wonders: Patterns = ()
     """Hypotheses and examples."""
     reports: Patterns = ()
@@ -47,11 +51,23 @@ class Language(Struct, frozen=True, kw_only=True):
     """Demands that hold beyond the turn: rules, and as such preferences of the user."""
     demands: Patterns = ()
     """Demands and prohibitions for now."""
+    done: Patterns = ()
+    """Something that was to do is done."""
+    binds: Patterns = ()
+    """Words of what must hold, wherever they stand in it."""
     instead: Patterns = ()
     """One thing takes the place of another."""
     changed_mind: Patterns = ()
     goes: Patterns = ()
     """What is used no more is the first group: the slot `<thing>`."""
+    gone: Patterns = ()
+    """What is given up or removed is the first group."""
+    returns: Patterns = ()
+    """What holds again is the first group."""
+    becomes: Patterns = ()
+    """A value that becomes another one is the first group."""
+    stops: Patterns = ()
+    """An instruction holds no longer."""
     purpose: Patterns = ()
     place: Patterns = ()
     """What a decision is for, and where it holds: the first group."""
@@ -93,6 +109,12 @@ def stop_words() -> frozenset[str]:
 def common_words() -> frozenset[str]:
     """Those of all languages."""
     return frozenset(word for each in languages() for word in each.common_words.split())
+
+
+@cache
+def courtesies() -> frozenset[str]:
+    """Those of all languages."""
+    return frozenset(word for each in languages() for word in each.courtesies.split())
 
 
 @cache

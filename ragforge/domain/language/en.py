@@ -18,6 +18,12 @@ LANGUAGE = Language(
         tests thing things think time try use used using want way work works yes line good first last two
         get got set let's don't didn't i'm it's i'll that's we'll there's can't won't isn't doesn't
         yesterday today tomorrow prefer prefers like name called decided always never listens runs
+        many long often currently still ever exactly
+    """,
+    courtesies="""
+        afternoon alright bye cheers cool evening fine glad good goodbye great hello hey hi later lol lovely
+        morning much nice night nope ok okay perfect please see sorry sure tomorrow thank thanks thx well
+        welcome wow yeah yep yes yup
     """,
     decision_words="""
         use using used keep going switch move stick adopt drop replace instead actually changed mind
@@ -87,6 +93,18 @@ LANGUAGE = Language(
             r"have|haven't) (?:I|you|we|they|any\w*)|(?:is|are|was|were|does|did|can|could|would|should|"
             "shall|will|has|isn't|aren't|doesn't|won't|can't) (?:I|you|we|they|he|she|it|this|that|there|"
             r"the|our|my|your|any\w*|some\w*))\b"
+        ),
+    ),
+    resumes=(
+        (
+            r"\b(?:where (?:were|did) we (?:stop|leave)|where (?:were we|are we(?:$|[?!. ]*$| now)|"
+            r"we (?:were|left|stopped))|where "
+            r"things stand|(?:pick|take) (?:it |this |things )?up (?:from )?where|left (?:it |things )?open|"
+            r"what(?:'s| is| was| else is)? (?:left|open|next|missing|still|remaining|unfinished)|"
+            r"left off|left "
+            r"(?:to do|on (?:the|our|my) (?:todo|to-do|list))|what remains|still (?:open|left|to do)|next "
+            r"(?:step|task|item|todo)s?\b|carry on|(?:let's|let us|we|can we|shall we)? ?(?:continue|go on|"
+            r"resume|keep going)(?:$| (?:with|from|where|what|working|our|the (?:rest|work))|[.!,?]))"
         ),
     ),
     wonders=(
@@ -362,6 +380,11 @@ LANGUAGE = Language(
         r"<clause>(?:stay|stick|keep) (?:within|to|below|under|inside|out of)\b",
         r"(?:,|\bbut|\band) nothing (?:in|outside|else|from|under)\b",
     ),
+    done=(
+        r"\b(?:(?:ticked|checked|crossed|struck) off|(?:is|are|it's|that's|all) done|finished|completed|"
+        r"in place now)\b",
+    ),
+    binds=(r"\b(?:always|never|must|mustn't|shall not|from now on|from here on|every time)\b",),
     instead=(
         (
             r"\b(?:instead of|rather than|in place of|no longer|over to|away from|replac\w+|drop(?:ping)?|"
@@ -381,6 +404,33 @@ LANGUAGE = Language(
         r"\b(?:replac(?:e|es|ed|ing)) (?:the |our )?<thing> (?:with|by)\b",
         r"\b(?:switch|mov|migrat)\w* (?:\w+ ){0,2}?from <thing> to\b",
         ", (?:and )?not <thing>[.!]?$",
+    ),
+    gone=(
+        (
+            r"\b(?:forget(?: about)?|scrap|ditch|drop|dump|abandon|get rid of|no more|remov(?:e|"
+            r"ed|ing)|"
+            r"deleted?|deleting|dropp(?:ed|ing)|took out|throw out) (?:the |our |all )?((?:[\w.+#/-]+[ ,]*)"
+            r"{1,4})"
+        ),
+    ),
+    returns=(
+        (
+            r"\b(?:back to|(?:went|going|go|goes|move[ds]?|moving|switch(?:ed|ing)?) back to|(?:brought|"
+            r"bring|"
+            r"put|take) back|restored?|restoring|revert(?:ed|ing)? to|return(?:ed|ing)? to) (?:the |our )?"
+            r"((?:[\w.+#/-]+ ?){1,4})"
+        ),
+    ),
+    becomes=(
+        r"\bfrom (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? to \d",
+        r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:becomes?|became|are now|is now|→|->) \d",
+    ),
+    stops=(
+        (
+            r"\b(?:stop|no longer|no need|not any ?more|any ?more|isn't needed|not needed|"
+            r"enough (?:from|now)|"
+            r"cancel|forget (?:the|that|about)|instead)\b"
+        ),
     ),
     purpose=(r"\bfor ([^,.;:!?]+)",),
     place=(r"\bin (?!place|lieu|fav)([^,.;:!?]+)",),

@@ -18,7 +18,12 @@ LANGUAGE = Language(
         fais faut fichier fichiers fonction jamais lance ligne mets mettre montre non nouveau nouvelle oui
         pense problème projet regarde sais toujours utilise utiliser va vais vas veut veux voir vérifie
         c'est j'ai qu'il d'un d'une n'est s'il hier demain aujourd'hui préfère aime nom appelle décidé
-        tourne écoute
+        tourne écoute combien maintenant finalement déjà plutôt aujourd hui chez
+    """,
+    courtesies="""
+        accord allez bien bientôt bonjour bonne bonnes bonsoir cool coucou demain désolé désolée excellent
+        génial journée matin merci nickel nuit ok oui ouais parfait plaît salut soir soirée stp super svp top
+        tchao va voilà week-end week end
     """,
     decision_words="""
         utiliser utilise utilisons partir prendre garder passer rester remplacer abandonner finalement
@@ -79,6 +84,19 @@ LANGUAGE = Language(
             "(?:(?:et|mais|donc|alors|salut|bonjour|ok|okay)[ ,]+)*(?:qu(?:el(?:le)?s?|oi)|qu'est|est-ce|"
             "pourquoi|comment|combien|peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|faut-il|dois-je|"
             r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il)\b"
+        ),
+    ),
+    resumes=(
+        (
+            r"\b(?:où (?:en )?(?:étions|était|étais|sommes|est)[- ](?:nous|on|je)|où (?:en |on en |on |"
+            r"nous en )"
+            r"?(?:était|étions|est|sommes|s'est arrêtés?|s'était arrêtés?)|(?:on )?reprend(?:s|re|"
+            r"ons)?(?: là|$|[ ,.!]"
+            r"(?:où|le travail|la suite))|là où (?:on|nous|je)|(?:il |qu'est-ce qu'il |que |qu'il |ce qu'il "
+            r")rest(?:e|ait)(?:-t-il)?\b|qu'est-ce qui reste|"
+            r"(?:c'est quoi )?la suite\b(?: du (?:programme|plan))?"
+            r"|(?:on )?continu(?:e|ons)(?:$|[.!,?]| (?:là|avec|sur|où|ce))|prochaines? (?:étapes?|tâches?)|"
+            r"laissé (?:en plan|ouvert|en suspens)|en suspens|à faire encore)"
         ),
     ),
     wonders=(
@@ -356,6 +374,13 @@ LANGUAGE = Language(
         r"\bd(?:oit|oivent) être (?:du|de la|des|valides?|au|sous|uniques?|écrite?s? en|en) ",
         r"(?:,|\bmais|\bet) rien (?:dans|hors|en dehors|d'autre|sous)\b",
     ),
+    done=(r"\b(?:cochée?s?|c'est fait|est faite?|terminée?s?|rayée?s?|finie?s?)\b",),
+    binds=(
+        (
+            r"\b(?:toujours|jamais|dois|doit|doivent|désormais|dorénavant|à partir de maintenant|interdit|"
+            r"obligatoire|à chaque)\b"
+        ),
+    ),
     instead=(
         r"\b(?:à la place d\w*|au lieu d\w*|plutôt que?|remplac\w+|abandonn\w+|ne .{1,40} plus)\b",
         r"\bn'\w+ .{0,40}plus\b",
@@ -373,6 +398,31 @@ LANGUAGE = Language(
         r"\bremplac\w+ (?:l'|l[ea]s? |notre |nos )?<thing> par\b",
         r"\b(?:pass|migr|bascul)\w* (?:\w+ ){0,2}?d(?:e |')(?:l'|l[ea]s? )?<thing> (?:à|vers)\b",
         ", (?:et )?pas <thing>[.!]?$",
+    ),
+    gone=(
+        (
+            r"\b(?:oublie[rz]?|laisse(?:r|z)? tomber|abandonne[rz]?|jette[rz]?|vire[rz]?|plus de|"
+            r"(?:retir|supprim|enlev|abandonn)(?:é|ée|e|er|ez|ons)) (?:le |la |les |l'|du |des |notre )?"
+            r"((?:[\w.+#/-]+[ ,]*){1,4})"
+        ),
+    ),
+    returns=(
+        (
+            r"\b(?:(?:re)?(?:vien[st]|venons|venir|passe[rs]?|passons) (?:au|aux|à la|à l'|à|sur)|"
+            r"remet(?:s|tre)?|"
+            r"reprend(?:s|re)?|de nouveau|à nouveau|retour (?:au|aux|à la|à)) (?:le |la |les |l'|du |des )?"
+            r"((?:[\w.+#/-]+ ?){1,4})"
+        ),
+    ),
+    becomes=(
+        r"\bde (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? à \d",
+        r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:devien(?:t|nent)|passe(?:nt)? à) \d",
+    ),
+    stops=(
+        (
+            r"\b(?:plus besoin|arrête[rz]?|inutile de|n'est plus|ne [\w' ]{1,20} plus|suffit|laisse tomber|"
+            r"plutôt que)\b"
+        ),
     ),
     purpose=(r"\bpour ([^,.;:!?]+)",),
     place=(r"\bdans (?!place|lieu|fav)([^,.;:!?]+)",),

@@ -1,9 +1,12 @@
 """What was found and why, in words for a user: the same on the command line and on the screen."""
 
+from datetime import datetime
 from typing import assert_never
 
 from msgspec.structs import replace
 
+from ragforge.domain.ids import now
+from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.search import Hit, HitKind
 from ragforge.memory.forgotten import Forgotten
 from ragforge.memory.recall.results import HitSource, RankedHit, SearchResults, Why
@@ -52,19 +55,35 @@ def explained(found: RankedHit) -> list[str]:
 
 
 def because(found: RankedHit) -> str:
-    """Why it stands in the context block: by which words, how near in meaning, through what."""
-    reasons: list[str] = []
-    for why in found.why:
-        match why.source:
-            case HitSource.WORDS:
-                reasons.append(matched_words(found.hit))
-            case HitSource.MEANING:
-                reasons.append(f"near in meaning ({why.score:.2f})")
-            case HitSource.GRAPH:
-                reasons.append("beside what was found")
-            case HitSource.METADATA:
-                reasons.append("what is known of it")
-    return ", ".join(dict.fromkeys(reasons)) or matched_words(found.hit)
+    """Why it stands in the context block, in a few words for a user."""
+    sources = {why.source for why in found.why}
+    if HitSource.WORDS in sources and (words := matched(found.hit)[:3]):
+        return f"speaks of {', '.join(words)}"
+    if HitSource.MEANING in sources:
+        return "is about something similar"
+    return "came just before or after"
+
+
+_SAID = {
+    MemoryType.IDENTITY: "you told this about yourself",
+    MemoryType.GOAL: "you set this goal",
+    MemoryType.DECISION: "you decided this",
+    MemoryType.TODO: "still to do, as you said",
+    MemoryType.PREFERENCE: "you prefer this",
+    MemoryType.FACT: "you said this",
+    MemoryType.EVENT: "this happened",
+    MemoryType.OBSERVATION: "this was noticed",
+}
+
+
+def memory_reason(memory: Memory) -> str:
+    """`you decided this on 3 Nov`."""
+    return said_on(_SAID[memory.type], memory.created_at)
+
+
+def said_on(words: str, at: datetime) -> str:
+    """The words with the day, and its year where that is not this one."""
+    return f"{words} on {at.day} {at:%b}" + (f" {at.year}" if at.year != now().year else "")
 
 
 def matched_words(hit: Hit) -> str:

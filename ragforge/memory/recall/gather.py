@@ -18,9 +18,10 @@ from ragforge.memory.recall.source import (
     ContextSource,
     Finding,
     Lookup,
+    Section,
     find_sources,
     nothing,
-    shares_of,
+    sections_of,
 )
 
 QUERY_CHARS_MAX = 2_000
@@ -35,9 +36,9 @@ async def gather(recall: Recall, request: RecallRequest, *, forgotten: Forgotten
     began = time.perf_counter()
     block, limited = ContextBlock(), list[str]()
     if request.tokens_max > 0 and request.text.strip():
-        lookup = Lookup(recall, replace(request, text=_query(request.text)))
+        lookup = Lookup(recall, replace(request, text=_query(request.text)), forgotten)
         try:
-            block = await _block(lookup, forgotten)
+            block = await _block(lookup)
             limited = lookup.limited
             if block.items:
                 # That vectors are still missing says nothing where there was nothing to find.
@@ -54,7 +55,7 @@ def _query(text: str) -> str:
     return f"{text[: QUERY_CHARS_MAX * 3 // 4]}\n{text[-QUERY_CHARS_MAX // 4 :]}"
 
 
-async def _block(lookup: Lookup, forgotten: Forgotten) -> ContextBlock:
+async def _block(lookup: Lookup) -> ContextBlock:
     """Everything at the same time; each source may fail on its own."""
     sources = find_sources()
     findings = await asyncio.gather(*(_look(lookup, source) for source in sources))
@@ -63,7 +64,7 @@ async def _block(lookup: Lookup, forgotten: Forgotten) -> ContextBlock:
     above: Above | None = await lookup.attempt(covering, None)
     if above is None:
         return ContextBlock()
-    clean = lookup.request.clean
+    clean, forgotten = lookup.request.clean, lookup.forgotten
     above = {turn: [forgotten.summary(each) for each in over] for turn, over in above.items()}
     found = await asyncio.gather(*(_items(lookup, finding, above) for finding in findings))
     items = [
@@ -74,10 +75,23 @@ async def _block(lookup: Lookup, forgotten: Forgotten) -> ContextBlock:
     ]
     return compose(
         items,
-        shares=shares_of(sources),
+        shares=_shares(sections_of(sources), items, lookup.request.tokens_max),
         tokens_max=lookup.request.tokens_max,
         excludes=_excludes(above),
+        counted=[each.heading for each in sections_of(sources) if each.counts],
     )
+
+
+def _shares(sections: Sequence[Section], items: Sequence[Recalled], tokens_max: int) -> dict[str, float]:
+    """How much of the block each section may take, with what is there."""
+    there = {item.section for item in items}
+
+    def share(section: Section) -> float:
+        alone = there <= {section.heading}
+        limit = section.tokens_alone if alone and section.tokens_alone is not None else section.tokens_max
+        return section.share if limit is None else min(1.0, limit / tokens_max)
+
+    return {section.heading: share(section) for section in sections}
 
 
 async def _look(lookup: Lookup, source: ContextSource) -> Finding:

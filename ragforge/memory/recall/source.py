@@ -7,21 +7,30 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.context import Recalled
 from ragforge.domain.discovery import discover
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.memories import Memory
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary
+from ragforge.memory.forgotten import NOTHING, Forgotten
+from ragforge.memory.recall.fit import Fit
+from ragforge.memory.recall.passages import TurnPassages, passages_of
 from ragforge.memory.recall.request import RecallRequest
-from ragforge.memory.recall.results import SearchResults
+from ragforge.memory.recall.results import RankedHit, SearchResults
+from ragforge.memory.recall.resumption import Resumption, left_off, resumes
 from ragforge.memory.recall.search import Recall, search
+from ragforge.memory.recall.validity import Validity
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FOUND_MAX = 40
+COMPARED_MAX = 24
+"""So many turns are read and compared with the message."""
 SHOWN_MAX = 12
 """So many turns, and so many summaries, are considered for the block."""
 
@@ -38,6 +47,12 @@ class Section(Struct, frozen=True):
     for another may have."""
     place: int
     """Sections stand in the block by this number."""
+    tokens_max: int | None = None
+    """In place of the share, where it is set."""
+    tokens_alone: int | None = None
+    """The same where nothing else stands in the block."""
+    counts: bool = False
+    """Whether its last line tells how many had no room."""
 
 
 class Finding(Struct, frozen=True):
@@ -49,12 +64,30 @@ class Finding(Struct, frozen=True):
     """The turns that it speaks of: `items` is told the summaries above these."""
 
 
+class FoundTurns(Struct, frozen=True):
+    """The turns that were found, as their statements, and which of these hold."""
+
+    turns: Sequence[TurnPassages]
+    valid: Validity
+
+    def still_says(self, memory: Memory) -> str:
+        """What of the memory holds; empty where nothing does, or its turn is shown as replaced."""
+        on = [each.turn for each in self.turns if each.turn.id in memory.turns]
+        if any(self.valid.replacement(turn, memory.content) for turn in on):
+            return ""
+        return self.valid.still_open(memory.created_at, memory.content) or ""
+
+
 class Lookup:
     """One message, as every source is asked about it."""
 
-    def __init__(self, recall: Recall, request: RecallRequest) -> None:
+    def __init__(self, recall: Recall, request: RecallRequest, forgotten: Forgotten = NOTHING) -> None:
         self.recall = recall
         self.request = request
+        self.forgotten = forgotten
+        """What is cut out of whatever is found."""
+        self.resumes = resumes(request.text)
+        """Whether the message goes on where the user left off."""
         self.query = Query(
             request.text,
             project_id=request.around.project_id,
@@ -64,13 +97,65 @@ class Lookup:
         )
         self.limited: list[str] = []
         """Why not everything could be searched, for the user."""
-        work = self.attempt(partial(search, recall, self.query), SearchResults(()))
+        self._before = asyncio.create_task(self._left_off(), name="where the user left off")
+        work = self.attempt(self._searched, SearchResults(()))
         self._search = asyncio.create_task(work, name="search for the context block")
+        self._passages: asyncio.Task[FoundTurns] | None = None
+
+    async def left_off(self) -> Resumption:
+        """Where the user left off; nothing unless the message asks for it."""
+        await asyncio.wait([self._before])
+        return self._before.result()
+
+    async def fit(self) -> Fit:
+        """What is compared with the message; with what was left off, where it goes on with that."""
+        before = await self.left_off()
+        return Fit("\n".join(filter(None, (self.request.text, before.query))))
 
     async def hits(self) -> SearchResults:
         """What one search for turns, tool calls and summaries finds, made once for all sources."""
         await asyncio.wait([self._search])
         return self._search.result()
+
+    async def turns(self) -> dict[str, RankedHit]:
+        """The turns outside the raw messages, by what of each was found first: its words, a call, its own
+        summary."""
+        first: dict[str, RankedHit] = {}
+        for each in (await self.hits()).found:
+            hit = each.hit
+            is_own = hit.kind is not HitKind.SUMMARY or hit.level == 1
+            if is_own and not hit.left and hit.turn_id and hit.turn_id not in self.request.around.turns:
+                first.setdefault(hit.turn_id, each)
+        return dict(list(first.items())[:COMPARED_MAX])
+
+    async def passages(self, above: Above) -> FoundTurns:
+        """The statements of these turns, and which of them hold; read once for all sources."""
+        if self._passages is None:
+            self._passages = asyncio.create_task(self._read(above), name="turns for the context block")
+        await asyncio.wait([self._passages])
+        return self._passages.result()
+
+    async def _read(self, above: Above) -> FoundTurns:
+        found = (await self.hits()).found
+        called: dict[str, list[str]] = {}
+        for each in found:
+            if each.hit.kind is HitKind.TOOL_CALL:
+                called.setdefault(each.hit.turn_id, []).append(f"{each.hit.tool}: {each.hit.text}")
+        fit, ids = await self.fit(), list(await self.turns())
+        work = partial(
+            passages_of, self.recall.store, fit, ids, above=above, found=called, cut=self.forgotten.turn
+        )
+        turns = await self.attempt(work, list[TurnPassages]())
+        return FoundTurns(turns, await asyncio.to_thread(Validity, [each.turn for each in turns]))
+
+    async def _left_off(self) -> Resumption:
+        none = Resumption()
+        work = partial(left_off, self.recall.store, self.request.around)
+        return await self.attempt(work, none) if self.resumes else none
+
+    async def _searched(self) -> SearchResults:
+        before = (await self.left_off()).query
+        return await search(self.recall, replace(self.query, text=before) if before else self.query)
 
     async def attempt(
         self, work: Callable[[], Awaitable[T]], otherwise: T, *, seconds: float | None = None
@@ -94,8 +179,10 @@ class Lookup:
 
     async def close(self) -> None:
         """End what is still asked."""
-        self._search.cancel()
-        await asyncio.wait([self._search])
+        tasks = [task for task in (self._before, self._search, self._passages) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 class ContextSource(Struct, frozen=True):
@@ -120,7 +207,11 @@ def find_sources() -> list[ContextSource]:
     return sorted(found.values(), key=lambda source: source.order)
 
 
+def sections_of(sources: Iterable[ContextSource]) -> list[Section]:
+    """All sections, as they stand in the block."""
+    return sorted((each for source in sources for each in source.sections), key=lambda each: each.place)
+
+
 def shares_of(sources: Iterable[ContextSource]) -> dict[str, float]:
     """The share of each section by its heading, as the sections stand in the block."""
-    sections = [section for source in sources for section in source.sections]
-    return {each.heading: each.share for each in sorted(sections, key=lambda each: each.place)}
+    return {each.heading: each.share for each in sections_of(sources)}

@@ -133,6 +133,8 @@ class RecalledBody(Widget):
             yield RecalledItem(item)
         if self._block.left_out:
             yield PlainText(f"{counted(self._block.left_out, 'more item')} had no room.")
+        for item in self._block.unshown:
+            yield RecalledItem(item)
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
         if any(item.kind is HitKind.MEMORY for item in self._block.items):

@@ -16,17 +16,21 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemorySource, MemoryType
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
-from ragforge.memory.recall.explain import matched_words
+from ragforge.memory.recall.explain import matched_words, memory_reason
+from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
 
 IMPORTANT_FROM = 0.8
+IMPORTANT_WORDS_MIN = 0.3
 NEAREST_MAX = 20
+FLOOR = 0.55
+"""Of the best fit: what is below it is not shown."""
 LISTED_MAX = 50
 """So many that matter, and so many that are new, are looked at."""
 
-SECTION = Section("Memories", share=0.5, place=4)
+SECTION = Section("Memories", share=0.5, place=5)
 
 
 async def _look(lookup: Lookup) -> Finding:
@@ -45,13 +49,25 @@ async def _look(lookup: Lookup) -> Finding:
         partial(choose, recall, candidates, around, limits, request.injecting), none
     )
 
-    async def items(_: Above) -> list[Recalled]:
-        return [_item(each) for each in chosen]
+    async def items(above: Above) -> list[Recalled]:
+        fit, past = await lookup.fit(), await lookup.passages(above)
+        fitness = await fit.measure([each.memory.content for each in chosen])
+        fitting = [(each, one) for each, one in zip(chosen, fitness, strict=True) if _fits(each, one)]
+        least = FLOOR * max((one.score for _, one in fitting), default=0.0)
+        best = sorted((each for each in fitting if each[1].score >= least), key=lambda each: -each[1].score)
+        left = [(each, one, past.still_says(each.memory)) for each, one in best]
+        return [_item(each, one, text) for each, one, text in left if text]
 
     return Finding(items)
 
 
-SOURCE = ContextSource((SECTION,), order=1, look=_look)
+def _fits(chosen: "ChosenMemory", fitness: Fitness) -> bool:
+    """Whether it has to do with the message: of what matters less will do, for it was worth keeping."""
+    matters = chosen.memory.importance >= IMPORTANT_FROM
+    return fitness.fits or (matters and fitness.words >= IMPORTANT_WORDS_MIN)
+
+
+SOURCE = ContextSource((SECTION,), order=4, look=_look)
 
 
 class ChosenMemory(Struct, frozen=True):
@@ -134,7 +150,11 @@ async def choose(
     Left out is what must not be injected, what the request carries already, and of what is nearly the same
     all but the newest.
     """
-    fitting = [each for each in _merged(candidates) if may_be_injected(each.memory, around, limits)]
+    fitting = [
+        each
+        for each in _merged(candidates)
+        if each.memory.type is not MemoryType.PREFERENCE and may_be_injected(each.memory, around, limits)
+    ]
     fitting = await _with_vectors(recall, fitting, state)
     carried = [each for each in fitting if is_carried(each.memory, around)]
     free = sorted(
@@ -257,17 +277,17 @@ def _nearness(chosen: Sequence[ChosenMemory], threshold: float) -> set[tuple[int
     return pairs
 
 
-def _item(chosen: ChosenMemory) -> Recalled:
+def _item(chosen: ChosenMemory, fitness: Fitness, text: str) -> Recalled:
     memory = chosen.memory
     return Recalled(
         SECTION.heading,
         HitKind.MEMORY,
         memory.id,
-        f"[{memory.type}] {memory.content}",
+        f"[{memory.type}] {text}",
         0,
-        ", ".join(chosen.reasons),
+        memory_reason(memory),
         memory.updated_at,
         memory.session_id,
         memory.turns[-1] if memory.turns else "",
-        {**chosen.scores, "score": chosen.score},
+        {**chosen.scores, "words": fitness.words, "fit": fitness.score, "score": chosen.score},
     )

@@ -9,13 +9,17 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.search import HitKind
 from ragforge.domain.summaries import Summary
 from ragforge.memory.recall.explain import because, scores_of
+from ragforge.memory.recall.fit import Fit
 from ragforge.memory.recall.request import Around
 from ragforge.memory.recall.results import RankedHit
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import SHOWN_MAX, Above, ContextSource, Finding, Lookup, Section
+from ragforge.memory.sentences import cut_sentence, sentences
 
-SECTION = Section("Relevant Past Context (summaries)", share=0.4, place=2)
-NEWEST = Section("Recent Level 1 Summaries (not yet in level 2)", share=0.35, place=3)
+SECTION = Section("Relevant Past Context (summaries)", share=0.4, place=3)
+NEWEST = Section("Recent Level 1 Summaries (not yet in level 2)", share=0.35, place=4)
+STATEMENT_CHARS_MAX = 300
+"""Of a summary: its sentences that fit."""
 
 
 async def _look(lookup: Lookup) -> Finding:
@@ -24,22 +28,43 @@ async def _look(lookup: Lookup) -> Finding:
         lookup.attempt(partial(_newest, recall, around), list[Summary]()), lookup.hits()
     )
     standing = [each for each in answer.found if not each.hit.left]
-    hits = {each.hit.id: each for each in standing if each.hit.kind is HitKind.SUMMARY}
+    # Those of level 1 stand for turns, which are shown themselves.
+    hits = {each.hit.id: each for each in standing if each.hit.kind is HitKind.SUMMARY and each.hit.level > 1}
 
     async def items(above: Above) -> list[Recalled]:
+        fit = await lookup.fit()
         found = await recall.store.summaries.get(list(hits)[:SHOWN_MAX])
         elsewhere = {each.id for each in newest} | _told(above, around)
         others = [each for each in found if each.id not in elsewhere]
+        order = _by_relevance(newest, answer.found)
+        said = await _statements(fit, [*others, *order], whole=lookup.resumes)
         return [
-            *(_item(each, SECTION, hits[each.id]) for each in others),
-            *(_item(each, NEWEST, hits.get(each.id)) for each in _by_relevance(newest, answer.found)),
+            *(_item(each, SECTION, hits[each.id], said[each.id]) for each in others if each.id in said),
+            *(_item(each, NEWEST, hits.get(each.id), said[each.id]) for each in order if each.id in said),
         ]
 
     covered = [turn for each in newest for turn in each.covers]
     return Finding(items, [*(each.hit.turn_id for each in hits.values()), *covered])
 
 
-SOURCE = ContextSource((SECTION, NEWEST), order=3, look=_look)
+async def _statements(fit: Fit, summaries: Sequence[Summary], *, whole: bool) -> dict[str, str]:
+    """What of each fits the message, by its id; whole: of those that do not fit their beginning."""
+    split = [sentences(each.text) or [each.text] for each in summaries]
+    fitness = iter(await fit.measure([sentence for each in split for sentence in each]))
+    said: dict[str, str] = {}
+    for summary, texts in zip(summaries, split, strict=True):
+        fitting = sorted(((next(fitness), text) for text in texts), key=lambda each: -each[0].score)
+        chosen = [text for one, text in fitting if one.fits][:2]
+        if chosen:
+            said[summary.id] = cut_sentence(
+                " ".join(text for text in texts if text in chosen), STATEMENT_CHARS_MAX
+            )
+        elif whole:
+            said[summary.id] = cut_sentence(" ".join(texts), STATEMENT_CHARS_MAX)
+    return said
+
+
+SOURCE = ContextSource((SECTION, NEWEST), order=5, look=_look)
 
 
 async def _newest(recall: Recall, around: Around) -> list[Summary]:
@@ -67,16 +92,15 @@ def _told(above: Above, around: Around) -> set[str]:
     return {each.id for each in over if counts[each.id] >= each.turn_count}
 
 
-def _item(summary: Summary, section: Section, found: RankedHit | None) -> Recalled:
-    demands = f" Demanded: {'; '.join(summary.constraints)}" if summary.constraints else ""
+def _item(summary: Summary, section: Section, found: RankedHit | None, text: str) -> Recalled:
     turn_id = found.hit.turn_id if found else summary.covers[-1] if summary.level == 1 else ""
     return Recalled(
         section.heading,
         HitKind.SUMMARY,
         summary.id,
-        summary.text + demands,
+        text,
         0,
-        because(found) if found else "newest of this session",
+        because(found) if found else "from earlier in this session",
         summary.at,
         summary.session_id,
         turn_id,

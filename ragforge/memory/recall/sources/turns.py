@@ -1,78 +1,74 @@
-"""Turns that speak of the same, each with what came of it."""
+"""Turns that speak of the same, each by the statement that fits the message."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ragforge.domain.context import Recalled
 from ragforge.domain.search import HitKind
-from ragforge.memory.material import answer_of
 from ragforge.memory.recall.explain import because, scores_of
-from ragforge.memory.recall.request import Around
+from ragforge.memory.recall.passages import TurnPassages, statement
 from ragforge.memory.recall.results import RankedHit
-from ragforge.memory.recall.search import Recall
-from ragforge.memory.recall.source import SHOWN_MAX, Above, ContextSource, Finding, Lookup, Section
+from ragforge.memory.recall.source import Above, ContextSource, Finding, FoundTurns, Lookup, Section
 
-ANSWER_CHARS_MAX = 400
-"""Of the answer of a turn that was found and has no summary yet."""
+FLOOR = 0.55
+"""Of the best score: what is below it is not shown."""
+TURNS_MAX = 8
 
-SECTION = Section("Relevant Past Context (turns)", share=0.4, place=1)
+SECTION = Section("Relevant Past Context (turns)", share=0.6, place=2)
 
 
 async def _look(lookup: Lookup) -> Finding:
-    found = (await lookup.hits()).found
-    turns = _turns([each for each in found if not each.hit.left], lookup.request.around)
+    hits = await lookup.turns()
 
     async def items(above: Above) -> list[Recalled]:
-        told = await _came_to(lookup.recall, turns, above)
-        return [_item(each, told.get(each.hit.turn_id, "")) for each in turns]
+        found = await lookup.passages(above)
+        return await asyncio.to_thread(_items, found, hits)
 
-    return Finding(items, [each.hit.turn_id for each in turns])
-
-
-SOURCE = ContextSource((SECTION,), order=2, look=_look)
+    return Finding(items, list(hits))
 
 
-def _turns(hits: Sequence[RankedHit], around: Around) -> list[RankedHit]:
-    """The turns outside the raw messages, each once, by whatever of it was found first."""
-    first: dict[str, RankedHit] = {}
-    for each in hits:
-        if each.hit.kind in (HitKind.TURN, HitKind.TOOL_CALL) and each.hit.turn_id not in around.turns:
-            first.setdefault(each.hit.turn_id, each)
-    return list(first.values())[:SHOWN_MAX]
+SOURCE = ContextSource((SECTION,), order=3, look=_look)
 
 
-async def _came_to(recall: Recall, turns: Sequence[RankedHit], above: Above) -> dict[str, str]:
-    """What each turn came to: its own summary, else the beginning of its answer.
+def _items(found: FoundTurns, hits: Mapping[str, RankedHit]) -> list[Recalled]:
+    """A line a turn; behind one that is marked, the turn that replaced it."""
+    by_id = {each.turn.id: each for each in found.turns}
+    items: dict[str, Recalled] = {}
+    for each, score in ranked(found.turns, hits):
+        said = statement(each, found.valid)
+        items.setdefault(each.turn.id, _item(each, hits[each.turn.id], said.text, score))
+        if (new := by_id.get(said.replaced_by)) and new.turn.id not in items:
+            text = statement(new, found.valid).text
+            items[new.turn.id] = _item(new, hits[new.turn.id], text, score)
+    return [item for item in items.values() if item.text]
 
-    What was found of a turn is often its question, and a question alone tells nobody what was decided.
-    """
-    wanted = [each.hit.turn_id for each in turns if each.hit.kind is HitKind.TURN]
-    own = {
-        turn: each.text for turn in wanted for each in above.get(turn, ()) if each.level == 1 and each.text
-    }
-    stored = await asyncio.gather(*(recall.store.turns.get(turn) for turn in wanted if turn not in own))
-    return own | {turn.id: answer_of(turn)[:ANSWER_CHARS_MAX] for turn in stored if turn is not None}
+
+def ranked(turns: Sequence[TurnPassages], hits: Mapping[str, RankedHit]) -> list[tuple[TurnPassages, float]]:
+    """The turns that are shown, best first, each with its score from 0 to 1: half by the search, half by its
+    best statement. None where no statement of any of them fits the message."""
+    if not any(each.fits for each in turns):
+        return []
+    found = max(hits[each.turn.id].hit.score for each in turns) or 1.0
+    said = max(each.fitness.score for each in turns) or 1.0
+    scores = [
+        (each, (hits[each.turn.id].hit.score / found + each.fitness.score / said) / 2) for each in turns
+    ]
+    least = FLOOR * max(score for _, score in scores)
+    chosen = sorted((each for each in scores if each[1] >= least), key=lambda each: -each[1])
+    return chosen[:TURNS_MAX]
 
 
-def _item(found: RankedHit, came_to: str) -> Recalled:
-    hit = found.hit
-    text = f"{hit.tool}: {hit.text}" if hit.kind is HitKind.TOOL_CALL and hit.tool else hit.text
-    if came_to:
-        text = came_to if _said_in(text, came_to) else f"{text} -> {came_to}"
+def _item(passages: TurnPassages, found: RankedHit, text: str, score: float) -> Recalled:
+    turn = passages.turn
     return Recalled(
         SECTION.heading,
-        hit.kind,
-        hit.id,
+        HitKind.TURN,
+        turn.id,
         text,
         0,
         because(found),
-        hit.at,
-        hit.session_id,
-        hit.turn_id,
-        scores_of(found),
+        turn.started_at,
+        turn.session_id,
+        turn.id,
+        {**scores_of(found), "fit": passages.fitness.score, "score": score},
     )
-
-
-def _said_in(excerpt: str, text: str) -> bool:
-    """Whether the text holds the excerpt, wherever that was cut."""
-    return " ".join(excerpt.strip("… ").split()) in " ".join(text.split())

@@ -1,0 +1,133 @@
+"""How well a text fits a message, by words and by meaning, on a scale that does not depend on what else is
+there: what ranks first among nothing of use is of no use.
+
+Meaning is compared by the embedder that ships, whichever the stored vectors are of, and without stop words:
+they are alike in all texts of a language, and short texts consist of them.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from math import log
+
+from msgspec import Struct
+
+from ragforge.domain.blas import load_numpy
+from ragforge.domain.language.base import Language, common_words, courtesies, languages
+from ragforge.domain.language.en import LANGUAGE as ENGLISH
+from ragforge.domain.language.products import FIELDS
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.terms import terms, words_of
+
+MEANING_MIN = 0.40
+"""A cosine. In the language that the embedder knows, texts that have nothing to do with each other are below
+it."""
+MEANING_MIN_ELSEWHERE = 0.60
+"""In other languages it compares pieces of words more than meanings."""
+RARITY = 10
+"""So many texts without the word are imagined beside those that are compared."""
+COMMON_WEIGHT = 0.3
+"""Of a word that everybody uses."""
+WORDS_MIN = 0.5
+WORDS_MIN_ELSEWHERE = 0.35
+WORDS_MIN_ACROSS = 0.2
+"""Between two languages, where few words are spelled alike and meaning is not compared."""
+
+
+class Fitness(Struct, frozen=True):
+    """How well one text fits the message, each from 0 to 1."""
+
+    words: float = 0.0
+    """How much of the message's words it holds, rare ones counting more."""
+    meaning: float = 0.0
+    fits: bool = False
+    """Whether that is enough to be shown."""
+
+    @property
+    def score(self) -> float:
+        """Both together."""
+        return (self.words + self.meaning) / 2
+
+
+class Fit:
+    """One message, with which texts are compared."""
+
+    def __init__(self, message: str) -> None:
+        polite = courtesies()
+        self._is_polite = any(word in polite for word in words_of(message))
+        self._words = [word for word in words_of(message) if word not in polite]
+        self.terms = terms(" ".join(self._words))
+        """The stems of what it asks for."""
+        self._language = _language(message)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the message asks for nothing: a greeting, thanks."""
+        return not self.terms or (self._is_polite and self.terms <= _common())
+
+    async def measure(self, texts: Sequence[str]) -> list[Fitness]:
+        """How well each fits. A word counts by how few of these texts hold it."""
+        if self.is_empty or not texts:
+            return [Fitness()] * len(texts)
+        return await asyncio.to_thread(self._measure, texts)
+
+    def _measure(self, texts: Sequence[str]) -> list[Fitness]:
+        held = [_terms_and_fields(text) & self.terms for text in texts]
+        counts = Counter(term for each in held for term in each)
+        rarity = {term: log((RARITY + len(texts)) / (1 + counts[term])) for term in self.terms}
+        weights = {term: each * (COMMON_WEIGHT if term in _common() else 1) for term, each in rarity.items()}
+        total = sum(weights.values()) or 1.0
+        meanings = self._meanings(texts)
+        return [
+            self._fitness(text, sum(weights[term] for term in each) / total, meaning)
+            for text, each, meaning in zip(texts, held, meanings, strict=True)
+        ]
+
+    def _fitness(self, text: str, words: float, meaning: float) -> Fitness:
+        language = _language(text)
+        if language and self._language and language is not self._language:
+            return Fitness(words, 0.0, words >= WORDS_MIN_ACROSS)
+        known = (language or self._language or ENGLISH) is ENGLISH
+        least = (WORDS_MIN, MEANING_MIN) if known else (WORDS_MIN_ELSEWHERE, MEANING_MIN_ELSEWHERE)
+        return Fitness(words, meaning, words >= least[0] or meaning >= least[1])
+
+    def _meanings(self, texts: Sequence[str]) -> list[float]:
+        """Their cosines with the message, none below 0."""
+        load_numpy()
+        import numpy as np
+
+        shown = [" ".join(words_of(text)) or text for text in (" ".join(self._words), *texts)]
+        vectors = np.array([np.frombuffer(each, dtype=np.float32) for each in _embedder().vectors(shown)])
+        return [max(0.0, each) for each in (vectors[1:] @ vectors[0]).tolist()]
+
+
+def _terms_and_fields(text: str) -> frozenset[str]:
+    """Its terms and those of the fields of what it names: PostgreSQL is a database."""
+    fields = {FIELDS[word] for word in words_of(text) if word in FIELDS}
+    return terms(text).union(*map(terms, fields)) if fields else terms(text)
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset[str]().union(*map(terms, common_words()))
+
+
+@cache
+def _embedder() -> StaticEmbedder:
+    return StaticEmbedder()
+
+
+def _language(text: str) -> Language | None:
+    """The language that most of its stop words are of; None where there are none, or as many of another."""
+    words = text.lower().replace("’", "'").replace("'", " ").split()
+    counts = sorted(
+        ((sum(map(stops.__contains__, words)), at) for at, stops in enumerate(_stops())), reverse=True
+    )
+    (most, at), *others = counts
+    return None if most == 0 or (others and others[0][0] == most) else languages()[at]
+
+
+@cache
+def _stops() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(each.stop_words.split()) for each in languages())

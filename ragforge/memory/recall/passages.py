@@ -1,0 +1,153 @@
+"""The statements of turns: what of a turn is put before a message is the sentence that fits, not the turn."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from ragforge.domain.messages import text_of
+from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.turns import Turn
+from ragforge.memory.material import answer_of
+from ragforge.memory.recall.fit import Fit, Fitness
+from ragforge.memory.recall.validity import Validity
+from ragforge.memory.sentences import cut_sentence, one_line, sentences
+from ragforge.memory.terms import terms, words_of
+from ragforge.store.base import Store
+
+WHOLE_CHARS_MAX = 120
+"""A message of the user that is no longer stands whole."""
+USER_CHARS_MAX = 200
+ANSWER_CHARS_MAX = 220
+SENTENCES_MAX = 16
+"""Of the user's message, and of the answer: so many are compared with a message, those that hold most of its
+words before the others."""
+SENTENCE_CHARS_MIN = 12
+CALL_WORDS_MIN = 8
+"""What a tool answered in fewer words is the name of its file."""
+
+
+class Passage(Struct, frozen=True):
+    """A sentence of a turn, and how well it fits."""
+
+    text: str
+    fitness: Fitness = Fitness()
+
+
+class TurnPassages(Struct, frozen=True):
+    """A turn as its statements."""
+
+    turn: Turn
+    user: tuple[Passage, ...] = ()
+    answer: tuple[Passage, ...] = ()
+    """Of what was answered, of a model's summary and of what its tools found."""
+
+    @property
+    def fitness(self) -> Fitness:
+        """That of the best statement."""
+        each = [passage.fitness for passage in (*self.user, *self.answer)]
+        return max(each, key=lambda one: one.score, default=Fitness())
+
+    @property
+    def fits(self) -> bool:
+        """Whether any statement does."""
+        return any(passage.fitness.fits for passage in (*self.user, *self.answer))
+
+
+async def passages_of(
+    store: Store,
+    fit: Fit,
+    turn_ids: Sequence[str],
+    *,
+    above: Mapping[str, Sequence[Summary]],
+    found: Mapping[str, Sequence[str]],
+    cut: Callable[[Turn], Turn],
+) -> list[TurnPassages]:
+    """The turns as statements, measured by the message, in the order of the ids; without unknown ones.
+
+    above: the summaries over each turn. found: what tools answered in a turn, as far as it was found.
+    cut: takes out of a turn what is forgotten.
+    """
+    stored = await asyncio.gather(*map(store.turns.get, turn_ids))
+    turns = [cut(turn) for turn in stored if turn is not None]
+    return await measured(
+        fit, [_split(fit, turn, above.get(turn.id, ()), found.get(turn.id, ())) for turn in turns]
+    )
+
+
+async def measured(fit: Fit, split: Sequence[TurnPassages]) -> list[TurnPassages]:
+    """The same with how well each statement fits."""
+    texts = [passage.text for each in split for passage in (*each.user, *each.answer)]
+    fitness = iter(await fit.measure(texts))
+    return [
+        TurnPassages(
+            each.turn,
+            tuple(Passage(passage.text, next(fitness)) for passage in each.user),
+            tuple(Passage(passage.text, next(fitness)) for passage in each.answer),
+        )
+        for each in split
+    ]
+
+
+def _split(fit: Fit, turn: Turn, above: Sequence[Summary], found: Sequence[str]) -> TurnPassages:
+    said = one_line(text_of(turn.user))
+    user = [said] if len(said) <= WHOLE_CHARS_MAX else sentences(text_of(turn.user)) or [said]
+    told = [
+        sentence
+        for summary in above
+        if summary.level == 1 and summary.method is SummaryMethod.MODEL
+        for sentence in sentences(summary.text)
+    ]
+    called = [text for text in found if len(words_of(text)) >= CALL_WORDS_MIN]
+    answer = [*told, *sentences(answer_of(turn)), *called]
+    chosen = (
+        _nearest(fit, user),
+        _nearest(fit, [each for each in answer if len(each) >= SENTENCE_CHARS_MIN]),
+    )
+    return TurnPassages(turn, *(tuple(map(Passage, each)) for each in chosen))
+
+
+def _nearest(fit: Fit, texts: Sequence[str]) -> list[str]:
+    """So many as are compared, in their order: most of the message's words first, then the first."""
+    if len(texts) <= SENTENCES_MAX:
+        return list(texts)
+    order = sorted(range(len(texts)), key=lambda at: (-len(terms(texts[at]) & fit.terms), at))
+    return [texts[at] for at in sorted(order[:SENTENCES_MAX])]
+
+
+class Statement(Struct, frozen=True):
+    """What a turn says to a message, on one line."""
+
+    text: str
+    replaced_by: str = ""
+    """The turn that said what holds now, where the line is marked."""
+
+
+def statement(passages: TurnPassages, valid: Validity | None = None) -> Statement:
+    """What the turn says to the message: the user's words, and what came of them.
+
+    valid: what no longer holds is left out; where that is what fits the message, it is marked.
+    """
+    wanted = best((*passages.user, *passages.answer))
+    parts: list[str] = []
+    for said, chars_max in ((passages.user, USER_CHARS_MAX), (passages.answer, ANSWER_CHARS_MAX)):
+        for each in sorted(said, key=lambda one: -one.fitness.score):
+            text = valid.still_open(passages.turn.started_at, each.text) if valid else each.text
+            by = valid.replacement(passages.turn, each.text) if valid else None
+            if by is not None and (each is wanted or (parts[-1:] and parts[-1].endswith("?"))):
+                marked = f"{cut_sentence(one_line(each.text), chars_max)} {by.mark}"
+                return Statement(
+                    " -> ".join([*parts, marked]) if said is passages.answer else marked, by.turn_id
+                )
+            if text is None or by is not None:
+                continue
+            parts.append(cut_sentence(one_line(text), chars_max))
+            if text != each.text:
+                return Statement(parts[-1])  # what was answered speaks of the whole list
+            break
+    return Statement(" -> ".join(parts))
+
+
+def best(passages: Sequence[Passage]) -> Passage | None:
+    """The one that fits best; of equals the first."""
+    return max(passages, key=lambda each: each.fitness.score, default=None)

@@ -1,0 +1,87 @@
+"""What holds always: standing instructions and preferences, whatever the message is about."""
+
+from functools import partial
+
+from msgspec import Struct
+
+from ragforge.domain.context import Recalled
+from ragforge.domain.memories import Memory, MemoryFilter, MemoryType
+from ragforge.domain.search import HitKind
+from ragforge.memory.constraints import binds
+from ragforge.memory.recall.explain import said_on
+from ragforge.memory.recall.fit import Fitness
+from ragforge.memory.recall.request import Around, InjectLimits
+from ragforge.memory.recall.search import Recall
+from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
+from ragforge.memory.recall.sources.memories import is_carried, may_be_injected
+
+LISTED_MAX = 200
+"""So many are looked at, the most important first."""
+
+SECTION = Section(
+    "Standing Instructions and Preferences",
+    share=0.3,
+    place=0,
+    tokens_max=300,
+    tokens_alone=150,
+    counts=True,
+)
+
+
+class Standing(Struct, frozen=True):
+    """A standing instruction, with what decides its place."""
+
+    memory: Memory
+    binds: bool
+    fitness: Fitness
+
+
+async def _look(lookup: Lookup) -> Finding:
+    request = lookup.request
+    work = partial(standing, lookup.recall, request.around, request.limits)
+    memories = await lookup.attempt(work, list[Memory]())
+
+    async def items(_: Above) -> list[Recalled]:
+        fit = await lookup.fit()
+        fitness = await fit.measure([each.content for each in memories])
+        known = [
+            Standing(each, binds(each.content), one) for each, one in zip(memories, fitness, strict=True)
+        ]
+        order = sorted(known, key=lambda each: (not each.binds, -each.fitness.score))
+        return [_item(each) for each in order]
+
+    return Finding(items)
+
+
+SOURCE = ContextSource((SECTION,), order=1, look=_look)
+
+
+async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list[Memory]:
+    """The preferences that hold here and are not in the request already, the newest first."""
+    found = await recall.store.memories.find(
+        MemoryFilter(
+            project_id=around.project_id,
+            session_id=around.session_id,
+            types=(MemoryType.PREFERENCE,),
+            limit=LISTED_MAX,
+        )
+    )
+    here = [each for each in found if may_be_injected(each, around, limits) and not is_carried(each, around)]
+    return sorted(here, key=lambda each: each.updated_at, reverse=True)
+
+
+def _item(each: Standing) -> Recalled:
+    memory = each.memory
+    rule = "you made this a rule" if each.binds else "you prefer this, said"
+    return Recalled(
+        SECTION.heading,
+        HitKind.MEMORY,
+        memory.id,
+        memory.content,
+        0,
+        said_on(rule, memory.created_at),
+        memory.updated_at,
+        memory.session_id,
+        memory.turns[-1] if memory.turns else "",
+        {"words": each.fitness.words, "meaning": each.fitness.meaning, "score": memory.importance},
+    )

@@ -1,0 +1,54 @@
+"""The words by which texts are compared: without stop words, and without their endings."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from ragforge.domain.language.base import stop_words
+
+TEXT_CHARS_MAX = 8_000
+"""What is read of a text."""
+SAME_SHARE = 0.6
+"""Of the words of a statement: a text that holds so many of them says it."""
+
+_SHORTENED = re.compile(r"\b\w+n['’]t\b|['’](?:s|re|ll|ve|d|m)\b", re.IGNORECASE)
+"""Of `wouldn't` and `it's`: no words of their own."""
+_WORD = re.compile(r"[^\W_]+")
+_ENDINGS = (
+    *("ations", "ation", "ements", "ement"),
+    *("ments", "ment"),  # codespell:ignore
+    *("ings", "ing", "iers", "ier", "ees", "ee"),
+    *("ions", "ion", "ages", "age"),
+    *("ers", "er", "ed", "es", "s", "e"),
+)
+_STEM_CHARS_MIN = 4
+
+
+def words_of(text: str) -> list[str]:
+    """Its words and numbers in their order, in small letters, without stop words."""
+    empty = stop_words()
+    found = (each[0].lower() for each in _WORD.finditer(_SHORTENED.sub(" ", text[:TEXT_CHARS_MAX])))
+    return [word for word in found if word not in empty and len(word) > 1]
+
+
+@lru_cache(4_096)
+def terms(text: str) -> frozenset[str]:
+    """The stems of its words: what is spelled alike in two languages has one stem."""
+    return frozenset(map(_stem, words_of(text)))
+
+
+def says(text: str, statement: str) -> bool:
+    """Whether the text says the statement: its numbers, and enough of its words."""
+    wanted, there = terms(statement), terms(text)
+    if any(word not in there and any(map(str.isdigit, word)) for word in wanted):
+        return False
+    return bool(wanted) and len(wanted & there) >= SAME_SHARE * len(wanted)
+
+
+@lru_cache(20_000)
+def _stem(word: str) -> str:
+    folded = "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
+    for ending in _ENDINGS:
+        if folded.endswith(ending) and len(folded) - len(ending) >= _STEM_CHARS_MIN:
+            return folded.removesuffix(ending)
+    return folded

@@ -1,0 +1,111 @@
+"""What is put before a message is current, fits it, and is said once; what holds always is always there."""
+
+from datetime import timedelta
+
+from ragforge.domain.context import ContextBlock
+from ragforge.domain.events import ContextBuilt
+from ragforge.domain.memories import MemoryType
+from ragforge.memory.context import text_tokens
+from ragforge.memory.recall.sources import instructions, resumption
+from ragforge.memory.recall.sources import turns as past_turns
+from ragforge.session.open import close_session, new_session
+from ragforge.session.state import Session
+from tests.flow.recalling import LONG_AGO, remembered, said_before
+from tests.flow.running import of_type, say
+from tests.standins.gemini import GeminiStandIn, Text
+
+SEEDLINGS = [
+    ("the seedlings are watered every 40 minutes", "`WATERING_MIN = 40` is in `garden/settings.py`."),
+    ("the label printer jams when the paper is wet", "I dry the roll before each print now."),
+    ("way too wet for the seedlings. 25", "`WATERING_MIN` is now 25 in `garden/settings.py`."),
+    ("which port does the greenhouse api have?", "It listens on port 7117."),
+    ("the meter is on that port, use 7220 instead of 7117", "Changed to 7220 in `compose.yml`."),
+    ("forget terraform, let's do plain ansible for the sensors", "I removed terraform and wrote a playbook."),
+    ("ok back to terraform, the sensors need its state", "I brought back terraform from git."),
+]
+
+
+async def block_for(session: Session, gemini: GeminiStandIn, message: str) -> ContextBlock:
+    """What is put before the message in a session of its own."""
+    other = await new_session(session.workspace)
+    gemini.script(Text("Yes."))
+    built = of_type(await say(other, message), ContextBuilt)
+    await close_session(other)
+    return built[0].block if built else ContextBlock()
+
+
+def lines(block: ContextBlock, section: str) -> list[str]:
+    return [item.text for item in block.items if item.section == section]
+
+
+async def test_a_statement_that_was_replaced_says_so_and_by_what(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await said_before(session, SEEDLINGS)
+    for message, old, new in (
+        ("How often are the seedlings watered?", "40", "25"),
+        ("Which port does the greenhouse api have now?", "7117", "7220"),
+        ("Are the sensors set up by terraform or by ansible?", "plain ansible", "back to terraform"),
+    ):
+        shown = lines(await block_for(session, gemini, message), past_turns.SECTION.heading)
+        assert any(new in line and "(replaced" not in line for line in shown), shown
+        assert all("(replaced 4 Mar: " in line for line in shown if old in line and "instead of" not in line)
+
+
+async def test_what_has_nothing_to_do_with_anything_gets_what_holds_always_and_no_more(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await said_before(session, SEEDLINGS)
+    rule = await remembered(session, "Never push to main.", MemoryType.PREFERENCE)
+    await remembered(session, "The greenhouse keeps its readings in DuckDB.")
+    for message in ("hello", "merci !", "what is the capital of Australia?", "ok, great, thanks"):
+        block = await block_for(session, gemini, message)
+        assert [item.id for item in block.items] == [rule.id]
+        assert block.tokens <= 200
+
+
+async def test_standing_instructions_that_bind_come_first_and_what_has_no_room_is_counted(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    for number in range(40):
+        await remembered(session, f"I like the {number}th way to name a helper best.", MemoryType.PREFERENCE)
+    fitting = await remembered(session, "I prefer short titles for reports.", MemoryType.PREFERENCE)
+    bound = await remembered(
+        session, "Never delete a reading.", MemoryType.PREFERENCE, at=LONG_AGO - timedelta(days=300)
+    )
+    block = await block_for(session, gemini, "Write a title for the weekly report.")
+    shown = [item for item in block.items if item.section == instructions.SECTION.heading]
+    assert [item.id for item in shown[:2]] == [bound.id, fitting.id]
+    assert shown[0].reason.startswith("you made this a rule on ")
+    assert len(shown) + len(block.unshown) == 42
+    last = block.text.splitlines()[-2]
+    assert last == f"- {len(block.unshown)} more had no room here"
+    section = block.text[block.text.index("\n## ") : block.text.index("\n</")]
+    assert text_tokens(section) <= 150
+
+
+async def test_where_were_we_is_the_end_of_the_session_before_and_what_is_still_to_do(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    todo = "todo for later: a chart of the humidity, an alarm for frost"
+    await said_before(
+        session,
+        [
+            (todo, "Written down."),
+            ("do the chart of the humidity now", "`chart.py` draws the humidity. It is ticked off."),
+            ("stop here: the valve test still fails on leap days", "I noted that."),
+        ],
+    )
+    await remembered(session, todo, MemoryType.TODO)
+    for message in ("where were we?", "let's go on with what was left open"):
+        block = await block_for(session, gemini, message)
+        (ended, *_) = lines(block, resumption.SECTION.heading)
+        assert ended.startswith("stop here: the valve test still fails on leap days")
+        assert sum(item.text.endswith("todo for later: an alarm for frost") for item in block.items) == 1
+
+
+async def test_one_statement_is_one_line(session: Session, gemini: GeminiStandIn) -> None:
+    (turn,) = await said_before(session, [("we keep the readings in DuckDB", "`readings.duckdb` it is.")])
+    await remembered(session, "we keep the readings in DuckDB", turns=[turn.id])
+    block = await block_for(session, gemini, "where do we keep the readings?")
+    assert [item.turn_id for item in block.items] == [turn.id]

@@ -1,0 +1,93 @@
+"""The words by which texts are compared, and which statements replace others."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragforge.domain.messages import TextPart
+from ragforge.domain.turns import Turn
+from ragforge.memory.recall.resumption import resumes
+from ragforge.memory.recall.validity import Validity
+from ragforge.memory.terms import says, terms
+
+AT = datetime(2026, 3, 4, tzinfo=UTC)
+
+
+def turns(*said: tuple[str, str]) -> list[Turn]:
+    """Turns of one session, a day apart."""
+    made: list[Turn] = []
+    for number, (user, answer) in enumerate(said):
+        parent = made[-1].id if made else None
+        at = AT + timedelta(days=number)
+        made.append(Turn(f"t{number}", "s", parent, number, (TextPart(user),), at, assistant=answer))
+    return made
+
+
+def test_what_is_spelled_alike_in_two_languages_is_one_term() -> None:
+    english, french = terms("the alerts and the sensors"), terms("les alertes et les senseurs, à l'alerte")
+    assert english & french == {"alert"}
+    assert terms("a reservation") == terms("des réservations")
+    assert terms("it wouldn't be that") == frozenset()
+
+
+def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> None:
+    assert says("the readings are kept in DuckDB for 30 days", "readings kept 30 days")
+    assert not says("the readings are kept in DuckDB for 40 days", "readings kept 30 days")
+
+
+@pytest.mark.parametrize(
+    ("statement", "newer"),
+    [
+        ("`PUMP_LIMIT = 12` in `pumps.py`.", ("make it 9", "`PUMP_LIMIT` is 9 now.")),
+        ("The tank takes 840 s to fill.", ("", "Filling the tank went from 840 s to 31 s.")),
+        ("les bacs font 30 cm", ("des bacs de 45 cm au lieu de 30", "")),
+        ("The sheet is written every 60 seconds. Is 60 fine?", ("no, rather 20", "Done.")),
+        ("always explain the valve maths to me", ("no need to explain the valve maths any more", "")),
+        ("forget terraform, use ansible for the sensors", ("ok back to terraform", "")),
+    ],
+)
+def test_a_later_turn_replaces_what_it_changes(statement: str, newer: tuple[str, str]) -> None:
+    old, new = turns((statement, ""), newer)
+    by = Validity([new, old]).replacement(old, statement)
+    assert by is not None
+    assert (by.at, by.turn_id) == (new.started_at, new.id)
+    assert by.mark.startswith("(replaced 5 Mar: ")
+
+
+@pytest.mark.parametrize(
+    ("statement", "newer"),
+    [
+        ("`PUMP_LIMIT = 12`.", ("", "`FAN_LIMIT` is 9 now.")),
+        ("12 pumps in the north hall", ("9 fans in the shed", "")),
+        ("always explain the valve maths to me", ("stop the pump", "")),
+        ("we use terraform", ("what is terraform?", "A tool.")),
+    ],
+)
+def test_in_doubt_a_statement_holds(statement: str, newer: tuple[str, str]) -> None:
+    old, new = turns((statement, ""), newer)
+    assert Validity([old, new]).replacement(old, statement) is None
+    assert Validity([old, new]).replacement(new, newer[0] or newer[1]) is None
+
+
+def test_of_a_list_of_things_to_do_the_open_ones_are_left() -> None:
+    said = "todo: rename the valves, a frost alarm"
+    old, new = turns((said, ""), ("now the frost alarm", "`frost.py` has it. Ticked off."))
+    assert Validity([old, new]).still_open(old.started_at, said) == "todo: rename the valves"
+    assert Validity([old]).still_open(old.started_at, said) == said
+    assert Validity([old, new]).still_open(old.started_at, "todo: a frost alarm") is None
+    assert Validity([old, new]).still_open(old.started_at, "The frost alarm, it rings.") is not None
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["where were we?", "What is next?", "go on with what was left open", "on reprend là où on s'est arrêtés"],
+)
+def test_a_message_may_go_on_where_the_user_left_off(message: str) -> None:
+    assert resumes(message)
+
+
+@pytest.mark.parametrize(
+    "message", ["next.js does not build", "how do we continue the loop after an error?", "where is the pump?"]
+)
+def test_words_that_look_like_it_do_not(message: str) -> None:
+    assert not resumes(message)
