@@ -14,9 +14,9 @@ from pathlib import Path
 GIT_NAME = ".git"
 _BYTES_MAX = 1024 * 1024
 _LINE_BYTES_MAX = 4096
-_PARTS = ("HEAD", "objects", "refs", "packed-refs", "logs", "index")
-"""What git reads commits, names and files from."""
-_WITH_LINKS = ("refs", "logs", "objects")
+_PARTS = ("HEAD", "objects", "refs", "packed-refs", "logs", "index", "config", "config.worktree", "worktrees")
+"""What git reads commits, names, files and addresses from."""
+_WITH_LINKS = ("refs", "logs", "objects", "worktrees")
 """Folders in which git follows links."""
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|.)")
 _CONTROLS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
@@ -53,6 +53,9 @@ def foreign_repositories(folder: Path) -> Iterator[Path]:
         yield from dict.fromkeys(_leading_out(repository, here))
     elif not _knows(repository, here):
         yield repository
+    else:
+        # Its own, and yet it may have been sent along with what it shares.
+        yield from dict.fromkeys(_leading_out(repository, _common(repository)))
 
 
 def foreign_above(folder: Path) -> Iterator[Path]:
@@ -75,15 +78,18 @@ def _knows(repository: Path, folder: Path) -> bool:
     """Whether the repository says of itself that the folder is its work tree or its submodule."""
     dot_git = os.path.realpath(folder / GIT_NAME)
     if back := _line(repository / "gitdir"):
-        common = Path(os.path.realpath(repository / (_line(repository / "commondir") or ".")))
         # Where git puts it: what names a repository elsewhere as its own is no work tree of that.
-        is_place = repository.parent.name == "worktrees" and repository.parent.parent == common
+        is_place = repository.parent.name == "worktrees" and repository.parent.parent == _common(repository)
         return is_place and os.path.realpath(repository / back) == dot_git
     if (repository / "commondir").exists():
         return False
     work_tree = _work_tree(repository)
-    leads_out = next(_leading_out(repository, repository), None)
-    return not leads_out and bool(work_tree) and os.path.realpath(repository / work_tree) == str(folder)
+    return bool(work_tree) and os.path.realpath(repository / work_tree) == str(folder)
+
+
+def _common(repository: Path) -> Path:
+    """What a work tree's repository shares with the others: that of the first work tree, else itself."""
+    return Path(os.path.realpath(repository / (_line(repository / "commondir") or ".")))
 
 
 def _work_tree(repository: Path) -> str:
