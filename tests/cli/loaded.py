@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -39,26 +40,14 @@ FILES = 4
 ORDERS_FD = 0
 
 LOADED = (
-    *("ragforge.__main__", "ragforge.cli.main", "ragforge.cli.headless", "ragforge.cli.db_connect"),
-    *("ragforge.versions.attempts.run", "ragforge.session.export", "ragforge.session.next_call"),
-    *("ragforge.versions.book", "ragforge.versions.branch_merge", "ragforge.memory.recall.explain"),
-    *("ragforge.store.transfer", "ragforge.store.sqlite.vector_cache", "ragforge.versions.clean_up"),
-    *("ragforge.providers.gemini.client", "ragforge.providers.openai_compatible.http", "google.genai.types"),
-    *("ragforge.providers.gemini.http", "ragforge.session.incognito"),
-    *("ragforge.session.background.work", "ragforge.memory.derive.turn_summary"),
-    *("httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap", "google.auth.aio.credentials"),
-    *("ragforge.domain.secret_kinds", "ragforge.domain.secret_names"),
-    *("ragforge.memory.recall.gather", "ragforge.memory.recall.sources.memories"),
-    *("ragforge.memory.recall.sources.summaries", "ragforge.memory.recall.sources.turns"),
-    *(f"ragforge.store.sqlite.{name}" for name in ("associations", "calls", "claims", "deletion", "leases")),
-    *(f"ragforge.store.sqlite.{name}" for name in ("memories", "recovery", "sessions", "summaries", "turns")),
-    *(f"ragforge.store.sqlite.{name}" for name in ("usage", "versions")),
-    *("typer._click.decorators", "importlib.resources.readers"),
+    *("google.genai.types", "httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap"),
+    *("google.auth.aio.credentials", "typer._click.decorators", "importlib.resources.readers"),
     *("keyring", "tomlkit", "tree_sitter_bash", "rich.console", "typer.rich_utils"),
 )
-"""What runs import by and by. Nothing of it starts a thread or keeps what it finds in the environment."""
+"""What runs import by and by beside the program. Nothing of it starts a thread or keeps what it finds in the
+environment."""
 
-INTERFACE = ("ragforge.tui.app", "ragforge.tui.chat.screen", "ragforge.tui.launch")
+INTERFACE = "ragforge.tui"
 """What runs in a terminal import beside."""
 
 
@@ -90,7 +79,7 @@ def main() -> None:
 def load() -> None:
     """Import, make patterns ready, and leave all that out of every later collection."""
     load_numpy()
-    for name in LOADED:
+    for name in (*LOADED, *(each for each in modules("ragforge") if not each.startswith(INTERFACE))):
         importlib.import_module(name)
     for tool in find_tools().values():  # each is a module
         schema_of(tool.args_type)
@@ -105,10 +94,16 @@ def load() -> None:
     gc.freeze()
 
 
+def modules(package: str) -> list[str]:
+    """All of the package, by name; their packages are imported."""
+    path = importlib.import_module(package).__path__
+    return [each.name for each in pkgutil.walk_packages(path, f"{package}.")]
+
+
 @cache
 def load_interface() -> None:
     """Import what only runs in a terminal need, at the first of them."""
-    for name in INTERFACE:
+    for name in modules(INTERFACE):
         importlib.import_module(name)
     assert threading.active_count() == 1, threading.enumerate()
     gc.collect()
