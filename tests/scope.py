@@ -44,7 +44,7 @@ def asks_all_of(kind: str) -> bool:
 
 
 def some(points: Sequence[T]) -> Sequence[T]:
-    """Of the points at which something is killed every third, from another one on in each run."""
+    """Of the points at which something is killed or cut every third, from another one on in each run."""
     return points if ALL else points[random.randrange(3) :: 3]
 
 
