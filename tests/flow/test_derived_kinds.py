@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from ragforge.domain.ids import now
 from ragforge.memory import derive
 from ragforge.session.background.model import NO_MODEL
 from ragforge.session.state import Session
-from tests.flow.beside import an_answer, beside, done, until
+from tests.flow.beside import an_answer, beside, by_the_model, done, until
 from tests.flow.examples import example
 from tests.flow.running import ended, environ, say
 from tests.servers.shared import Servers
@@ -26,17 +27,71 @@ FILES = {
     commands: ("questions", example("A derived kind", 1)),
 }
 
+AHEAD = """
+from msgspec import Struct, field
+
+from ragforge.domain.derivations import DerivedKind, DerivedOwner
+from ragforge.domain.messages import TextPart, UserMessage, text_of
+from ragforge.memory.derive.records import RecordDerivation
+from ragforge.providers.base import ModelRequest, read_whole
+
+SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
+
+
+class Foresight(Struct, frozen=True):
+    next_step: str
+    open_files: tuple[str, ...] = ()
+
+
+class Lesson(Struct, frozen=True):
+    sessions: int
+
+
+class Foresights(RecordDerivation):
+    title = "What comes next"
+    kind = DerivedKind("Foresight", Foresight, relation="MADE_AFTER", recipe="What comes next?")
+
+    async def make(self, home, source):
+        turn = await self.turn(home, source)
+        said = await self.desk.ask(home, lambda provider: self._ask(provider, text_of(turn.user)), tries=1)
+        next_step, model = (said, "gemini") if said else ("Nothing.", "")
+        return [self.kind.record(source, Foresight(next_step), model=model)]
+
+    async def _ask(self, provider, text):
+        words = UserMessage((TextPart(f"{self.kind.recipe} {text}"),))
+        answer = await read_whole(provider, ModelRequest("", (words,), json_schema=SCHEMA))
+        return answer.text, answer.usage
+
+
+class Lessons(RecordDerivation):
+    title = "The lessons"
+    kind = DerivedKind("Lesson", Lesson, owner=DerivedOwner.PROJECT)
+
+    async def make(self, home, source):
+        found = await home.store.sessions.recent(project_id=source.owner)
+        return [self.kind.record(source, Lesson(len(found)), name=name) for name in ("first", "second")]
+
+
+DERIVATION = KIND
+"""
+
+
+def put_file(
+    package: ModuleType, name: str, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let the file be in the package, beside what is there."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.py").write_text(code)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+    monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
+    monkeypatch.delattr(package, name, raising=False)
+
 
 @pytest.fixture
 def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The files of docs/extending.md are there."""
     for package, (name, code) in FILES.items():
-        folder = tmp_path / package.__name__
-        folder.mkdir()
-        (folder / f"{name}.py").write_text(code)
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
-        monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
-        monkeypatch.delattr(package, name, raising=False)
+        put_file(package, name, code, tmp_path / package.__name__, monkeypatch)
     find_verbs.cache_clear()
     yield
     find_verbs.cache_clear()
@@ -52,14 +107,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, neo4j_servers: Servers
             yield stack.enter_context(neo4j_servers.among_others(request.param)).url
 
 
-async def records(session: Session) -> list[Derived]:
-    project = session.workspace.project.id
-    return await session.workspace.store.derivations.find(DerivedFilter("OpenQuestions", project))
+async def kept(session: Session, count: int, kind: str = "OpenQuestions") -> list[Derived]:
+    wanted = DerivedFilter(kind, session.workspace.project.id)
 
-
-async def kept(session: Session, count: int) -> list[Derived]:
     async def enough() -> list[Derived]:
-        found = await records(session)
+        found = await session.workspace.store.derivations.find(wanted)
         return found if len(found) == count else []
 
     return await until(enough)
@@ -116,3 +168,25 @@ async def test_a_kind_that_is_added_is_asked_in_the_one_call_and_keeps_no_secret
         assert question.startswith("Is postgres://")
         assert "Zk9-otter" not in question
         assert len(gemini.structured()) == 1
+
+
+async def test_a_kind_may_ask_the_model_itself_or_be_of_the_project(
+    tmp_path: Path, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("Foresights", "Lessons"):
+        put_file(derive, name.lower(), AHEAD.replace("KIND", name), tmp_path / name, monkeypatch)
+    gemini.always_structured(by_the_model("Done."))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        turns = [ended(await say(session, text)) for text in ("Make it so.", "Again.")]
+        made = await kept(session, 2, "Foresight")
+        assert {record.owner for record in made} == {turn.id for turn in turns}
+        assert {(record.model, record.relation) for record in made} == {("gemini", "MADE_AFTER")}
+        asked = [call for call in gemini.structured() if "What comes next?" in str(call.body)]
+        assert len(asked) == 2, "each is asked for once, and paid for"
+
+        async def knows_of_the_last_turn() -> bool:
+            lessons = await kept(session, 2, "Lesson")
+            row = (await session.workspace.store.sessions.recent(project_id=lessons[0].owner))[0]
+            return {record.at for record in lessons} == {row.session.last_activity_at}
+
+        await until(knows_of_the_last_turn)
