@@ -6,6 +6,7 @@ from typing import Any
 
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Uncovered
 from ragforge.store.json_text import to_json
+from ragforge.store.layouts import Form
 
 # Calling an enum for each of many thousand changes takes longer than all the rest.
 _KINDS = {str(kind): kind for kind in NodeKind}
@@ -58,6 +59,14 @@ def nodes_to_json(nodes: Mapping[str, Node | None]) -> str:
 def nodes_from_json(text: str) -> dict[str, Node | None]:
     """The inverse of `nodes_to_json`."""
     return {path: _node(row) for path, row in json.loads(text).items()}
+
+
+FORMS: Mapping[object, Form] = {
+    tuple[Change, ...]: Form(changes_to_json, changes_from_json),
+    tuple[Uncovered, ...]: Form(uncovered_to_json, uncovered_from_json),
+    Mapping[str, Node | None]: Form(nodes_to_json, nodes_from_json),
+}
+"""As every store keeps them."""
 
 
 def moment_after(at_ms: int, version_id: str, parents: Iterable[tuple[int, str]]) -> int:

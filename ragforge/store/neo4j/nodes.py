@@ -18,11 +18,10 @@ from ragforge.store.neo4j.left import mark_all
 from ragforge.store.neo4j.memory_rows import MEMORIES, MODEL_CALLS
 from ragforge.store.neo4j.outbox import Outbox, OutboxRow, Rows
 from ragforge.store.neo4j.rows import CALLS, PROJECTS, SESSIONS, STEPS, SUMMARIES, TURNS, Label, Props
+from ragforge.store.neo4j.version_rows import BRANCHES, MOVES, VERSIONS
 
 if TYPE_CHECKING:
     from ragforge.store.neo4j.replica import Replica
-
-USAGE = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")
 
 # By name, because all of them would bring the vector along, which weighs more than the rest.
 FIELDS: dict[Label, tuple[str, ...]] = {
@@ -35,15 +34,9 @@ FIELDS: dict[Label, tuple[str, ...]] = {
     Label.MEMORY: MEMORIES.names,
     Label.USAGE: MODEL_CALLS.names,
     Label.DERIVED: DERIVATIONS.names,
-    Label.VERSION: (
-        *("id", "projectId", "sessionId", "turnId", "parents", "timestamp", "by", "title", "label", "note"),
-        *("words", "changes", "files", "uncovered", "linesAdded", "linesRemoved", "durationMs", *USAGE),
-    ),
-    Label.BRANCH: ("id", "projectId", "name", "versionId", "timestamp"),
-    Label.MOVE: (
-        *("id", "projectId", "sessionId", "action", "timestamp"),
-        *("fromVersion", "toVersion", "fromTurn", "toTurn", "turns", "undoes", "kept", "aside", "commandId"),
-    ),
+    Label.VERSION: VERSIONS.names,
+    Label.BRANCH: BRANCHES.names,
+    Label.MOVE: MOVES.names,
 }
 
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ragforge.store.archive_items import DESCRIPTIONS
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import Schema, prepare
@@ -30,11 +31,12 @@ ASSOCIATION = "Association"
 """Not a node: a link between two memories."""
 
 TIMES = frozenset(
-    {
-        *("createdAt", "startTime", "lastActivity", "timestamp", "endTime"),
-        *("created", "updated", "lastAccessed", "forgottenAt", "at"),
-    }
+    each.property_name(field.name)
+    for each in DESCRIPTIONS.values()
+    for field in each.kept
+    if field.type in (datetime, datetime | None)
 )
+"""Properties that are times, whatever they are of."""
 
 
 def with_times(row: Mapping[str, Any]) -> dict[str, Any]:

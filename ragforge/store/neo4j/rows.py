@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
 from ragforge.domain.messages import ImagePart, Parts, TextPart, parts_from_json, parts_to_json, text_of
 from ragforge.domain.records import Description
@@ -112,25 +112,27 @@ class RecordNode(Generic[R]):
     """What a record is in the graph: properties of a node."""
 
     def __init__(
-        self, description: Description[R], *, forms: Mapping[str, Form] = MappingProxyType({}), more: str = ""
+        self,
+        description: Description[R],
+        *,
+        forms: Mapping[object, Form] = MappingProxyType({}),
+        more: str = "",
     ) -> None:
-        """forms: of fields that are kept otherwise than their types. more: other properties that are read."""
+        """forms: of types that have none in FORMS, and of fields, by name, that are kept otherwise.
+
+        more: other properties that are read.
+        """
         absent = {*description.later, *description.derived}
         whole = {
-            each.name: _or_default(form, default_of(each)) if each.name in absent else form
+            each.name: _or_default(form, each) if each.name in absent else form
             for each in fields(description.struct)
-            for form in (forms.get(each.name) or form_of(each, FORMS),)
+            for form in (forms.get(each.name) or form_of(each, {**FORMS, **forms}),)
         }
         own = {each.name: whole[each.name] for each in description.kept}
         self._own = Layout(description.struct, own, description.property_name)
         self._whole = Layout(description.struct, whole, description.property_name)
         self.names = (*self._own.names, *more.split())
         """The properties that are read."""
-        self.times = frozenset(
-            description.property_name(each.name)
-            for each in description.kept
-            if each.type in (datetime, datetime | None)
-        )
 
     def row(self, record: R, **more: Any) -> Props:
         """The record as properties, and more of them."""
@@ -141,15 +143,15 @@ class RecordNode(Generic[R]):
         return self._whole.record(map(row.get, self._whole.names))
 
 
-def _or_default(form: Form, default: object) -> Form:
+def _or_default(form: Form, field: FieldInfo) -> Form:
     """The form of what may be absent: nodes of before are without what came later."""
 
-    def of(value: Any) -> Any:
-        if value is None:
-            return default
-        return value if form.of is None else form.of(value)
+    def of(*values: Any) -> Any:
+        if all(value is None for value in values):
+            return default_of(field)
+        return values[0] if form.of is None else form.of(*values)
 
-    return Form(form.to, of)
+    return Form(form.to, of, form.parts)
 
 
 PROJECTS = RecordNode(PROJECT)
@@ -201,9 +203,3 @@ def usage_row(usage: Usage, cost_usd: float | None) -> Props:
         **{TURN.property_name(part.name): getattr(usage, part.path) for part in FORMS[Usage].parts},
         "costUsd": cost_usd,
     }
-
-
-def usage_of(row: Mapping[str, Any]) -> tuple[Usage, float | None]:
-    """The inverse of `usage_row`."""
-    usage = Usage(row["inputTokens"], row["cachedTokens"], row["outputTokens"], row["thoughtTokens"])
-    return usage, row.get("costUsd")

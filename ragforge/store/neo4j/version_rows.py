@@ -7,72 +7,74 @@ for what is no valid text.
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
-from ragforge.domain.versions import Branch, CheckoutLog, MoveAction, Version, files_touched
+from ragforge.domain.versions import BRANCH, MOVE, VERSION, Branch, Change, Version, files_touched
+from ragforge.domain.versions import Node as PathNode
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.rows import Props, usage_of, usage_row, utc
+from ragforge.store.layouts import Form
+from ragforge.store.neo4j.rows import Props, RecordNode
 from ragforge.store.version_text import (
+    FORMS,
     changes_from_json,
     changes_to_json,
     nodes_from_json,
     nodes_to_json,
-    uncovered_from_json,
-    uncovered_to_json,
 )
 
 NAME_CHARS_MAX = 200
 """An index takes no more than some thousand bytes; what is longer is known by its hash."""
 
 
+def _or_none(text: str) -> str | None:
+    return storable(text) or None
+
+
+def _or_empty(text: str | None) -> str:
+    return text or ""
+
+
+def _changes_of(text: str | None) -> tuple[Change, ...]:
+    return changes_from_json(text) if text else ()
+
+
+def _nodes_or_none(nodes: Mapping[str, PathNode | None]) -> str | None:
+    return nodes_to_json(nodes) if nodes else None
+
+
+OR_NONE = Form(_or_none, _or_empty)
+"""Of a text that is absent where it is empty."""
+
+# Lists of versions go without words and changes.
+VERSIONS = RecordNode(
+    VERSION,
+    forms={
+        **FORMS,
+        **dict.fromkeys(("session_id", "turn_id"), OR_NONE),
+        "words": Form(storable, _or_empty),
+        "changes": Form(changes_to_json, _changes_of),
+    },
+    more="files",
+)
+BRANCHES = RecordNode(BRANCH, more="id")
+MOVES = RecordNode(
+    MOVE,
+    forms={
+        **FORMS,
+        **dict.fromkeys(
+            ("from_version", "to_version", "from_turn", "to_turn", "undoes", "command_id"), OR_NONE
+        ),
+        "aside": Form(_nodes_or_none, nodes_from_json),
+    },
+)
+
+version_of, branch_of = VERSIONS.record, BRANCHES.record
+move_row, move_of = MOVES.row, MOVES.record
+
+
 def version_row(version: Version) -> Props:
     """The version as a node."""
-    return {
-        "id": version.id,
-        "projectId": version.project_id,
-        "sessionId": version.session_id or None,
-        "turnId": version.turn_id or None,
-        "parents": list(version.parents),
-        "timestamp": utc(version.at),
-        "by": storable(version.by),
-        "title": storable(version.title),
-        "label": storable(version.label),
-        "note": storable(version.note),
-        "words": storable(version.words),
-        "changes": changes_to_json(version.changes),
-        "paths": [storable(change.path) for change in version.changes],
-        "files": files_touched(version.changes),
-        "uncovered": uncovered_to_json(version.uncovered),
-        "linesAdded": version.lines_added,
-        "linesRemoved": version.lines_removed,
-        "durationMs": version.duration_ms,
-        **usage_row(version.usage, version.cost_usd),
-    }
-
-
-def version_of(row: Mapping[str, Any]) -> Version:
-    """The inverse of `version_row`; without changes and words where the row has none."""
-    usage, cost_usd = usage_of(row)
-    return Version(
-        id=row["id"],
-        project_id=row["projectId"],
-        parents=tuple(row["parents"]),
-        at=row["timestamp"],
-        by=row["by"],
-        changes=changes_from_json(row["changes"]) if row.get("changes") else (),
-        session_id=row.get("sessionId") or "",
-        turn_id=row.get("turnId") or "",
-        title=row["title"],
-        label=row["label"],
-        note=row["note"],
-        words=row.get("words") or "",
-        uncovered=uncovered_from_json(row["uncovered"]),
-        lines_added=row["linesAdded"],
-        lines_removed=row["linesRemoved"],
-        usage=usage,
-        cost_usd=cost_usd,
-        duration_ms=row["durationMs"],
-    )
+    paths = [storable(change.path) for change in version.changes]
+    return VERSIONS.row(version, paths=paths, files=files_touched(version.changes))
 
 
 def branch_key(project_id: str, name: str) -> str:
@@ -83,55 +85,4 @@ def branch_key(project_id: str, name: str) -> str:
 
 def branch_row(branch: Branch) -> Props:
     """The branch as a node."""
-    return {
-        "id": branch_key(branch.project_id, branch.name),
-        "projectId": branch.project_id,
-        "name": storable(branch.name),
-        "versionId": branch.version_id,
-        "timestamp": utc(branch.at),
-    }
-
-
-def branch_of(row: Mapping[str, Any]) -> Branch:
-    """The inverse of `branch_row`."""
-    return Branch(row["projectId"], row["name"], row["versionId"], row["timestamp"])
-
-
-def move_row(move: CheckoutLog) -> Props:
-    """The move as a node."""
-    return {
-        "id": move.id,
-        "projectId": move.project_id,
-        "sessionId": storable(move.session_id),
-        "action": str(move.action),
-        "timestamp": utc(move.at),
-        "fromVersion": storable(move.from_version) or None,
-        "toVersion": storable(move.to_version) or None,
-        "fromTurn": storable(move.from_turn) or None,
-        "toTurn": storable(move.to_turn) or None,
-        "turns": [storable(each) for each in move.turns],
-        "undoes": storable(move.undoes) or None,
-        "kept": None if move.kept is None else nodes_to_json(move.kept),
-        "aside": nodes_to_json(move.aside) if move.aside else None,
-        "commandId": storable(move.command_id) or None,
-    }
-
-
-def move_of(row: Mapping[str, Any]) -> CheckoutLog:
-    """The inverse of `move_row`."""
-    return CheckoutLog(
-        id=row["id"],
-        project_id=row["projectId"],
-        session_id=row["sessionId"],
-        action=MoveAction(row["action"]),
-        at=row["timestamp"],
-        from_version=row.get("fromVersion") or "",
-        to_version=row.get("toVersion") or "",
-        from_turn=row.get("fromTurn") or "",
-        to_turn=row.get("toTurn") or "",
-        turns=tuple(row.get("turns") or ()),
-        undoes=row.get("undoes") or "",
-        kept=None if row.get("kept") is None else nodes_from_json(row["kept"]),
-        aside=nodes_from_json(row.get("aside") or "{}"),
-        command_id=row.get("commandId") or "",
-    )
+    return BRANCHES.row(branch, id=branch_key(branch.project_id, branch.name))

@@ -27,14 +27,8 @@ from ragforge.store.sqlite.turns import STEPS, TURNS
 from ragforge.store.sqlite.usage import CALLS_APART
 from ragforge.store.sqlite.vectors import SELECT as SELECT_EMBEDDING
 from ragforge.store.sqlite.vectors import embedding_of
+from ragforge.store.sqlite.version_rows import BRANCHES, MOVES, SELECT_BRANCH, SELECT_MOVE, VERSIONS
 from ragforge.store.sqlite.version_rows import SELECT as SELECT_VERSION
-from ragforge.store.sqlite.version_rows import (
-    SELECT_BRANCH,
-    SELECT_MOVE,
-    branch_of,
-    move_of,
-    version_of,
-)
 
 PAGE = 200
 """Records that are held at once; a turn may be long."""
@@ -120,7 +114,7 @@ SOURCES: Mapping[RecordKind, Source] = {
         keys="SELECT key FROM version ORDER BY at, id",
         wanted="SELECT version.key FROM json_each(?) JOIN version ON version.id = value",
         row=f"{SELECT_VERSION} WHERE version.key = ?",
-        record=version_of,
+        record=VERSIONS.record,
     ),
     RecordKind.BRANCH: Source(
         # By `PROJECT/NAME`. The ids of projects have no stroke, names may.
@@ -130,9 +124,9 @@ SOURCES: Mapping[RecordKind, Source] = {
         "JOIN project ON project.id = substr(value, 1, instr(value, '/') - 1) "
         "JOIN branch ON branch.project = project.key AND branch.name = substr(value, instr(value, '/') + 1)",
         row=f"{SELECT_BRANCH} WHERE branch.key = ?",
-        record=branch_of,
+        record=BRANCHES.record,
     ),
-    RecordKind.MOVE: _by_id("move", SELECT_MOVE, move_of),
+    RecordKind.MOVE: _by_id("move", SELECT_MOVE, MOVES.record),
 }
 
 

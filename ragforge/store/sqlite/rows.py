@@ -12,7 +12,6 @@ from msgspec.structs import fields
 from ragforge.domain.errors import Conflict
 from ragforge.domain.messages import ImagePart, Parts
 from ragforge.domain.records import Description
-from ragforge.domain.usage import Usage
 from ragforge.store import layouts
 from ragforge.store.json_text import (
     images_from_json,
@@ -42,11 +41,6 @@ def from_ms(ms: int) -> datetime:
     return EPOCH + timedelta(milliseconds=ms)
 
 
-def usage_values(usage: Usage) -> tuple[int, int, int, int]:
-    """The four counts in the order of the columns."""
-    return (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.thought_tokens)
-
-
 def _texts_to_json(texts: Collection[str]) -> str:
     return to_json([storable(text) for text in texts])
 
@@ -74,23 +68,23 @@ class RecordTable(Generic[R]):
         description: Description[R],
         *,
         joined: Mapping[str, str] = MappingProxyType({}),
-        forms: Mapping[str, Form] = MappingProxyType({}),
+        forms: Mapping[object, Form] = MappingProxyType({}),
     ) -> None:
         """joined: fields that are no column of this table, and the SQL that they are read by.
 
-        forms: those of fields whose types have none in FORMS.
+        forms: of types that have none in FORMS.
         """
         infos = [
             each
             for each in fields(description.struct)
             if each.name in joined or each.name not in description.derived
         ]
-        forms = {each.name: forms.get(each.name) or form_of(each, FORMS) for each in infos}
-        own = {name: form for name, form in forms.items() if name not in joined}
+        found = {each.name: form_of(each, {**FORMS, **forms}) for each in infos}
+        own = {name: form for name, form in found.items() if name not in joined}
         self._own = Layout(description.struct, own, description.column)
         self._whole = Layout(
             description.struct,
-            forms,
+            found,
             lambda name: joined.get(name, f"{description.kind}.{description.column(name)}"),
         )
         self.select = ", ".join(self._whole.names)

@@ -3,48 +3,51 @@
 import json
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ragforge.domain.errors import Conflict
-from ragforge.domain.usage import Usage
-from ragforge.domain.versions import Branch, Change, CheckoutLog, MoveAction, Version, files_touched
+from ragforge.domain.versions import (
+    BRANCH,
+    MOVE,
+    VERSION,
+    Branch,
+    CheckoutLog,
+    Version,
+    files_touched,
+)
 from ragforge.store.base_versions import VersionRow
-from ragforge.store.json_text import storable, to_json
+from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Row
 from ragforge.store.sqlite.index import index_version
-from ragforge.store.sqlite.rows import from_ms, key_of, new_key, one, to_ms, usage_values
-from ragforge.store.version_text import (
-    changes_from_json,
-    changes_to_json,
-    moment_after,
-    nodes_from_json,
-    nodes_to_json,
-    uncovered_from_json,
-    uncovered_to_json,
-)
+from ragforge.store.sqlite.rows import RecordTable, from_ms, key_of, new_key, one, to_ms
+from ragforge.store.version_text import FORMS, moment_after
 
-_SHORT = """
-SELECT version.id, project.id,
-    (SELECT json_group_array(above.id ORDER BY position) FROM descent JOIN version AS above
-        ON above.key = descent.parent WHERE descent.version = version.key),
-    version.at, author, coalesce(session.id, ''), coalesce(turn.id, ''), version.title, label, note,
-    uncovered, lines_added, lines_removed, version.input_tokens, version.cached_tokens,
-    version.output_tokens, version.thought_tokens, version.cost_usd, duration_ms, files{whole}
+_JOINED = {
+    "project_id": "project.id",
+    "parents": "(SELECT json_group_array(above.id ORDER BY position) FROM descent "
+    "JOIN version AS above ON above.key = descent.parent WHERE descent.version = version.key)",
+    "session_id": "coalesce(session.id, '')",
+    "turn_id": "coalesce(turn.id, '')",
+}
+VERSIONS = RecordTable(VERSION, joined=_JOINED, forms=FORMS)
+SHORT = RecordTable(VERSION, joined={**_JOINED, "words": "''", "changes": "'[]'"}, forms=FORMS)
+"""Without words and changes, which are long."""
+BRANCHES = RecordTable(BRANCH, joined={"project_id": "project.id", "version_id": "version.id"})
+MOVES = RecordTable(MOVE, joined={"project_id": "project.id"}, forms=FORMS)
+
+_FROM = """
 FROM version JOIN project ON project.key = version.project
 LEFT JOIN session ON session.key = version.session LEFT JOIN turn ON turn.key = version.turn
 """
-SELECT = _SHORT.format(whole=", words, changes")
-SELECT_SHORT = _SHORT.format(whole="")
-"""Without words and changes, which are long."""
+SELECT = f"SELECT {VERSIONS.select} {_FROM}"
+SELECT_SHORT = f"SELECT {SHORT.select}, files {_FROM}"
 
-SELECT_BRANCH = """
-SELECT project.id, branch.name, version.id, branch.at FROM branch
+SELECT_BRANCH = f"""
+SELECT {BRANCHES.select} FROM branch
 JOIN project ON project.key = branch.project JOIN version ON version.key = branch.version
 """
 
-MOVE_COLUMNS = (
-    "move.id, session, move.at, action, from_version, to_version, from_turn, to_turn, "
-    "command, undoes, turns, kept, aside"
-)
-SELECT_MOVE = f"SELECT project.id, {MOVE_COLUMNS} FROM move JOIN project ON project.key = move.project"
+SELECT_MOVE = f"SELECT {MOVES.select} FROM move JOIN project ON project.key = move.project"
 
 
 def put_version(connection: Connection, version: Version) -> bool:
@@ -59,31 +62,13 @@ def put_version(connection: Connection, version: Version) -> bool:
     parents = [_parent(connection, parent, version, project) for parent in version.parents]
     times = [(at, identifier) for identifier, (_, at) in zip(version.parents, parents, strict=True)]
     key = new_key(connection)
+    at = from_ms(moment_after(to_ms(version.at), version.id, times))
     connection.execute(
-        "INSERT INTO version (key, id, project, session, turn, at, author, files, lines_added, "
-        "lines_removed, input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd, duration_ms, "
-        "label, title, note, uncovered, words, changes) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO version (key, project, session, turn, files, {VERSIONS.columns}) "
+        f"VALUES (?, ?, ?, ?, ?, {VERSIONS.marks})",
         (
-            key,
-            version.id,
-            project,
-            session,
-            turn,
-            moment_after(to_ms(version.at), version.id, times),
-            storable(version.by),
-            files_touched(version.changes),
-            version.lines_added,
-            version.lines_removed,
-            *usage_values(version.usage),
-            version.cost_usd,
-            version.duration_ms,
-            storable(version.label),
-            storable(version.title),
-            storable(version.note),
-            uncovered_to_json(version.uncovered),
-            storable(version.words),
-            changes_to_json(version.changes),
+            *(key, project, session, turn, files_touched(version.changes)),
+            *VERSIONS.values(replace(version, at=at)),
         ),
     )
     connection.executemany(
@@ -123,10 +108,10 @@ def put_branch(connection: Connection, branch: Branch, *, only_newer: bool = Fal
             f"project {branch.project_id} has none of that id."
         )
     connection.execute(
-        "INSERT INTO branch (project, name, version, at) VALUES (?1, ?2, ?3, ?4) "
-        "ON CONFLICT (project, name) DO UPDATE SET version = excluded.version, at = excluded.at "
+        f"INSERT INTO branch (project, version, {BRANCHES.columns}) VALUES (?, ?, {BRANCHES.marks}) "
+        f"ON CONFLICT (project, name) DO UPDATE SET version = excluded.version, {BRANCHES.excluded} "
         f"WHERE {'excluded.at > at' if only_newer else '(version, at) != (excluded.version, excluded.at)'}",
-        (project, storable(branch.name), found[0], to_ms(branch.at)),
+        (project, found[0], *BRANCHES.values(branch)),
     )
     return bool(connection.changes())
 
@@ -134,24 +119,8 @@ def put_branch(connection: Connection, branch: Branch, *, only_newer: bool = Fal
 def put_move(connection: Connection, move: CheckoutLog) -> bool:
     """Whether it was new; one of the same id stays as it is. Raises Conflict for an unknown project."""
     connection.execute(
-        "INSERT OR IGNORE INTO move (project, id, session, at, action, from_version, to_version, from_turn, "
-        "to_turn, command, undoes, turns, kept, aside) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            key_of(connection, "project", move.project_id),
-            move.id,
-            move.session_id,
-            to_ms(move.at),
-            move.action,
-            move.from_version,
-            move.to_version,
-            move.from_turn,
-            move.to_turn,
-            move.command_id,
-            move.undoes,
-            to_json(move.turns),
-            None if move.kept is None else nodes_to_json(move.kept),
-            nodes_to_json(move.aside),
-        ),
+        f"INSERT OR IGNORE INTO move (project, {MOVES.columns}) VALUES (?, {MOVES.marks})",
+        (key_of(connection, "project", move.project_id), *MOVES.values(move)),
     )
     return bool(connection.changes())
 
@@ -197,43 +166,9 @@ def session_went(connection: Connection, session: int, session_id: str, turns: S
     connection.execute("DELETE FROM move WHERE session = ?", (session_id,))
 
 
-def version_of(row: Row) -> Version:
-    """The version of a row of SELECT."""
-    words, changes = row[20:]
-    return _version(row, words, changes_from_json(changes))
-
-
 def version_row_of(row: Row) -> VersionRow:
     """The line of the log of a row of SELECT_SHORT."""
-    return VersionRow(_version(row), row[19])
-
-
-def branch_of(row: Row) -> Branch:
-    """The branch of a row of SELECT_BRANCH."""
-    project, name, version, at = row
-    return Branch(project, name, version, from_ms(at))
-
-
-def move_of(row: Row) -> CheckoutLog:
-    """The move of a row of SELECT_MOVE."""
-    project, identifier, session, at, action, from_version, to_version, from_turn, to_turn, *operation = row
-    command, undoes, turns, kept, aside = operation
-    return CheckoutLog(
-        id=identifier,
-        project_id=project,
-        session_id=session,
-        action=MoveAction(action),
-        at=from_ms(at),
-        from_version=from_version,
-        to_version=to_version,
-        from_turn=from_turn,
-        to_turn=to_turn,
-        turns=tuple(json.loads(turns)),
-        undoes=undoes,
-        kept=None if kept is None else nodes_from_json(kept),
-        aside=nodes_from_json(aside),
-        command_id=command,
-    )
+    return VersionRow(SHORT.record(row), row[-1])
 
 
 def _made_in(connection: Connection, version: Version) -> tuple[int | None, int | None]:
@@ -252,30 +187,3 @@ def _parent(connection: Connection, parent: str, version: Version, project: int)
     if of != project:
         raise Conflict(f"Version {version.id} is a child of {parent}, which is another project's.")
     return key, at
-
-
-def _version(row: Row, words: str = "", changes: tuple[Change, ...] = ()) -> Version:
-    (
-        identifier, project, parents, at, by, session, turn, title, label, note, uncovered, lines_added,
-        lines_removed,
-    ) = row[:13]  # fmt: skip
-    return Version(
-        id=identifier,
-        project_id=project,
-        parents=tuple(json.loads(parents)),
-        at=from_ms(at),
-        by=by,
-        changes=changes,
-        session_id=session,
-        turn_id=turn,
-        title=title,
-        label=label,
-        note=note,
-        words=words,
-        uncovered=uncovered_from_json(uncovered),
-        lines_added=lines_added,
-        lines_removed=lines_removed,
-        usage=Usage(*row[13:17]),
-        cost_usd=row[17],
-        duration_ms=row[18],
-    )

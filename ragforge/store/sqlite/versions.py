@@ -10,16 +10,16 @@ from ragforge.store.sqlite.connection import Bindings, Connection, Database
 from ragforge.store.sqlite.index import index_version
 from ragforge.store.sqlite.rows import key_of
 from ragforge.store.sqlite.version_rows import (
+    BRANCHES,
+    MOVES,
     SELECT,
     SELECT_BRANCH,
     SELECT_MOVE,
     SELECT_SHORT,
-    branch_of,
-    move_of,
+    VERSIONS,
     put_branch,
     put_move,
     put_version,
-    version_of,
     version_row_of,
 )
 
@@ -172,7 +172,7 @@ class SqliteVersions:
             rows = connection.execute(
                 f"{SELECT_BRANCH} WHERE project.id = ? ORDER BY branch.name", (project_id,)
             )
-            return [branch_of(row) for row in rows]
+            return [BRANCHES.record(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -195,7 +195,7 @@ class SqliteVersions:
                 "ORDER BY move.at DESC, move.id DESC LIMIT :limit",
                 values,
             )
-            return [move_of(row) for row in rows]
+            return [MOVES.record(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -208,7 +208,7 @@ class SqliteVersions:
 
     async def _versions(self, sql: str, values: Bindings) -> list[Version]:
         return await self._database.read(
-            lambda connection: [version_of(row) for row in connection.execute(sql, values)]
+            lambda connection: [VERSIONS.record(row) for row in connection.execute(sql, values)]
         )
 
     async def _ids(self, sql: str, values: Bindings) -> list[str]:
