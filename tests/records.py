@@ -18,6 +18,7 @@ from ragforge.store.layouts import default_of
 TEXTS = st.text(st.characters(exclude_categories=[]), max_size=20)
 STORABLE = st.text(st.characters(codec="utf-8"), max_size=20)
 """What comes back from a database as it was: no halves of a surrogate pair."""
+ODD = "\"é\" 日本 100 % \n\t\\ {} $x `y` 'z' 🎉"
 MOMENTS = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)).map(
     lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, fold=0)
 )
@@ -76,7 +77,7 @@ def _told(of: Any, name: str) -> Any:
     """A value of this type that depends on the name."""
     number = 1 + zlib.crc32(name.encode()) % 10_000
     simple: dict[Any, Any] = {
-        **{str: f"{name} {number} é", int: number, bool: True, float: number / 20_000},
+        **{str: f"{name} {number} {ODD}", int: number, bool: True, float: number / 20_000},
         **{datetime: datetime(2026, 3, 4, 5, tzinfo=UTC) + timedelta(milliseconds=number)},
         **{array: array("f", [0.5, number]), JsonObject: {name: [number, None, {"a": 0.5}]}},
     }

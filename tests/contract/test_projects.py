@@ -7,12 +7,6 @@ from ragforge.store.base import Store
 from tests.contract.builders import NOON, a_project
 
 
-async def test_project_comes_back_whole(store: Store) -> None:
-    project = a_project(name="Zoë's parser", git_remote="git@example.org:p.git", first_commit="ab12")
-    await store.projects.add(project)
-    assert await store.projects.get(project.id) == project
-
-
 async def test_unknown_project_is_none(store: Store) -> None:
     assert await store.projects.get("nowhere") is None
 

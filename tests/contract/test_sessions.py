@@ -11,16 +11,6 @@ from ragforge.store.base_conversations import Deleted
 from tests.contract.builders import NOON, a_project, a_session, conversation, new_session, said
 
 
-async def test_session_comes_back_whole(store: Store) -> None:
-    project = a_project()
-    await store.projects.add(project)
-    session = a_session(
-        project.id, title="Été", model="gemini:a", mode="plan", forked_from="gone", user="ada", host="desk"
-    )
-    await store.sessions.add(session)
-    assert await store.sessions.get(session.id) == session
-
-
 async def test_unknown_session_is_none(store: Store) -> None:
     assert await store.sessions.get("nowhere") is None
 

@@ -24,24 +24,6 @@ from tests.contract.builders import (
 )
 
 
-async def test_summary_reads_back_whole(store: Store) -> None:
-    session = await new_session(store)
-    turns = await conversation(store, session, 2)
-    summary = a_summary(
-        session,
-        'Ça marche: "quoted", 100 % \n\t\\ {} 日本 $x `y`',
-        *turns,
-        method=SummaryMethod.EXTRACTIVE,
-        files=("src/a b.py", 'odd"name.py'),
-        findings=("It was the newline.", ""),
-        tools=("read", "shell"),
-        topics=("parsing",),
-        constraints=("Never touch the tests.",),
-    )
-    await store.summaries.save(summary)
-    assert await store.summaries.get([summary.id]) == [summary]
-
-
 async def test_summaries_come_in_the_order_asked_for_without_those_that_are_missing(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 2)
