@@ -1,5 +1,7 @@
 """What is wrong with a database, in sentences."""
 
+from collections.abc import Iterator
+
 from ragforge.domain.blas import load_numpy
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.left import KEPT
@@ -30,8 +32,37 @@ SELECT key FROM turn WHERE ended_at IS NOT NULL
     AND key NOT IN (SELECT turn FROM version WHERE turn IS NOT NULL)
 """
 
-# What has a row of words; see `index_version`.
-SAYS_SOMETHING = "NOT (turn IS NOT NULL AND files = 0 AND label = '' AND note = '')"
+# What search finds: the tables whose keys are rows of words, and which of their rows (see `index_version`).
+FOUND = {
+    "turn": "true",
+    "tool_call": "true",
+    "summary": "true",
+    "memory": REMEMBERED,
+    "version": "NOT (turn IS NOT NULL AND files = 0 AND label = '' AND note = '')",
+}
+
+
+def _laws_of_words() -> Iterator[tuple[str, str]]:
+    """What is found has its row, no other row is there, and no two tables share a key."""
+    before: list[str] = []
+    for table, which in FOUND.items():
+        noun = table.replace("_", " ").capitalize()
+        yield (
+            f"{noun} {{}} cannot be found by search.",
+            f"SELECT id FROM {table} WHERE {which} AND key NOT IN (SELECT id FROM words_docsize)",
+        )
+        if before:
+            keys = " UNION ALL ".join(f"SELECT key FROM {each}" for each in before)
+            nouns = ", ".join(before).replace("_", " ")
+            nouns = " or ".join(nouns.rsplit(", ", 1))
+            yield f"{noun} {{}} has the key of a {nouns}.", f"SELECT id FROM {table} WHERE key IN ({keys})"
+        before.append(table)
+    keys = " UNION ALL ".join(f"SELECT key FROM {table} WHERE {which}" for table, which in FOUND.items())
+    yield (
+        "Row {} of the search index stands for nothing.",
+        f"SELECT id FROM words_docsize WHERE id NOT IN ({keys})",
+    )
+
 
 # What should hold, and the rows for which it does not.
 LAWS: tuple[tuple[str, str], ...] = (
@@ -44,51 +75,7 @@ LAWS: tuple[tuple[str, str], ...] = (
         "SELECT turn.id FROM turn LEFT JOIN turn AS parent ON parent.key = turn.parent "
         "WHERE turn.depth != coalesce(parent.depth + 1, 0)",
     ),
-    (
-        "Turn {} cannot be found by search.",
-        "SELECT id FROM turn WHERE key NOT IN (SELECT id FROM words_docsize)",
-    ),
-    (
-        "Tool call {} cannot be found by search.",
-        "SELECT id FROM tool_call WHERE key NOT IN (SELECT id FROM words_docsize)",
-    ),
-    (
-        "Summary {} cannot be found by search.",
-        "SELECT id FROM summary WHERE key NOT IN (SELECT id FROM words_docsize)",
-    ),
-    (
-        "Memory {} cannot be found by search.",
-        f"SELECT id FROM memory WHERE {REMEMBERED} AND key NOT IN (SELECT id FROM words_docsize)",
-    ),
-    (
-        "Row {} of the search index stands for nothing.",
-        "SELECT id FROM words_docsize WHERE id NOT IN "
-        "(SELECT key FROM turn UNION ALL SELECT key FROM tool_call UNION ALL SELECT key FROM summary "
-        f"UNION ALL SELECT key FROM memory WHERE {REMEMBERED} "
-        f"UNION ALL SELECT key FROM version WHERE {SAYS_SOMETHING})",
-    ),
-    (
-        "Tool call {} has the key of a turn.",
-        "SELECT id FROM tool_call WHERE key IN (SELECT key FROM turn)",
-    ),
-    (
-        "Summary {} has the key of a turn or tool call.",
-        "SELECT id FROM summary WHERE key IN (SELECT key FROM turn UNION ALL SELECT key FROM tool_call)",
-    ),
-    (
-        "Memory {} has the key of a turn, tool call or summary.",
-        "SELECT id FROM memory WHERE key IN "
-        "(SELECT key FROM turn UNION ALL SELECT key FROM tool_call UNION ALL SELECT key FROM summary)",
-    ),
-    (
-        "Version {} cannot be found by search.",
-        f"SELECT id FROM version WHERE {SAYS_SOMETHING} AND key NOT IN (SELECT id FROM words_docsize)",
-    ),
-    (
-        "Version {} has the key of a turn, tool call, summary or memory.",
-        "SELECT id FROM version WHERE key IN (SELECT key FROM turn UNION ALL SELECT key FROM tool_call "
-        "UNION ALL SELECT key FROM summary UNION ALL SELECT key FROM memory)",
-    ),
+    *_laws_of_words(),
     (
         "Version {} does not come after its parent, or is another project's.",
         "SELECT DISTINCT version.id FROM descent JOIN version ON version.key = descent.version "
