@@ -1,6 +1,6 @@
 """All that the graph holds, as records."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,37 +12,34 @@ from ragforge.domain.vectors import OwnerKind
 from ragforge.store.archive_items import DESCRIPTIONS, key_of, kind_of, references
 from ragforge.store.base import Record, RecordKind
 from ragforge.store.neo4j.connection import Graph
-from ragforge.store.neo4j.derivation_rows import derived_of
+from ragforge.store.neo4j.derivation_rows import DERIVATIONS
 from ragforge.store.neo4j.left import MEMORY_LEFT
-from ragforge.store.neo4j.memory_rows import REPLACED, TYPES, association_of, memory_of, spent_of
-from ragforge.store.neo4j.nodes import FIELDS, identifier
+from ragforge.store.neo4j.memory_rows import MEMORIES, MODEL_CALLS, REPLACED, TYPES, association_of
+from ragforge.store.neo4j.nodes import identifier
 from ragforge.store.neo4j.outbox import TIMES, with_times
 from ragforge.store.neo4j.rows import (
+    CALLS,
+    PROJECTS,
+    SESSIONS,
+    STEPS,
+    SUMMARIES,
+    TURNS,
     Label,
-    call_of,
-    project_of,
-    session_of,
-    step_of,
-    summary_of,
-    turn_of,
+    RecordNode,
 )
 from ragforge.store.neo4j.vectors_read import LABELS as OWNERS
 from ragforge.store.neo4j.vectors_read import embedding_of
-from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
+from ragforge.store.neo4j.version_rows import BRANCHES, MOVES, VERSIONS
 
 if TYPE_CHECKING:
     from ragforge.store.sqlite.connection import Connection
-
-
-DERIVED = frozenset({"searchNear", "nearChild", "takenOver"})
-"""No part of any record."""
 
 
 class Source(Struct, frozen=True):
     """Where the records of a kind stand."""
 
     label: Label
-    record: Callable[[Mapping[str, Any]], Record]
+    node: RecordNode[Any]
     whole: str
     """A property that all of ours have: a node that only other people's have, or a bare one, is no record."""
     order: str
@@ -57,20 +54,17 @@ class Source(Struct, frozen=True):
         return self.named or f"n.{identifier(self.label)}"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The properties that a record is made of."""
-        return tuple(name for name in FIELDS[self.label] if name not in DERIVED)
-
-    @property
     def returned(self) -> str:
         """The node as a list of values, for the driver reads names as slowly as values, and times slower."""
-        values = (f"datetime(n.{name}).epochMillis" if name in TIMES else f"n.{name}" for name in self.names)
+        values = (
+            f"datetime(n.{name}).epochMillis" if name in TIMES else f"n.{name}" for name in self.node.own
+        )
         return f"RETURN [{', '.join(values)}] AS n{f', {self.more}' if self.more else ''}"
 
     def read(self, row: dict[str, Any]) -> Record:
         """The record of a row."""
-        found = with_times(dict(zip(self.names, row.pop("n"), strict=True)))
-        return self.record(found | row)
+        found = with_times(dict(zip(self.node.own, row.pop("n"), strict=True)))
+        return self.node.record(found | row)
 
     @property
     def matched(self) -> str:
@@ -82,27 +76,27 @@ class Source(Struct, frozen=True):
 
 
 SOURCES: Mapping[RecordKind, Source] = {
-    RecordKind.PROJECT: Source(Label.PROJECT, project_of, "createdAt", "n.id"),
-    RecordKind.SESSION: Source(Label.SESSION, session_of, "startTime", "n.sessionId"),
-    RecordKind.TURN: Source(Label.TURN, turn_of, "userMessage", "n.turnIndex, n.id"),
-    RecordKind.STEP: Source(Label.STEP, step_of, "message", "n.turnId, n.stepIndex"),
-    RecordKind.TOOL_CALL: Source(Label.CALL, call_of, "toolResult", "n.id"),
-    RecordKind.SUMMARY: Source(Label.SUMMARY, summary_of, "summary", "n.id"),
+    RecordKind.PROJECT: Source(Label.PROJECT, PROJECTS, "createdAt", "n.id"),
+    RecordKind.SESSION: Source(Label.SESSION, SESSIONS, "startTime", "n.sessionId"),
+    RecordKind.TURN: Source(Label.TURN, TURNS, "userMessage", "n.turnIndex, n.id"),
+    RecordKind.STEP: Source(Label.STEP, STEPS, "message", "n.turnId, n.stepIndex"),
+    RecordKind.TOOL_CALL: Source(Label.CALL, CALLS, "toolResult", "n.id"),
+    RecordKind.SUMMARY: Source(Label.SUMMARY, SUMMARIES, "summary", "n.id"),
     RecordKind.MEMORY: Source(
         Label.MEMORY,
-        memory_of,
+        MEMORIES,
         "content",
         "n.id",
         more=f"{REPLACED} AS replaced, {MEMORY_LEFT.format('n')} AS left",
     ),
-    RecordKind.DERIVED: Source(Label.DERIVED, derived_of, "data", "n.id"),
-    RecordKind.SPENT: Source(Label.USAGE, spent_of, "purpose", "n.id"),
-    RecordKind.VERSION: Source(Label.VERSION, version_of, "changes", "n.timestamp, n.id"),
+    RecordKind.DERIVED: Source(Label.DERIVED, DERIVATIONS, "data", "n.id"),
+    RecordKind.SPENT: Source(Label.USAGE, MODEL_CALLS, "purpose", "n.id"),
+    RecordKind.VERSION: Source(Label.VERSION, VERSIONS, "changes", "n.timestamp, n.id"),
     # The node's id may stand for a name that is too long for one.
     RecordKind.BRANCH: Source(
-        Label.BRANCH, branch_of, "versionId", "n.projectId, n.name", named="n.projectId + '/' + n.name"
+        Label.BRANCH, BRANCHES, "versionId", "n.projectId, n.name", named="n.projectId + '/' + n.name"
     ),
-    RecordKind.MOVE: Source(Label.MOVE, move_of, "action", "n.id"),
+    RecordKind.MOVE: Source(Label.MOVE, MOVES, "action", "n.id"),
 }
 """All but the embeddings, which stand on turns, summaries and memories, and the links between memories."""
 

@@ -131,12 +131,14 @@ class RecordNode(Generic[R]):
         own = {each.name: whole[each.name] for each in description.kept}
         self._own = Layout(description.struct, own, description.property_name)
         self._whole = Layout(description.struct, whole, description.property_name)
-        self.names = (*self._own.names, *more.split())
+        self.own = self._own.names
+        """The properties that the record is made of."""
+        self.names = (*self.own, *more.split())
         """The properties that are read."""
 
     def row(self, record: R, **more: Any) -> Props:
         """The record as properties, and more of them."""
-        return dict(zip(self._own.names, self._own.values(record), strict=True)) | more
+        return dict(zip(self.own, self._own.values(record), strict=True)) | more
 
     def record(self, row: Mapping[str, Any]) -> R:
         """The inverse of `row`. What is derived is read where the row has it."""
