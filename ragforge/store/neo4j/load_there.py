@@ -10,6 +10,7 @@ from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.domain.versions import Branch
 from ragforge.store.archive_items import key_of, kind_of, references
 from ragforge.store.base import Record
+from ragforge.store.memory_rules import TOLD
 from ragforge.store.neo4j.memory_rows import TYPES
 from ragforge.store.neo4j.rows import Label, Props, step_key
 from ragforge.store.neo4j.version_rows import branch_key
@@ -60,7 +61,8 @@ RETURN
   }} AS summaries,
   COLLECT {{
     MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids.memories
-    RETURN n {{.id, .updated, .content, .topic, .type, vector: [n.embeddingModel, n.embeddingHash]}}
+    RETURN n {{.id, .updated, {", ".join(f".{name}" for name in TOLD)},
+      vector: [n.embeddingModel, n.embeddingHash]}}
   }} AS memories,
   COLLECT {{
     MATCH (a:{Label.MEMORY})-[r:{"|".join(TYPES.values())}]->(b:{Label.MEMORY}) WHERE a.id IN $ids.memories

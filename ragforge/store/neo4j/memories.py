@@ -103,7 +103,7 @@ class Neo4jMemories:
         await self._write(write)
 
     async def change(self, memory: Memory) -> None:
-        """Replace type, importance, confidence, topic and `updated_at`. Raises Conflict, UsageError."""
+        """Replace what may change of it (`CHANGED`). Raises Conflict, UsageError."""
         check_memory(memory)
         await self._bring([memory.id])
 

@@ -57,7 +57,7 @@ class SqliteMemories:
         await self._database.write(write)
 
     async def change(self, memory: Memory) -> None:
-        """Replace type, importance, confidence, topic and `updated_at`. Raises Conflict, UsageError."""
+        """Replace what may change of it (`CHANGED`). Raises Conflict, UsageError."""
         check_memory(memory)
 
         def write(connection: Connection) -> None:
