@@ -93,14 +93,14 @@ async def test_where_were_we_is_the_end_of_the_session_before_and_what_is_still_
         [
             (todo, "Written down."),
             ("do the chart of the humidity now", "`chart.py` draws the humidity. It is ticked off."),
-            ("stop here: the valve test still fails on leap days", "I noted that."),
+            ("note where we are: the valve test still fails on leap days", "I noted that."),
         ],
     )
     await remembered(session, todo, MemoryType.TODO)
     for message in ("where were we?", "let's go on with what was left open"):
         block = await block_for(session, gemini, message)
         (ended, *_) = lines(block, resumption.SECTION.heading)
-        assert ended.startswith("stop here: the valve test still fails on leap days")
+        assert ended.startswith("note where we are: the valve test still fails on leap days")
         assert sum(item.text.endswith("todo for later: an alarm for frost") for item in block.items) == 1
 
 

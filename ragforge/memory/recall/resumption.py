@@ -46,6 +46,11 @@ def resumes(message: str) -> bool:
     return len(message) <= MESSAGE_CHARS_MAX and _RESUMES.search(plain(message.strip())) is not None
 
 
+def _only_resumes(message: str) -> bool:
+    """Whether the message says nothing else: a note of where things stand is what is looked for."""
+    return len(words_of(message)) <= TELLING_WORDS and resumes(message)
+
+
 async def left_off(store: Store, around: Around) -> Resumption:
     """The end of the session before this one, and what is still to do. Raises StoreError."""
     turns, todos = await asyncio.gather(_ending(store, around), _todos(store, around))
@@ -60,7 +65,7 @@ async def _ending(store: Store, around: Around) -> tuple[Turn, ...]:
             newest = [
                 turn
                 for turn in reversed(path)
-                if turn.id not in around.turns and not resumes(text_of(turn.user))
+                if turn.id not in around.turns and not _only_resumes(text_of(turn.user))
             ]
             telling = next(
                 (at for at, turn in enumerate(newest) if len(words_of(text_of(turn.user))) >= TELLING_WORDS),
