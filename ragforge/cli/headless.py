@@ -38,8 +38,8 @@ from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.domain.versions import Version
-from ragforge.session.costs import memory_cost
 from ragforge.session.logs import start_log
+from ragforge.session.model import memory_cost
 from ragforge.session.open import close_session, close_workspace
 from ragforge.session.state import Session, Workspace
 from ragforge.session.turn import interrupt, submit

@@ -7,9 +7,6 @@ import typer
 
 Number = TypeVar("Number", int, float)
 
-LIMIT_MAX = 10_000
-"""Rows of a list that anybody wants to see."""
-
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """What reads a whole number from `least` on, up to `most` where that is given."""

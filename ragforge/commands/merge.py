@@ -1,12 +1,13 @@
 """`merge`: bring another line of work into the files."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.commands.base import Choose, Follow, HeadMoved, Opens, Option, Outcome, Verb
+from ragforge.commands.base import Choose, Follow, HeadMoved, Opens, Option, Outcome, Tell, Verb
 from ragforge.domain.arguments import Former, ValuesOf, option, word
 from ragforge.domain.commands import is_in_shell
 from ragforge.domain.errors import UsageError
@@ -14,7 +15,6 @@ from ragforge.domain.moves import MergeMode, Side
 from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
 from ragforge.session.move_verbs import PATHS_SHOWN
-from ragforge.session.progress import followed
 from ragforge.versions.attempts.check_question import CheckAnswer, question_before, take_answer
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Out
             return _choice_of(undecided.candidates, args)
         return HeadMoved(moved)
 
-    return followed(work, stopped="The merge was ended. Nothing was changed.")
+    return _followed(work, stopped="The merge was ended. Nothing was changed.")
 
 
 def _line(args: MergeArguments, *, check: CheckAnswer) -> str:
@@ -165,6 +165,26 @@ def _end(candidate: "Candidate") -> str:
     """The last lines that its check wrote."""
     lines = candidate.checked.output.rstrip().splitlines() if candidate.checked else []
     return "\n".join(lines[-OUTPUT_LINES_SHOWN:])
+
+
+async def _followed(
+    work: Callable[[Callable[[str], None]], Coroutine[Any, Any, Outcome]], *, stopped: str
+) -> AsyncGenerator[str | Outcome, None]:
+    """What the work tells, a line at a time, then its outcome; or `stopped`, where it was cancelled.
+
+    Nobody listening any more ends it. Raises what it raises.
+    """
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    task = asyncio.create_task(work(lines.put_nowait))
+    task.add_done_callback(lambda _: lines.put_nowait(None))
+    try:
+        while (line := await lines.get()) is not None:
+            yield line
+        yield Tell(stopped) if task.cancelled() else task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
 
 
 VERB = Verb(

@@ -41,20 +41,6 @@ def put(name: str, value: str, environ: Mapping[str, str]) -> str:
     return answer.refused or ("" if answer.value else "the system keyring did not keep it")
 
 
-def delete(name: str, environ: Mapping[str, str]) -> bool:
-    """Remove the key; whether there was one."""
-
-    def ask() -> bool:
-        import keyring  # as above
-
-        if keyring.get_password(SERVICE, name) is None:
-            return False
-        keyring.delete_password(SERVICE, name)
-        return True
-
-    return bool(_limited(ask, environ).value)
-
-
 class _KeychainResult(Generic[T]):
     """What came of asking."""
 

@@ -105,21 +105,6 @@ def save_key(provider: str, value: str, environ: Mapping[str, str]) -> str:
     return f"The key of {provider} is kept in {_keep(provider, value, environ)}."
 
 
-def delete_key(provider: str, environ: Mapping[str, str]) -> str:
-    """Forget the key, wherever it is kept; the sentence says what was done."""
-    file = keys_file(environ)
-    kept = _read_keys(file)
-    places: list[str] = []
-    if kept.pop(provider, None) is not None:
-        _write_keys(file, kept)
-        places.append(str(file))
-    if keychain.delete(provider, environ):
-        places.append("the system keyring")
-    if not places:
-        return f"No key of {provider} was kept."
-    return f"The key of {provider} was removed from {' and '.join(places)}."
-
-
 def store_password(url: str, environ: Mapping[str, str]) -> Key | None:
     """The password of the server behind a store; None for a file, and for a server that needs none.
 

@@ -18,9 +18,6 @@ else:
     JsonValue = bool | int | float | str | list | dict | None
 JsonObject: TypeAlias = dict[str, JsonValue]
 
-REPLACEMENT = "\ufffd"
-"""Stands for half a surrogate pair without its other half."""
-
 DEPTH_MAX = 100
 """How deep JSON may nest: what recurses over it must not run out of stack."""
 

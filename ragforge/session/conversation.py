@@ -17,14 +17,12 @@ from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
 from ragforge.session import history, queue, setup, turn
-from ragforge.session.costs import memory_cost
 from ragforge.session.foreign_git import read_repository
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
-from ragforge.session.long_message import question_of
 from ragforge.session.memory_book import MemoryBook
-from ragforge.session.model import choose_model
+from ragforge.session.model import choose_model, memory_cost, question_of
 from ragforge.session.open import (
     close_session,
     close_workspace,

@@ -10,15 +10,20 @@ from ragforge.config.secrets import find_key, key_variables
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
-from ragforge.domain.usage import Price, Usage, cost_usd
+from ragforge.domain.usage import Price, Purpose, Usage, cost_usd, sum_costs
+from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.search import search
 from ragforge.providers.base import ModelLimits, Provider, ProviderParts
 from ragforge.providers.prices import price_of
 from ragforge.providers.registry import ModelName, open_provider, parse_model
 from ragforge.session.state import Session, Workspace
+from ragforge.store.base import Store
 
 LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)
 """Careful values for a model that does not tell: a request that is too short still gets its answer."""
+
+ASKED_TOKENS = 50_000
+"""About 150 KB: what a person types never comes near, and what is pasted on purpose seldom."""
 
 NO_MODEL = "local"
 GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
@@ -140,3 +145,22 @@ class Pricing(Struct, frozen=True):
 def pricing_of(session: Session) -> Pricing:
     """The prices of the session's model today."""
     return Pricing(session.workspace, model_of(session), now())
+
+
+def question_of(session: Session, text: str) -> str:
+    """What to ask before the message goes, or "" where it is short or there is no model that is paid."""
+    tokens = text_tokens(text)
+    if tokens < ASKED_TOKENS or model_of(session).provider == NO_MODEL:
+        return ""
+    cost = pricing_of(session).cost(Usage(input_tokens=tokens))
+    price = f", about ${cost:.2f} each time that it is sent" if cost else ""
+    return f"Send this message of up to {tokens // 1000:,}k tokens{price}?"
+
+
+async def memory_cost(store: Store, session_id: str) -> float | None:
+    """What summaries and look-ups cost for the session so far, in USD; None where a price is unknown.
+
+    Raises StoreError.
+    """
+    rows = await store.usage.by_model(session_id=session_id)
+    return sum_costs(row.cost_usd for row in rows if row.purpose is not Purpose.CHAT)

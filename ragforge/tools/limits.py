@@ -16,7 +16,6 @@ class Cut(Struct, frozen=True):
     """A text, whole or with its middle left out."""
 
     text: str
-    whole_chars: int
     was_cut: bool
 
 
@@ -29,14 +28,14 @@ def cut_result(text: str, *, reference: str = "", chars_max: int = RESULT_CHARS_
     if chars_max < CUT_CHARS_MIN:
         raise ValueError(f"chars_max is {chars_max}, the least is {CUT_CHARS_MIN}")
     if len(text) <= chars_max:
-        return Cut(text, len(text), was_cut=False)
+        return Cut(text, was_cut=False)
     room = chars_max - NOTE_CHARS_MAX
     head = _to_line_end(text[: room * 2 // 3])
     tail = _from_line_start(text[len(text) - room // 3 :])
     missing = len(text) - len(head) - len(tail)
     kept = f"; read_result opens the whole: reference={reference[:80]}" if reference else ""
     note = f"[... {missing:,} of {len(text):,} characters left out here{kept} ...]"
-    return Cut(f"{head}\n{note}\n{tail}", len(text), was_cut=True)
+    return Cut(f"{head}\n{note}\n{tail}", was_cut=True)
 
 
 def result_chars_max(tool: str) -> int:
