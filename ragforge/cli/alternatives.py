@@ -1,23 +1,17 @@
-"""`ragforge alternatives`: one request worked out in several ways at once."""
+"""`ragforge alternatives`: its run, which signals end so that what was done is kept."""
 
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
-from typer.core import TyperCommand
 
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.library import opened_session
-from ragforge.cli.numbers import whole
-from ragforge.cli.options import Options, run_async
+from ragforge.cli.options import Options
 from ragforge.cli.output import json_line, printable
-from ragforge.cli.verbs import run_verb
-from ragforge.commands.alternatives import TAKE, TakeOneArguments
-from ragforge.domain.arguments import Former, modern
-from ragforge.domain.errors import UsageError
-from ragforge.domain.moves import ConflictChoice
+from ragforge.commands.alternatives import AlternativesArguments
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     import asyncio
@@ -29,84 +23,29 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Parser(TyperCommand):
-    """Takes `take K` in place of N."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Let the words be parsed, with `take K` as an option."""
-        words = modern(args, (Former("--take K", "take K"),), tell=tell)
-        if words[:1] == ["take"]:
-            if not words[1:]:
-                raise UsageError("Say which: alternatives take K. `ragforge alternatives` lists them.")
-            words[:1] = ["--take"]
-        return super().parse_args(ctx, words)
+async def run(options: Options, args: AlternativesArguments) -> int:
+    """Work the request out, or list what was worked out of the present version; the exit code."""
+    return await (_list(options, args) if args.count is None else _work_out(options, args))
 
 
-def alternatives(
-    context: typer.Context,
-    count: Annotated[
-        int | None, typer.Argument(metavar="[take K | N", parser=whole(1), help="In how many ways.")
-    ] = None,
-    prompt: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PROMPT]", help="The request; without it, the newest one anew, from before it."
-        ),
-    ] = None,
-    models: Annotated[
-        str | None, typer.Option("--models", metavar="A,B", help="Other models, as PROVIDER:NAME.")
-    ] = None,
-    take: Annotated[
-        int | None,
-        typer.Option("--take", metavar="K", parser=whole(1), hidden=True),
-    ] = None,
-    on_conflict: Annotated[
-        ConflictChoice | None,
-        typer.Option("--on-conflict", help="With take K: what becomes of files that were changed since."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
-) -> None:
-    """Work a request out in N ways at once, each in a copy of the project; without N, list them.
-
-    take K brings files and conversation to one of them.
-
-    File tools are confined to the copies; shell commands are not. As with -p nobody is asked: commands run
-    that only read, that --allow names, or all with --yolo. The project's files stay as they are until one is
-    taken. -c, -r ID and -m before the command choose session and model.
-    """
-    options: Options = context.find_root().obj
-    if take is not None:
-        if count is not None:
-            raise UsageError("take K takes one that was worked out before: leave N and PROMPT out.")
-        chosen = TakeOneArguments(number=take, on_conflict=on_conflict)
-        code = run_async(lambda: run_verb(options, TAKE, chosen, options.resume))
-        raise typer.Exit(code if isinstance(code, int) else FAILED)
-    if count is None:
-        raise typer.Exit(run_async(lambda: _list(options, as_json=as_json)))
-    names = tuple(filter(None, (models or "").split(",")))
-    raise typer.Exit(run_async(lambda: _work_out(options, count, prompt or "", names, as_json=as_json)))
-
-
-async def _list(options: Options, *, as_json: bool) -> int:
+async def _list(options: Options, args: AlternativesArguments) -> int:
     from ragforge.versions.attempts.alternatives import alternatives_here
 
     async with opened_session(options) as session:
         here = await alternatives_here(session)
-    if not here.alternatives and not as_json:
+    if not here.alternatives and not args.json:
         tell("There are no alternatives of the present version.")
-    _print(here, here.alternatives, as_json=as_json)
+    _print(here, here.alternatives, as_json=args.json)
     return 0
 
 
-async def _work_out(
-    options: Options, count: int, prompt: str, models: tuple[str, ...], *, as_json: bool
-) -> int:
+async def _work_out(options: Options, args: AlternativesArguments) -> int:
     from ragforge.versions.attempts.alternatives import alternatives_here
     from ragforge.versions.attempts.start import COPYING, AttemptRequest, start_alternatives, ways_for
 
     stopped = False
     async with _opened(options) as session:
-        wanted = AttemptRequest(count, prompt, models)
+        wanted = AttemptRequest(args.count or 0, args.prompt, args.models)
         ways_for(session, wanted)  # what cannot be started says so, and nothing else
         tell(COPYING)
         group = await start_alternatives(session, wanted)
@@ -115,7 +54,7 @@ async def _work_out(
                 tell(line)
             stopped = signals.came
         here = await alternatives_here(session)
-    _print(here, group.results, as_json=as_json)
+    _print(here, group.results, as_json=args.json)
     if stopped:
         return INTERRUPTED
     return 0 if any(not each.ended for each in group.results) else FAILED

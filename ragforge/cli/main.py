@@ -26,8 +26,10 @@ ORDER = (
     *("history", "sessions", "memory", "config", "db", "completion"),
 )
 """As `--help` lists them; verbs that are not named here follow."""
-COMMANDS = ("alternatives", "completion")
+COMMANDS = ("completion",)
 GROUPS = ("memory", "config", "db")
+OWN_RUNS = ("alternatives",)
+"""Verbs that run in a way of their own here."""
 
 
 class _Commands(TyperGroup):
@@ -63,7 +65,7 @@ def _load(name: str) -> Any:
         verb = find_verb(name)
         if verb is None or not verb.is_on(Face.SHELL):
             return None
-        add_verb(parser, verb)
+        add_verb(parser, verb, run=import_module(f"ragforge.cli.{name}").run if name in OWN_RUNS else None)
     return get_group(parser).commands[name]
 
 

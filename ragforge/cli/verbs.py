@@ -2,8 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import aclosing
+from functools import partial
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
@@ -27,16 +28,19 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.versions.head_move import MoveResult
 
 
-def add_verb(parser: typer.Typer, verb: Verb[Any]) -> None:
-    """Let the command line take the verb, and those that follow its name."""
+Run = Callable[[Options, Any], Coroutine[Any, Any, int]]
+
+
+def add_verb(parser: typer.Typer, verb: Verb[Any], *, run: Run | None = None) -> None:
+    """Let the command line take the verb, and those that follow its name. run: runs it in another way."""
     verbs = verb.verbs_on(Face.SHELL)
     if not verbs:
-        parser.command(verb.name, cls=_class(TyperCommand, verb), epilog=EXIT_CODES)(_function(verb))
+        parser.command(verb.name, cls=_class(TyperCommand, verb), epilog=EXIT_CODES)(_function(verb, run))
         return
-    is_own = bool(verb.opens or verb.shell)
+    is_own = bool(verb.opens or verb.shell or run)
     group = typer.Typer(cls=_class(_Group, verb), invoke_without_command=is_own, no_args_is_help=not is_own)
     if is_own:
-        group.callback()(_function(verb))
+        group.callback()(_function(verb, run))
     for each in verbs:
         add_verb(group, each)
     parser.add_typer(group, name=verb.name, help=_help(verb), epilog=EXIT_CODES)
@@ -69,7 +73,7 @@ def _help(verb: Verb[Any]) -> str:
     return "\n\n".join(filter(None, [verb.help, verb.more]))
 
 
-def _function(verb: Verb[Any]) -> Callable[..., None]:
+def _function(verb: Verb[Any], run: Run | None) -> Callable[..., None]:
     """A function with the signature that the parser is made from."""
     arguments = [each for each in arguments_of(verb.args, Face.SHELL) if not each.spelling.hidden]
     parameters = [parameter for each in arguments for parameter in _parameters(each)]
@@ -90,6 +94,8 @@ def _function(verb: Verb[Any]) -> Callable[..., None]:
         resume = given.pop("resume", None)
         args = verb.args(**{each.name: _value(each, given) for each in arguments})
         options: Options = context.find_root().obj
+        if run:
+            raise typer.Exit(run_async(partial(run, options, args)))
         code = run_async(lambda: run_verb(options, verb, args, resume))
         if isinstance(code, base.Confirm):
             # Asked between the two: within the loop, Ctrl+C would not end the question.

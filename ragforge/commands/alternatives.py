@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ragforge.commands.base import Confirm, Follow, Opens, Outcome, Tell, Verb
-from ragforge.domain.arguments import option, rest, word
+from ragforge.domain.arguments import Former, option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
 from ragforge.session.move_verbs import TakeArguments, moved_or_asked
 from ragforge.versions.attempts.check_question import CheckAnswer, question_before, take_answer
@@ -28,6 +28,7 @@ class AlternativesArguments(Struct, frozen=True, kw_only=True):
     models: Annotated[
         tuple[str, ...], option("--models", metavar="A,B", help="Other models, as PROVIDER:NAME.")
     ] = ()
+    json: Annotated[bool, shell_option("--json", help="Print a JSON object.")] = False
     yes: Annotated[bool, option("--yes", hidden=True)] = False
     check: Annotated[CheckAnswer | None, option("--check", hidden=True)] = None
 
@@ -98,5 +99,9 @@ VERB = Verb(
     "Work a request out in N ways at once, each in a copy of the project; list them, take one.",
     AlternativesArguments,
     _run,
+    more="File tools are confined to the copies; shell commands are not. As with -p nobody is asked: "
+    "commands run that only read, that --allow names, or all with --yolo. The project's files stay as they "
+    "are until one is taken. -c, -r ID and -m before the command choose session and model.",
+    former=(Former("--take K", "take K"),),
     verbs=(TAKE, Verb("stop", "End one; what it did so far is kept.", StopArguments, _stop)),
 )
