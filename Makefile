@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots clean
+.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots train clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -34,13 +34,17 @@ check-static: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/codespell ragforge tests docs benchmarks scripts README.md CHANGELOG.md
+	$(BIN)/codespell ragforge training/*.py tests docs benchmarks scripts README.md CHANGELOG.md
 
 bench: $(READY)
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
 
 screenshots: $(READY)
 	$(BIN)/python scripts/screenshots.py
+
+# The weights of the classifier that finds what to remember, made from training/statements; a minute.
+train: $(READY)
+	$(BIN)/python -m training $(ARGS)
 
 # Pinned by version and hash. uv resolves for every platform and Python at once; nothing else uses it.
 docs: $(READY)

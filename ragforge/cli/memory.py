@@ -45,6 +45,9 @@ def list_memories(
     scope: Annotated[MemoryScope | None, typer.Option("--scope", help="Only those that hold there.")] = None,
     all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="The forgotten ones as well.")] = False,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="WHEN", help="Those that held then: 2026-11-21, 3d, 2w.")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", parser=whole(1, READ_MAX), help="At most this many.")] = 50,
     as_json: AsJson = False,
 ) -> None:
@@ -54,20 +57,27 @@ def list_memories(
     async def work() -> int:
         from ragforge.cli.library import opened_library
         from ragforge.cli.memory_output import print_json_list, print_list
+        from ragforge.commands.search import parse_when
+        from ragforge.domain.ids import now
         from ragforge.domain.memories import MemoryFilter
+        from ragforge.memory.periods import periods_of
 
+        when = parse_when(at, now(), flag="--at") if at else None
         async with opened_library(options) as library:
             found = await library.store.memories.find(
                 MemoryFilter(
                     project_id=None if all_projects else library.project.id,
                     types=tuple(types or ()),
-                    forgotten=forgotten,
+                    forgotten=forgotten or when is not None,
                     replaced=True,
                     left=True,
                     sort=sort,
-                    limit=READ_MAX if scope else limit,
+                    limit=READ_MAX if scope or when else limit,
                 )
             )
+            if when is not None:
+                periods = await periods_of(library.store, found)
+                found = [each for each in found if any(one.holds_at(when) for one in periods[each.id])]
         shown = [memory for memory in found if scope in (None, memory.scope)][:limit]
         if as_json:
             print_json_list(shown)

@@ -4,7 +4,10 @@ What it finds should be right; that much is missed is the price. Only the user's
 of those neither questions, nor hypotheses, nor what somebody else is said to say.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import (
@@ -16,18 +19,32 @@ from ragforge.domain.memories import (
     MemorySource,
     MemoryType,
 )
+from ragforge.memory.classifier import Guess, guesses
+from ragforge.memory.clauses import Clause, clauses_of
 from ragforge.memory.constraints import is_standing
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
-from ragforge.memory.replacement import field_of, has_changed_mind, replaced_by
+from ragforge.memory.replacement import field_of, finished_by, has_changed_mind, replaced_by
 from ragforge.memory.sentences import cut_words, with_dates
-from ragforge.memory.statements import is_report, is_wondering, said_by
+from ragforge.memory.short_answers import is_short, with_question
+from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 
 CONFIDENCE = 0.7
 """Of what a rule found."""
 RULE_IMPORTANCE = 0.8
 """Of what is to hold always or never: it is recalled before every message."""
+
+
+KEPT_MIN = 0.7
+"""A clause is kept from this probability on."""
+SECOND_MIN = 0.85
+"""As a statement of its own beside another one in the same sentence."""
+FRAGMENT_WORDS_MAX = 4
+RULE_SHARE = 0.8
+"""So much of what is missing to certainty a rule adds that is met."""
+RULE_TYPE_SHARE = 0.8
+"""So much the rule's type counts beside the classifier's."""
 
 
 def _rule(type: MemoryType) -> AnyOf:
@@ -61,27 +78,121 @@ def type_of(words: str) -> MemoryType | None:
     return MemoryType.PREFERENCE if is_standing(words) else None
 
 
+class UserStatement(Struct, frozen=True):
+    """What the user states: its words, and the type of memory that they make."""
+
+    text: str
+    words: str
+    type: MemoryType
+    sentence: int
+    """The place of its last sentence in the message, from 0."""
+
+
+class _Judged(Struct, frozen=True):
+    """A clause with how likely it is kept and, if so, what it is: by its words, and by the rules."""
+
+    clause: Clause
+    kept: float
+    types: Mapping[MemoryType, float]
+    ruled: bool = False
+    """Whether it meets a rule."""
+
+    @property
+    def type(self) -> MemoryType:
+        return max(self.types, key=lambda type: self.types[type])
+
+
+def statements_in(person: str, before: str = "") -> list[UserStatement]:
+    """What the user states in the message, in its order.
+
+    before: what the assistant said just before.
+    """
+    clauses = clauses_of(person)
+    judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
+    found: list[UserStatement] = []
+    for _, each in groupby(judged, key=lambda one: one.clause.sentence):
+        sentence = _by_the_whole(list(each))
+        if max(one.kept for one in sentence) < KEPT_MIN:
+            continue
+        # What is told of one thing stays together with its reason: two that part are both sure.
+        if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
+            _add(found, sentence)
+            continue
+        for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
+            if type is not None:
+                _add(found, list(run))
+    if before and len(found) == 1 and is_short(found[0].text):
+        text = with_question(found[0].text, before)
+        return [UserStatement(text, plain(text), found[0].type, found[0].sentence)]
+    return found
+
+
+def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
+    """The statement of these clauses behind the others; a fragment goes on with the one just before it."""
+    sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
+    type = max(sums, key=lambda type: sums[type])
+    text = " ".join(one.clause.text for one in run).strip(" ,;")
+    last = found[-1] if found else None
+    if last and len(text.split()) <= FRAGMENT_WORDS_MAX and run[0].clause.sentence - last.sentence <= 1:
+        text, type = f"{last.text} {text}", last.type
+        found.pop()
+    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence))
+
+
+def _judged(clause: Clause, guess: Guess) -> _Judged:
+    if is_wondering(clause.words) or is_report(clause.words):
+        return _Judged(clause, 0.0, guess.types)
+    judged = _Judged(clause, guess.kept, guess.types)
+    return judged if clause.ends else _ruled(judged, type_of(clause.words))
+
+
+def _by_the_whole(sentence: list[_Judged]) -> list[_Judged]:
+    """The clauses of a sentence; where none meets a rule, the likeliest counts as what all of them meet."""
+    whole = " ".join(one.clause.words for one in sentence)
+    if len(sentence) < 2 or sentence[0].clause.ends or any(one.ruled for one in sentence):
+        return sentence
+    best = max(range(len(sentence)), key=lambda at: sentence[at].kept)
+    return [_ruled(one, type_of(whole)) if at == best else one for at, one in enumerate(sentence)]
+
+
+def _ruled(judged: _Judged, type: MemoryType | None) -> _Judged:
+    """The same with the rule that it meets."""
+    if type is None:
+        return judged
+    types = {
+        each: (1 - RULE_TYPE_SHARE) * share + RULE_TYPE_SHARE * (each is type)
+        for each, share in judged.types.items()
+    }
+    return _Judged(judged.clause, judged.kept + RULE_SHARE * (1 - judged.kept), types, ruled=True)
+
+
 def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
     """What the user states in the turn, and what of the near memories that replaces."""
     found: dict[str, Memory] = {}
     links: dict[tuple[str, str], Association] = {}
-    said = said_by(material.person)
-    changed_mind = any(has_changed_mind(words) for _, words in said)
-    for sentence, words in said:
-        if (type := type_of(words)) is None:
-            continue
-        memory = _memory(material, sentence, type, rule=is_standing(words))
+    changed_mind = any(has_changed_mind(words) for _, words in said_by(material.person))
+    for statement in statements_in(material.person, material.before):
+        words = statement.words
+        memory = _memory(material, statement.text, statement.type, rule=is_standing(words))
         if memory.id in found:
             continue
-        if type is MemoryType.DECISION:
-            known = (*material.near, *found.values())
-            if old := replaced_by(memory, words, known, changed_mind=changed_mind):
-                turn = material.turn
-                links[memory.id, old.id] = Association(
-                    AssociationKind.UPDATES, memory.id, old.id, turn.started_at, turn.id
-                )
+        known = (*material.near, *found.values())
+        if old := replaced_by(memory, words, known, changed_mind=changed_mind):
+            links[memory.id, old.id] = _update(material, memory, old)
         found[memory.id] = memory
+    for sentence, words in said_by(material.person):
+        if (ended := finished_by(words, material.near)) is not None:
+            event = _memory(material, sentence, MemoryType.EVENT, rule=False)
+            if event.id not in found or found[event.id].type is not MemoryType.DECISION:
+                found[event.id] = event
+            if event.id != ended.id:
+                links[event.id, ended.id] = _update(material, event, ended)
     return tuple(found.values()), tuple(links.values())
+
+
+def _update(material: Material, new: Memory, old: Memory) -> Association:
+    turn = material.turn
+    return Association(AssociationKind.UPDATES, new.id, old.id, turn.started_at, turn.id)
 
 
 def _memory(material: Material, sentence: str, type: MemoryType, *, rule: bool) -> Memory:

@@ -15,6 +15,15 @@ _PURPOSE = AnyOf(lambda language: language.purpose)
 _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
+_VALUE_GONE = AnyOf(lambda language: language.value_gone)
+_NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
+VALUED = frozenset({MemoryType.DECISION, MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.GOAL})
+"""What can give a value to something, and take it back."""
+_FINISHES = AnyOf(lambda language: language.finishes)
+ENDING = frozenset({MemoryType.TODO, MemoryType.GOAL})
+SHARED_MIN = 2
+"""So many words a sentence shares with what it ends."""
+STEM_CHARS = 5
 _TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
 _SHORT = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "node.js": "node"}
 
@@ -26,12 +35,53 @@ def replaced_by(
 
     words: its sentence, plain. changed_mind: in its turn the user said so.
     """
+    if values := _values_given_up(words):
+        return _with_value(decision, values, known)
+    if decision.type is not MemoryType.DECISION:
+        return None
     if (gone := _what_goes(decision.content)) is not None:
         named = [old for old in known if old.id != decision.id and _names(old, gone, decision)]
         return max(named, key=lambda old: (old.type is MemoryType.DECISION, old.created_at), default=None)
     if not (_INSTEAD.search(words) or changed_mind):
         return None
     return _about_the_same(decision, known, shared_min=1 if _INSTEAD.search(words) else 2)
+
+
+def finished_by(words: str, known: Sequence[Memory]) -> Memory | None:
+    """The todo or goal of the known ones that the plain sentence says is done; None where it names none."""
+    if _FINISHES.search(words) is None or _NEGATED.search(words):
+        return None
+    said = _stems(words)
+    fits = [
+        (len(said & stems), old) for old in known if old.type in ENDING and (stems := _stems(old.content))
+    ]
+    named = [(shared, old) for shared, old in fits if shared >= min(SHARED_MIN, len(_stems(old.content)))]
+    return max(named, key=lambda each: (each[0], each[1].created_at), default=(0, None))[1]
+
+
+def _stems(text: str) -> frozenset[str]:
+    """How the words begin that say what it is about, so that "rotate" is in "rotated"."""
+    return frozenset(term[:STEM_CHARS] for term in terms_of(text) if not term[0].isdigit())
+
+
+def _values_given_up(words: str) -> frozenset[str]:
+    """Numbers that the sentence says hold no longer: "8443" of "change 8443 to 9443"."""
+    return frozenset(first_group(found).rstrip(".,:") for found in _VALUE_GONE.finditer(words))
+
+
+def _with_value(new: Memory, values: frozenset[str], known: Sequence[Memory]) -> Memory | None:
+    """The newest that gives one of the values to what the new one speaks of."""
+    terms = frozenset(term for term in terms_of(new.content) if not term[0].isdigit())
+    fits = (
+        old
+        for old in known
+        if old.id != new.id
+        and old.type in VALUED
+        and values.intersection(_NUMBER.findall(old.content))
+        - values.intersection(_values_given_up(old.content))
+        and terms & terms_of(old.content)
+    )
+    return max(fits, key=lambda old: (len(terms & terms_of(old.content)), old.created_at), default=None)
 
 
 def has_changed_mind(words: str) -> bool:

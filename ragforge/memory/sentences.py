@@ -1,10 +1,11 @@
 """Text as sentences: split, cut, and their words for days turned into dates."""
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
 
-from ragforge.domain.language.base import days, languages
+from ragforge.domain.language.base import AnyOf, counts, days, first_group, languages, weekdays
 from ragforge.store.json_text import storable
 
 SCANNED_CHARS_MAX = 40_000
@@ -103,14 +104,69 @@ def _day() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])({words})(?![\w-]|,?\s*\(?\d{{4}}-)", re.IGNORECASE)
 
 
+_COMING_DAY = AnyOf(lambda language: language.coming_day)
+_PAST_DAY = AnyOf(lambda language: language.past_day)
+_AWAY = {
+    unit: AnyOf(lambda language, unit=unit: language.away.get(unit, ())) for unit in ("day", "week", "month")
+}
+_WHOLE = r"(?<![\w-])(?:{})(?![\w-]|,?\s*\(?\d{{4}}-)"
+
+
 def with_dates(text: str, at: datetime) -> str:
-    """The text with the date behind each word for a day that only its moment gives: "today (2026-03-04)"."""
+    """The text with the date behind each word for a day that only its moment gives: "today (2026-03-04)".
 
-    def dated(found: re.Match[str]) -> str:
-        away = timedelta(days=days()[found[1].lower().replace("’", "'")])
+    "Next Friday" and "by Friday" are the first one after that moment, "next week" has the date of its Monday.
+    """
+    text = text.replace("aujourd’hui", "aujourd'hui")
+    text = _dated(_day(), text, lambda found: _plus(at, days()[found[1].lower().replace("’", "'")]))
+    text = _dated(
+        _whole(_COMING_DAY), text, lambda found: _plus(at, (_weekday(found[0]) - at.weekday() - 1) % 7 + 1)
+    )
+    text = _dated(
+        _whole(_PAST_DAY), text, lambda found: _plus(at, -((at.weekday() - _weekday(found[0]) - 1) % 7) - 1)
+    )
+    text = _dated(_whole(_AWAY["day"]), text, lambda found: _plus(at, _count(found)))
+    text = _dated(_whole(_AWAY["week"]), text, lambda found: _in_weeks(at, found))
+    return _dated(_whole(_AWAY["month"]), text, lambda found: _in_months(at, _count(found)))
+
+
+def _dated(pattern: re.Pattern[str], text: str, day: Callable[[re.Match[str]], str]) -> str:
+    """The text with the day behind each place that fits, where there is such a day."""
+
+    def with_day(found: re.Match[str]) -> str:
         try:
-            return f"{found[1]} ({at.date() + away})"
-        except OverflowError:  # the first or last day of the calendar
-            return found[1]
+            return f"{found[0]} ({day(found)})"
+        except (OverflowError, ValueError):  # before the first or behind the last day of the calendar
+            return found[0]
 
-    return _day().sub(dated, text.replace("aujourd’hui", "aujourd'hui"))
+    return pattern.sub(with_day, text)
+
+
+@cache
+def _whole(words: AnyOf) -> re.Pattern[str]:
+    return re.compile(_WHOLE.format(words.pattern), re.IGNORECASE)
+
+
+def _plus(at: datetime, days: int) -> str:
+    return str(at.date() + timedelta(days=days))
+
+
+def _weekday(phrase: str) -> int:
+    return next(weekdays()[word] for word in phrase.lower().split() if word in weekdays())
+
+
+def _count(found: re.Match[str]) -> int:
+    number = first_group(found).lower()
+    return int(number) if number.isdigit() else counts().get(number, 1)
+
+
+def _in_weeks(at: datetime, found: re.Match[str]) -> str:
+    """In so many weeks to the day; of "next week", which says none, the Monday."""
+    return _plus(at, 7 * _count(found) if first_group(found) else 7 - at.weekday())
+
+
+def _in_months(at: datetime, months: int) -> str:
+    year, month = divmod(at.year * 12 + at.month - 1 + months, 12)
+    if not 1 <= year <= 9999:
+        raise ValueError(year)
+    return f"{year:04}-{month + 1:02}"

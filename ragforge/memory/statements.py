@@ -1,6 +1,7 @@
 """Sentences by which a person states something, told from those that only ask, wonder or report."""
 
 from ragforge.domain.language.base import AnyOf
+from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
 
 STATEMENTS_MAX = 80
@@ -34,5 +35,5 @@ def is_report(words: str) -> bool:
 
 def said_by(person: str) -> list[tuple[str, str]]:
     """The sentences of the user that do not ask, each with its plain form."""
-    found = [(s, plain(s)) for s in sentences(person) if len(s) <= STATEMENT_CHARS_MAX]
+    found = [(s, plain(s)) for s in sentences(own_words(person)) if len(s) <= STATEMENT_CHARS_MAX]
     return [(s, words) for s, words in found[:STATEMENTS_MAX] if not is_question(words)]

@@ -4,7 +4,10 @@ import asyncio
 import os
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ragforge.domain.ids import now
 from ragforge.domain.memories import MemorySource, MemoryType
@@ -209,3 +212,29 @@ async def test_a_memory_may_begin_with_its_type_as_in_the_interface(alone: Progr
     assert added.out.split(maxsplit=2)[2] == "decision  use MySQL\n"
     named = await alone.run("memory", "add", "decision: use tabs", "--type", "preference")
     assert named.out.split(maxsplit=2)[2] == "preference  decision: use tabs\n"
+
+
+async def test_what_held_at_a_moment_is_listed(alone: Program) -> None:
+    library = await open_library(cwd=alone.project, flags={}, environ=alone.env)
+    await keep_project(library.store, library.project)
+    days = [datetime(2026, month, 1, tzinfo=UTC) for month in (1, 2, 3, 4)]
+    kept = [
+        new_memory(
+            text, MemoryType.DECISION, project_id=library.project.id, at=at, source=MemorySource.PERSON
+        )
+        for text, at in zip(("Use MySQL", "Use SQLite"), days, strict=False)
+    ]
+    await remember(library.store, kept[0])
+    await remember(library.store, kept[1], updates=[kept[0].id])
+    # Said again, the first one holds again.
+    await remember(library.store, replace(kept[0], updated_at=days[2]))
+    await library.store.memories.forget([kept[0].id], days[3])
+    await close_library(library)
+    held = [
+        await contents(alone, "--at", when)
+        for when in ("2025-12-01", "2026-01-15", "2026-02-15", "2026-03-15")
+    ]
+    assert held == [[], ["Use MySQL"], ["Use SQLite"], ["Use MySQL"]]
+    assert await contents(alone, "--at", "2026-04-15") == []
+    wrong = await alone.run("memory", "list", "--at", "someday")
+    assert (wrong.code, "--at 'someday' is no date" in wrong.err) == (2, True)

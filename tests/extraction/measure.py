@@ -119,7 +119,7 @@ def _count(measured: Measured, item: dict[str, Any], understanding: Understandin
     demands = list(understanding.summary.constraints) if understanding else []
     there = Counter(gold["type"] for gold in item["memories"])
     for type in MemoryType:
-        found = [memory for memory in memories if memory.type is type]
+        found = [memory for memory in memories if memory.type is type and not _is_demand(memory, item)]
         right = _matches(measured, found, [gold for gold in item["memories"] if gold["type"] == type])
         for counts in (measured.counts(type), measured.counts(ALL)):
             counts.right += right
@@ -136,6 +136,18 @@ def _count(measured: Measured, item: dict[str, Any], understanding: Understandin
             counts.right += 1
             open_demands.remove(hit)
     measured.mistakes += [f"- constraint missed: {demand}" for demand in open_demands]
+
+
+def _is_demand(memory: Memory, item: dict[str, Any]) -> bool:
+    """Whether it keeps a demand of the set and no memory of it: what binds is a preference too, and counts
+    among the demands."""
+    text = _plain(memory.content)
+    expected = (gold["words"] for gold in item["memories"] if gold["type"] == memory.type)
+    return (
+        memory.type is MemoryType.PREFERENCE
+        and any(_plain(quote) in text or text in _plain(quote) for quote in item["constraints"])
+        and not any(all(_plain(word) in text for word in words) for words in expected)
+    )
 
 
 def _matches(measured: Measured, found: Sequence[Memory], golds: Sequence[dict[str, Any]]) -> int:

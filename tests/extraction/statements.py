@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ragforge.domain.language.base import stop_words
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.memory.summarise import understand_offline
@@ -68,6 +70,7 @@ def measure_statements(items: Sequence[Mapping[str, Any]]) -> Report:
     report = Report()
     for number, item in enumerate(items):
         turn = material(number, {"user": item["user"], "assistant": ""})
+        turn = replace(turn, before=item["before"] or "")
         _count(report, item, understand_offline(turn).memories)
     return report
 

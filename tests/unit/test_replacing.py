@@ -1,10 +1,12 @@
 """What a decision takes the place of by its words, without a model: what it plainly names, else nothing."""
 
 import pytest
+from msgspec.structs import replace
 
-from ragforge.domain.memories import AssociationKind, Memory, MemoryType
+from ragforge.domain.memories import AssociationKind, Memory, MemorySource, MemoryType
+from ragforge.memory.memories import new_memory
 from ragforge.memory.summarise import understand_offline
-from tests.unit.test_understanding import a_material
+from tests.unit.test_understanding import NOON, a_material
 
 
 def known(words: str) -> Memory:
@@ -108,3 +110,75 @@ def test_of_several_a_decision_is_replaced_before_a_fact() -> None:
 def test_what_is_no_decision_replaces_nothing(words: str) -> None:
     old = known("We'll use MySQL for the orders.")
     assert understand_offline(a_material(words, near=(old,))).associations == ()
+
+
+def fact(words: str) -> Memory:
+    return new_memory(
+        words,
+        MemoryType.FACT,
+        project_id="project",
+        at=NOON,
+        source=MemorySource.BACKGROUND,
+        turns=("earlier",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The gateway listens on port 8443.", "We decided to move the gateway from 8443 to 9443."),
+        ("The gateway listens on port 8443.", "On a décidé de passer la gateway de 8443 à 9443."),
+        ("The session timeout is 30 minutes.", "We'll use a session timeout of 20 minutes instead of 30."),
+        ("Le délai de session est de 30 minutes.", "On prend un délai de session de 20 minutes et pas 30."),
+        ("The batch size is 128.", "Let's use a batch size of 64, not 128."),
+        ("We keep logs for 90 days.", "From now on we keep logs 30 days rather than 90."),
+    ],
+)
+def test_a_value_that_changes_replaces_the_old_one(earlier: str, later: str) -> None:
+    old = fact(earlier)
+    links = understand_offline(a_material(later, near=(old,))).associations
+    assert [(link.kind, link.to_id) for link in links] == [(AssociationKind.UPDATES, old.id)]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The gateway listens on port 8443.", "We decided to move the mail server from 8443 to 9443."),
+        ("The session timeout is 30 minutes.", "We'll use a session timeout of 20 minutes."),
+        ("The gateway listens on port 18443.", "We decided to move the gateway from 8443 to 9443."),
+        ("We moved the gateway from 8443 to 7443.", "We decided to move the gateway from 8443 to 9443."),
+    ],
+)
+def test_a_value_that_is_another_ones_stays(earlier: str, later: str) -> None:
+    assert not understand_offline(a_material(later, near=(fact(earlier),))).associations
+
+
+@pytest.mark.parametrize(
+    ("todo", "said"),
+    [
+        ("Remind me to rotate the API keys.", "I've rotated the API keys this morning."),
+        ("We still have to write the migration guide.", "The migration guide is written, have a look."),
+        ("Il nous reste à écrire le guide de migration.", "Le guide de migration est enfin écrit."),
+        ("Faut que je demande les droits sur le bucket.", "J'ai demandé les droits du bucket, ça marche."),
+    ],
+)
+def test_what_was_to_do_ends_when_it_is_said_to_be_done(todo: str, said: str) -> None:
+    old = replace(fact(todo), type=MemoryType.TODO)
+    found = understand_offline(a_material(said, near=(old,)))
+    assert [(link.kind, link.to_id) for link in found.associations] == [(AssociationKind.UPDATES, old.id)]
+    assert MemoryType.EVENT in {memory.type for memory in found.memories}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The API is done.",
+        "I haven't rotated the API keys yet.",
+        "Did you rotate the API keys?",
+        "The keys are on the table.",
+        "Rotate the API keys now.",
+    ],
+)
+def test_what_was_to_do_stays_while_nothing_says_that_it_is_done(said: str) -> None:
+    old = replace(fact("Remind me to rotate the API keys."), type=MemoryType.TODO)
+    assert not understand_offline(a_material(said, near=(old,))).associations

@@ -282,6 +282,12 @@ def test_cutting_ends_at_a_sentence() -> None:
         ("yesterday (2026-03-03)", "yesterday (2026-03-03)"),
         ("yesterday, 2026-03-03, it ran", "yesterday, 2026-03-03, it ran"),
         ("hierarchy, yesterdays", "hierarchy, yesterdays"),
+        ("by Friday, or next Wednesday", "by Friday (2026-03-06), or next Wednesday (2026-03-11)"),
+        ("last Wednesday in two weeks", "last Wednesday (2026-02-25) in two weeks (2026-03-18)"),
+        ("next week, next month", "next week (2026-03-09), next month (2026-04)"),
+        ("d'ici vendredi ou mardi prochain", "d'ici vendredi (2026-03-06) ou mardi prochain (2026-03-10)"),
+        ("lundi dernier, dans 3 jours", "lundi dernier (2026-03-02), dans 3 jours (2026-03-07)"),
+        ("on Fridays, every Monday", "on Fridays, every Monday"),
     ],
 )
 def test_days_become_dates(text: str, dated: str) -> None:

@@ -34,12 +34,29 @@ class Language(Struct, frozen=True, kw_only=True):
     """A pattern of words whose full stop ends no sentence."""
     days: Mapping[str, int] = field(default_factory=dict[str, int])
     """Words for days, as the number of days from the one on which they are said."""
+    weekdays: str = ""
+    """Their names from Monday on."""
+    coming_day: Patterns = ()
+    """The next day of that name, with the slot `<weekday>`."""
+    past_day: Patterns = ()
+    away: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
+    """Times from now on by unit, `day`, `week` or `month`; how many is the first group, none for one."""
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Small numbers in words."""
     slots: Mapping[str, str] = field(default_factory=dict[str, str])
 
     asks: Patterns = ()
     """How a question begins."""
     resumes: Patterns = ()
     """Asks for what was left open when the session before ended."""
+    either: Patterns = ()
+    """What stands between two things to choose from."""
+    ordinals: Patterns = ()
+    """Words that choose the first of what was offered, the second and so on."""
+    breaks: Patterns = ()
+    """Where another statement may begin within a sentence."""
+    cues: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
+    """Signs of what a clause is, by names that the languages share, for the classifier."""
     wonders: Patterns = ()
     """Hypotheses and examples."""
     reports: Patterns = ()
@@ -68,6 +85,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """A value that becomes another one is the first group."""
     stops: Patterns = ()
     """An instruction holds no longer."""
+    finishes: Patterns = ()
+    """Something that was to do is done."""
+    value_gone: Patterns = ()
+    """The number that holds no longer is the first group: the slot `<number>`."""
     purpose: Patterns = ()
     place: Patterns = ()
     """What a decision is for, and where it holds: the first group."""
@@ -88,6 +109,7 @@ FRAMES: Mapping[str, str] = {
     # Where a clause begins, so that "it never returns" is no order and "Never return None" is one.
     "clause": r"(?:^|[,;:—–(]\s*|\b<openings>[,:]?\s+)",
     "ends": r"(?=\s*(?:$|[,.;:!?)]|\b<followers>\b))",
+    "number": r"(?<![\w.])(\d[\d.,:]*\d|\d)",
     "thing": r"((?:[\w.+#-]+ ){0,3}?[\w.+#-]*[\w+#])<ends>",
 }
 _SLOT = re.compile(r"<(\w+)>")
@@ -124,9 +146,27 @@ def decision_words() -> frozenset[str]:
 
 
 @cache
+def cue_names() -> tuple[str, ...]:
+    """Those of all languages, sorted."""
+    return tuple(sorted({name for each in languages() for name in each.cues}))
+
+
+@cache
 def days() -> Mapping[str, int]:
     """Words for days of all languages."""
     return {word: count for each in languages() for word, count in each.days.items()}
+
+
+@cache
+def weekdays() -> Mapping[str, int]:
+    """The names of all languages, with 0 for Monday."""
+    return {word: at for each in languages() for at, word in enumerate(each.weekdays.split())}
+
+
+@cache
+def counts() -> Mapping[str, int]:
+    """Small numbers in words of all languages."""
+    return {word: count for each in languages() for word, count in each.counts.items()}
 
 
 def filled(pattern: str) -> str:
@@ -138,6 +178,10 @@ def filled(pattern: str) -> str:
 def _slot(name: str) -> str:
     if name in FRAMES:
         return filled(FRAMES[name])
+    if name == "weekday":
+        return f"(?:{'|'.join(sorted(weekdays()))})"
+    if name == "count":
+        return rf"(\d{{1,2}}|{'|'.join(sorted(counts()))})"
     if name == "known":
         from ragforge.domain.language.products import KNOWN_NAMES
 

@@ -40,6 +40,15 @@ LANGUAGE = Language(
         "tonight": 0,
         "tomorrow": 1,
     },
+    weekdays="monday tuesday wednesday thursday friday saturday sunday",
+    coming_day=(r"(?:next|this|this coming|coming|by|until|till|before|due) <weekday>",),
+    past_day=(r"last <weekday>",),
+    away={
+        "day": (r"in <count> days?",),
+        "week": (r"in <count> weeks?", r"next week"),
+        "month": (r"in <count> months?", r"next month"),
+    },
+    counts={"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6},
     slots={
         "roles": (
             "developer|dev|engineer|student|designer|scientist|admin|sysadmin|administrator|researcher|"
@@ -84,6 +93,12 @@ LANGUAGE = Language(
         "users": "we|I|project|app|application|api|backend|frontend|service|site|shop",
         "openings": "and|but|so|then|also|please|that|remember|important|note|rule|here",
         "followers": "for|in|on|as|from|here|everywhere|because|since|so|and|but|now|to|with|by|any",
+        "clause_starts": (
+            "(?:I|I'm|im|I've|ive|we|we're|we've|you|they|he|she|it|its|it's|that's|thats|there's|this|"
+            "that|the|our|my|"
+            "all|everything|nothing|nobody|please|pls|can|could|don't|dont|never|always|just|then|now|"
+            "from|if|when)"
+        ),
         "no_tale": r"(?!\w+(?:(?<!e)ed|(?<![su])s|ought|ound|ade|ent)\b)",
     },
     asks=(
@@ -107,6 +122,110 @@ LANGUAGE = Language(
             r"resume|keep going)(?:$| (?:with|from|where|what|working|our|the (?:rest|work))|[.!,?]))"
         ),
     ),
+    either=(r",? \bor(?: rather)?\b ",),
+    ordinals=(
+        r"\b(?:first|former|1st)\b",
+        r"\b(?:second|latter|2nd)\b",
+        r"\b(?:third|3rd)\b",
+        r"\b(?:fourth|4th)\b",
+    ),
+    breaks=(
+        r",? (?=(?:so|but|because|bc|cuz|since|which means|otherwise|though) [\w'/.-]+ \S)",
+        r"(?:,|,? (?:and|also)(?= )) (?=<clause_starts> \S+ \S)",
+        r",? (?=(?:from now on|btw|by the way|fyi|as of)\b(?! ?[,.;!)]|$))",
+    ),
+    cues={
+        "one_off": (
+            r"\b(?:this (?:once|time|one time)|just (?:once|now|this)|for (?:now|today|the moment|the "
+            r"time being|this "
+            r"(?:one|commit|run|time|test|case))|right now|temporarily|for a (?:sec|minute|bit|while)|"
+            r"meanwhile|"
+            r"one[- ]off|throwaway|quick and dirty|today only|only today|until I|for the demo|so (?:that "
+            r")?I can)\b",
+        ),
+        "irony": (
+            r"\b(?:lol|haha+|lmao|yeah right|oh (?:sure|great|yes|good)|great,|brilliant|bravo|wow|"
+            r"amazing|fantastic|"
+            r"lovely|(?:just )?what (?:I|we) (?:always|needed|wanted)|what could (?:possibly )?go wrong|"
+            r"my favou?rite)\b",
+        ),
+        "polite": (r"\b(?:please|pls|plz|can you|could you|would you|can u|thanks|thx)\b",),
+        "order": (
+            r"^(?:(?:ok|okay|please|pls|now|then|and|so|also|just|can you|could you|can u|would you|next|"
+            r"first),? )*"
+            r"(?:add|fix|rename|run|write|show|make|move|refactor|look|delete|remove|update|generate|"
+            r"convert|merge|check|"
+            r"translate|change|put|undo|try|go on|create|implement|explain|tell|find|list|print|open|test|"
+            r"build|install|"
+            r"commit|push|revert|rewrite|extract|split|sort|draft|sketch|search|compare|review|debug|"
+            r"clean|start|stop|"
+            r"finish|continue|give|help|read|turn|set up|port|profile|document|summari[sz]e)\b",
+        ),
+        "set": (
+            r"^(?:(?:ok|okay|please|pls|now|then|and|so|actually|no|hm+|better),? )*(?:set|change|bump|"
+            r"raise|lower|reduce|"
+            r"increase|rename|call|name|switch|use|swap|move|make|keep|drop|ditch|replace|go with|put|cap|"
+            r"limit|pin|"
+            r"turn)\b",
+        ),
+        "we": (r"\b(?:we|our|us|we're|we've|we'll)\b",),
+        "me": (r"\b(?:I|I'm|im|I'd|I've|ive|my|me)\b",),
+        "you": (r"\b(?:you|u|your|you're)\b",),
+        "is": (
+            r"\b(?:is|are|has|have|takes?|lives?|runs?|comes?|needs?|means?|uses?|stores?|contains?|"
+            r"expects?)\b",
+        ),
+        "past": (r"\b(?:was|were|did|had|\w{3,}ed)\b",),
+        "will": (r"\b(?:will|gonna|going to|'ll|won't)\b",),
+        "always": (r"\b(?:always|never|ever|every|each|any|all|nothing|none|no|only|whenever)\b",),
+        "when": (r"^(?:when|whenever|if|before|after|once|until|unless|every time)\b",),
+        "prohibits": (
+            r"\b(?:no|don't|dont|do not|never|stop|avoid|without|not allowed|forbidden|must not|can't)\b",
+        ),
+        "likes": (
+            r"\b(?:like|love|hate|prefer|rather|want|wish|fan of|enjoy|find|fine with|ok with|annoys?|"
+            r"bothers?)\b",
+        ),
+        "style": (
+            r"\b(?:answers?|repl(?:y|ies)|comments?|names?|naming|style|indent\w*|docstrings?|tone|"
+            r"language|format\w*|"
+            r"commits?|messages?|tests?|diffs?|examples?|explanations?|imports?|functions?|lines?)\b",
+        ),
+        "settled": (
+            r"\b(?:decided|decision|settled|agreed|chose|picked|final|going with|go with|went with|it is|"
+            r"let's|lets|we'll|"
+            r"stick|stay with|instead|rather than|from now on|no longer|anymore|switched|moved to|"
+            r"dropp?ed|dropping)\b",
+        ),
+        "later": (
+            r"\b(?:later|tomorrow|next (?:week|month|time|sprint)|remind|remember|forget|todo|to do|still "
+            r"(?:need|have)|"
+            r"left|before (?:we|the)|after (?:we|the)|by (?:mon|tues|wednes|thurs|fri)day|eventually|at "
+            r"some point|once)\b",
+        ),
+        "aim": (
+            r"\b(?:goal|aim|target|objective|want(?:s)? to|hope|trying to|ambition|eventually|ultimately|"
+            r"by the end)\b",
+        ),
+        "who": (
+            r"\b(?:I'm an?|im an?|I am an?|my name|name's|I work|we're a|I've been|new to|this (?:repo|"
+            r"project) is)\b",
+        ),
+        "broken": (
+            r"\b(?:error|fails?|failing|failed|crash\w*|broken?|bug|wrong|weird|doesn't work|not working|"
+            r"red|stuck|"
+            r"throws?|exception|missing|slow|undefined|null)\b",
+        ),
+        "said": (
+            r"\b(?:says?|said|told|tells|claims?|according|recommends?|wrote|writes|asked|keeps saying|"
+            r"insists?)\b",
+        ),
+        "reason": (r"\b(?:because|since|cause|otherwise|too|so that|bc)\b",),
+        "greets": (
+            r"^(?:hi|hey|hello|thanks?|thank you|thx|cheers|morning|good morning|cool|nice|great|ok|okay|"
+            r"yes|no)\b",
+        ),
+    },
     wonders=(
         (
             r"\b(?:what if|maybe|perhaps|might|suppose|supposing|imagine|let's say|let's imagine|say we|"
@@ -431,6 +550,31 @@ LANGUAGE = Language(
             r"enough (?:from|now)|"
             r"cancel|forget (?:the|that|about)|instead)\b"
         ),
+    ),
+    finishes=(
+        r"\b(?:is|are|was|were|been|got|all|now|it's|that's)(?: now| finally| all)? (?:done|finished|"
+        r"completed?|ready|live|"
+        r"merged|fixed|written|sent|in place|sorted|solved|shipped|deployed|renewed|removed|migrated|"
+        r"rotated|cleaned up)\b",
+        r"^(?:\W*\w+,? ){0,2}?(?:done|finished|completed|took care of|finally)\b(?! we need)",
+        (
+            r"\b(?:I|we|I've|we've|I have|we have|they|they've)(?: just| now| finally| already| also)? "
+            r"(?:did|done|finished|"
+            r"completed|reached|fixed|wrote|written|sent|merged|solved|shipped|deployed|renewed|removed|"
+            r"migrated|rotated|"
+            r"added|called|asked|moved|updated|cleaned|replaced|hit|met|made)\b"
+        ),
+    ),
+    value_gone=(
+        r"\bfrom (?:the |port )?<number>[ \w%]{0,12}? (?:down |up |back )?to \W?\d",
+        r"\b(?:change|move|bump|raise|lower|replace|swap|turn) (?:the |port )?<number>[ \w%]{0,12}? (?:to|"
+        r"into|by|with) \W?\d",
+        (
+            r"\b(?:instead of|rather than|in place of|not|no longer|it was|used to be|was|previously|"
+            r"formerly) "
+            r"(?:the |every |on |at |port )?<number>(?![\d.]*\w*-)"
+        ),
+        r"<number> ?\w{0,4} ?(?:->|→|=>) ?\d",
     ),
     purpose=(r"\bfor ([^,.;:!?]+)",),
     place=(r"\bin (?!place|lieu|fav)([^,.;:!?]+)",),

@@ -39,6 +39,18 @@ LANGUAGE = Language(
         "demain": 1,
         "après-demain": 2,
     },
+    weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
+    coming_day=(
+        r"<weekday> prochain",
+        r"(?:ce|d'ici|avant|pour|jusqu'à|dès) <weekday>(?! (?:dernier|prochain))",
+    ),
+    past_day=(r"<weekday> dernier",),
+    away={
+        "day": (r"dans <count> jours?",),
+        "week": (r"dans <count> semaines?", r"la semaine prochaine"),
+        "month": (r"dans <count> mois", r"le mois prochain"),
+    },
+    counts={"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "six": 6},
     slots={
         "roles": (
             "développeu(?:r|se)|doctorante?|ingénieure?|étudiante?|freelance|cherch(?:eur|euse)|médecin|"
@@ -76,6 +88,11 @@ LANGUAGE = Language(
         "named_things": "branche|utilisateur|serveur|schéma",
         "routines": "sauvegarde|déploiement",
         "users": "on|nous|projet|appli|boutique",
+        "propositions": (
+            "(?:je |j'|moi |on |nous |tu |t'|vous |il |elle |ils |elles |c'est |ça |ce |y a |les? |la |"
+            "l'|nos |notre |mon |"
+            "ma |mes |tout |tous |rien |plus |personne |faut |stp |jamais |toujours |pas |n'|si |quand )"
+        ),
         "openings": "et|mais|donc|alors|puis|surtout|s'il (?:te|vous) plaît|stp|svp|règle|ici",
         "followers": "pour|dans|sur|comme|ici|partout|car|parce|et|mais|désormais|à|vers|par|au|maintenant",
     },
@@ -99,6 +116,111 @@ LANGUAGE = Language(
             r"laissé (?:en plan|ouvert|en suspens)|en suspens|à faire encore)"
         ),
     ),
+    either=(r",? \bou(?: bien| alors)?\b ",),
+    ordinals=(
+        r"\b(?:premi(?:er|ère)|1(?:er|re|ère))\b",
+        r"\b(?:deuxième|seconde?|2e|2ème)\b",
+        r"\b(?:troisième|3e|3ème)\b",
+        r"\b(?:quatrième|4e)\b",
+    ),
+    breaks=(
+        (
+            r",? (?=(?:(?:mais|donc|car|du coup|sinon|alors|comme ça|d'ailleurs|par contre) |parce qu[e'] ?|"
+            r"vu qu[e'] ?|puisqu[e'] ?)[\w'/.-]+ \S)"
+        ),
+        r"(?:,|,? et(?= )) (?=<propositions> ?\S+ \S)",
+        r",? (?=(?:désormais|dorénavant|à partir de maintenant|au fait|pour info)\b(?! ?[,.;!)]|$))",
+    ),
+    cues={
+        "one_off": (
+            r"\b(?:cette fois|pour (?:cette|une) fois|juste (?:pour|cette|là|une)|pour (?:le moment|"
+            r"l'instant|ce coup|"
+            r"aujourd'hui|cet aprem|ce (?:commit|test|lancement|cas))|là (?:tout de suite|maintenant)|"
+            r"temporairement|"
+            r"provisoirement|en attendant|deux (?:minutes|secondes)|vite fait|jetable|que je puisse|le "
+            r"temps (?:de|que|d'))\b",
+        ),
+        "irony": (
+            r"\b(?:mdr|lol|ptdr|haha+|ben voyons|mais (?:oui|bien sûr)|bien sûr|super,|génial|bravo|"
+            r"j'adore|parfait,|"
+            r"formidable|magnifique|exactement ce (?:que|qu')|tant qu'on y est|mon rêve|trop bien)\b",
+        ),
+        "polite": (r"\b(?:stp|svp|s'il te plaît|s'il vous plaît|tu peux|peux[- ]tu|pourrais|merci)\b",),
+        "order": (
+            r"^(?:(?:ok|stp|bon|maintenant|ensuite|et|alors|puis|tu peux|tu pourrais|peux[- ]tu|donc),? )*"
+            r"(?:ajoute|corrige|renomme|lance|écris|montre|fais|déplace|refactore|regarde|supprime|mets|"
+            r"mettre|complète|"
+            r"génère|convertis|fusionne|vérifie|traduis|change|annule|réessaie|continue|crée|explique|dis|"
+            r"trouve|liste|"
+            r"affiche|ouvre|teste|installe|commite|pousse|réécris|extrais|découpe|trie|cherche|compare|"
+            r"relis|débogue|"
+            r"nettoie|commence|arrête|termine|donne|aide|lis|prépare|documente|résume|ajouter|corriger|"
+            r"regarder|vérifier|"
+            r"faire|écrire|supprimer|renommer|lancer)\b",
+        ),
+        "set": (
+            r"^(?:(?:ok|stp|bon|et|alors|donc|non|en fait|plutôt|hm+),? )*(?:mets?|passe|change|monte|"
+            r"baisse|descends|"
+            r"augmente|réduis|renomme|appelle|nomme|utilise|remplace|garde|vire|enlève|prends|limite|fixe|"
+            r"laisse|règle)\b",
+        ),
+        "we": (r"\b(?:on|nous|notre|nos|chez nous)\b",),
+        "me": (r"\b(?:je|j'|moi|mon|ma|mes|me|m')\b",),
+        "you": (r"\b(?:tu|t'|toi|ton|ta|tes|te|vous|votre)\b",),
+        "is": (
+            r"\b(?:est|sont|c'est|a|ont|y a|prend|tourne|vit|vient|faut|veut dire|utilise|contient|attend|"
+            r"met)\b",
+        ),
+        "past": (r"\b(?:était|étaient|avait|a été|ai|as|avons|avez|\w{2,}é(?:e|s|es)?)\b",),
+        "will": (r"\b(?:va|vais|allons|vont|ira|sera|seront|fera|\w+era(?:i|s|it)?|\w+erons)\b",),
+        "always": (
+            r"\b(?:toujours|jamais|chaque|tout|tous|toute|toutes|aucun|aucune|rien|que|uniquement|partout|"
+            r"plus)\b",
+        ),
+        "when": (r"^(?:quand|lorsque|si|avant|après|une fois|dès|à chaque fois|tant que)\b",),
+        "prohibits": (r"\b(?:pas|plus|jamais|aucun\w*|interdi\w+|évite\w*|arrête\w*|sans|ne|n')\b",),
+        "likes": (
+            r"\b(?:aime\w*|préfère\w*|adore|déteste|horreur|veux|voudrais|aimerais|souhaite|fan|mieux|"
+            r"plutôt|supporte|"
+            r"gêne|énerve|convient)\b",
+        ),
+        "style": (
+            r"\b(?:réponses?|réponds|commentaires?|noms?|nommage|style|indent\w*|docstrings?|ton|langue|"
+            r"format\w*|"
+            r"commits?|messages?|tests?|diffs?|exemples?|explications?|imports?|fonctions?|lignes?|écris)\b",
+        ),
+        "settled": (
+            r"\b(?:décid\w+|décision|tranché|d'accord|choisi|retenu|on (?:part|prend|garde|reste|passe|va|"
+            r"vire|abandonne)|"
+            r"ce sera|finalement|désormais|dorénavant|au lieu|à la place|plutôt que?|ne \w+ plus|"
+            r"remplac\w+|acté|validé)\b",
+        ),
+        "later": (
+            r"\b(?:plus tard|demain|semaine prochaine|mois prochain|prochaine fois|rappelle|oublie\w*|"
+            r"penser à|reste à|"
+            r"reste|manque|avant (?:de|la|le|l')|après (?:la|le|l')|d'ici|faudra|devra|à faire|un jour|"
+            r"une fois)\b",
+        ),
+        "aim": (
+            r"\b(?:objectif|but|vise\w*|cible|ambition|espère|à terme|au final|essaie de|atteindre|d'ici)\b",
+        ),
+        "who": (
+            r"\b(?:je suis|moi c'est|je m'appelle|je (?:bosse|travaille)|je débute|on est (?:une|deux|"
+            r"trois|quatre)|"
+            r"ce (?:dépôt|projet)|ma boîte|notre (?:boîte|entreprise|équipe))\b",
+        ),
+        "broken": (
+            r"\b(?:erreur|plante\w*|échoue\w*|cassé\w*|bug|bogue|faux|fausse|bizarre|marche (?:pas|plus)|"
+            r"rouge|bloqu\w+|"
+            r"exception|manque|lent\w*|rame|page blanche)\b",
+        ),
+        "said": (
+            r"\b(?:dit|disent|disait|répète|prétend|d'après|selon|conseille|recommande|écrit|demande|"
+            r"raconte)\b",
+        ),
+        "reason": (r"\b(?:parce qu[e']|car|vu qu[e']|puisqu[e']|sinon|trop|à cause|comme ça)\b",),
+        "greets": (r"^(?:salut|bonjour|coucou|merci|cool|super|nickel|parfait|ok|oui|non|ouais|d'accord)\b",),
+    },
     wonders=(
         (
             r"\b(?:je (?:ne )?(?:comprends|sais|vois) pas|et si|si (?:on|nous|je|jamais)|peut-être|"
@@ -422,6 +544,32 @@ LANGUAGE = Language(
         (
             r"\b(?:plus besoin|arrête[rz]?|inutile de|n'est plus|ne [\w' ]{1,20} plus|suffit|laisse tomber|"
             r"plutôt que)\b"
+        ),
+    ),
+    finishes=(
+        (
+            r"\b(?:c'est|est|sont|a été|ont été|voilà|ça y est)(?:,? c'est)?(?: enfin| maintenant| bien)? "
+            r"(?:faite?s?|"
+            r"finie?s?|terminée?s?|prête?s?|en ligne|en place|fusionnée?s?|corrigée?s?|écrite?s?|"
+            r"envoyée?s?|réglée?s?|"
+            r"livrée?s?|déployée?s?|renouvelée?s?|supprimée?s?|migrée?s?|atteinte?s?)\b"
+        ),
+        (
+            r"\b(?:j'ai|on a|nous avons|ils ont)(?: enfin| bien| déjà| aussi)? (?:fait|fini|terminé|"
+            r"atteint|corrigé|écrit|"
+            r"envoyé|fusionné|réglé|livré|déployé|renouvelé|supprimé|migré|changé|ajouté|appelé|demandé|"
+            r"mis|nettoyé|"
+            r"remplacé)\b"
+        ),
+    ),
+    value_gone=(
+        r"\bd[eu] (?:le |port )?<number>[ \w%]{0,12}? (?:à|vers) \W?\d",
+        r"\b(?:remplace|change|passe|monte|baisse)[rz]? (?:l[ea] |port )?<number>[ \w%]{0,12}? (?:par|en|"
+        r"à|pour) \W?\d",
+        (
+            r"\b(?:au lieu d[eu]|plutôt qu[e']|à la place d[eu]|pas|et non|plus|c'était|avant c'était|et "
+            r"plus) "
+            r"(?:l[ea] |les |port )?<number>"
         ),
     ),
     purpose=(r"\bpour ([^,.;:!?]+)",),

@@ -29,7 +29,7 @@ from ragforge.memory.derive.base import Derivation, Desk, Home, Moment, Queue, T
 from ragforge.memory.derive.levels import turn_chars
 from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
 from ragforge.memory.forgotten import read_forgotten
-from ragforge.memory.material import Material, Understanding, redacted
+from ragforge.memory.material import Material, Understanding, answer_of, redacted
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts
 from ragforge.memory.recall.search import search
@@ -389,7 +389,9 @@ async def material_of(home: Home, turn: Turn) -> Material:
     # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
     clean = home.redactor
     shown = replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
-    return Material(shown, home.project_id, tuple(calls), near)
+    parent = await home.store.turns.get(turn.parent) if turn.parent else None
+    before = clean.text(answer_of(await asyncio.to_thread(forgotten.turn, parent))) if parent else ""
+    return Material(shown, home.project_id, tuple(calls), near, before)
 
 
 async def near_memories(home: Home, turn: Turn) -> tuple[Memory, ...]:

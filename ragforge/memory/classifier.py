@@ -1,0 +1,92 @@
+"""What a clause of a message is, told by its words: a small linear model that `make train` makes.
+
+Its weights lie beside this file: whole numbers from -127 to 127 with a scale for each class, a row for each
+place into which names of features are hashed, and behind them one for each number of the clause's vector.
+They are loaded with the first message that is classified, in the thread that does it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ragforge.domain.blas import load_numpy
+from ragforge.domain.memories import MemoryType
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.clause_features import BUCKETS, features_of, hashed
+from ragforge.memory.clauses import Clause
+
+WEIGHTS = Path(__file__).with_name("classifier.npz")
+CLASSES: tuple[MemoryType | None, ...] = (None, *MemoryType)
+"""In the order of the weights' columns; None is what is not to be kept."""
+VECTOR_WEIGHT = 2.0
+ROWS = BUCKETS + 256
+
+
+class Guess(Struct, frozen=True):
+    """What the classifier makes of a clause."""
+
+    kept: float
+    """The probability that the clause is to be kept, whatever its type."""
+    types: Mapping[MemoryType, float]
+    """The probability of each type, of all that are possible for a clause that is kept; they add up to 1."""
+
+
+def guesses(clauses: Sequence[Clause], before: str = "") -> list[Guess]:
+    """One for each clause of a message.
+
+    before: what the assistant said just before.
+    """
+    if not clauses:
+        return []
+    model = _model()
+    vectors = StaticEmbedder().vectors([clause.words for clause in clauses])
+    return [
+        _guess(model.scores(*model_input(clauses, at, before, vectors[at], model.common)))
+        for at in range(len(clauses))
+    ]
+
+
+def model_input(
+    clauses: Sequence[Clause], at: int, before: str, vector: Sequence[float], common: frozenset[str]
+) -> tuple[list[int], list[float]]:
+    """The rows of the weights that count for a clause, and how much each does."""
+    places, values = hashed(features_of(clauses, at, before, common=common))
+    places += range(BUCKETS, ROWS)
+    values += [VECTOR_WEIGHT * number for number in vector]
+    return places, values
+
+
+class _Model:
+    def __init__(self, path: Path) -> None:
+        load_numpy()
+        import numpy as np
+
+        with np.load(path) as file:
+            self._weights: np.ndarray[Any, np.dtype[np.int8]] = file["weights"]
+            self._scales: list[float] = file["scales"].tolist()
+            self.common = frozenset(str(file["common"]).split())
+
+    def scores(self, places: Sequence[int], values: Sequence[float]) -> list[float]:
+        import numpy as np
+
+        sums = np.asarray(values, dtype=np.float32) @ self._weights[places].astype(np.float32)
+        return [float(sum) * scale for sum, scale in zip(sums, self._scales, strict=True)]
+
+
+@cache
+def _model() -> _Model:
+    return _Model(WEIGHTS)
+
+
+def _guess(scores: Sequence[float]) -> Guess:
+    top = max(scores)
+    shares: Mapping[MemoryType | None, float] = {
+        name: math.exp(score - top) for name, score in zip(CLASSES, scores, strict=True)
+    }
+    total = sum(shares.values())
+    kept = total - shares[None]
+    return Guess(kept / total, {type: shares[type] / kept for type in MemoryType})

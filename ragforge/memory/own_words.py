@@ -1,0 +1,86 @@
+"""What of a message the user pasted rather than wrote: no will of theirs stands in it."""
+
+import re
+
+from ragforge.memory.sentences import prose
+
+LINES_MIN = 3
+"""So many lines in a block behind another one are seldom typed."""
+LINE_CHARS_MAX = 200
+"""What a line begins with tells what it is."""
+LIST_MIN = 3
+"""So many items make a list that was copied; two are soon written."""
+CODE_SHARE = 0.5
+"""A block is pasted whole where this share of its lines is no prose."""
+
+_ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,3}[.)]|\[[ x]\])[ \t]+\S")
+_HEADING = re.compile(r"[ \t]*(?:#{1,6} \S|={3,}|-{3,}|\*{3,}|\[[\w. -]+\]\s*$)")
+# What a program or a mail client writes at the beginning or the end of a line, and nobody in a sentence.
+_CODE = re.compile(
+    r"[ \t]*(?:[{}\[\]();]|//|/\*|\*/|<\w|</|<\?|;|--\s|\w+\s*=\s*\S|[\w.-]+:\s*\S+$|"
+    r"(?:def|class|function|import|from|return|public|private|static|const|let|var|select|insert|update|if|for|"
+    r"while|fi|end|done)\b.*[;:{}()]\s*$|\d+[:.)]?\s+[\d.]+|\S*/\S+:\d+|[A-Z]{3,}\b.*:|at \S+\()"
+    r"|.*[{};\\]\s*$|.*\b\w+\(.*\)\s*[:{;]?\s*$|.*(?:->|=>|==|!=|&&|\|\|)"
+    r"|[^ ]*[._/:][^ ]*(?:\s+[^ ]*[._/:\d][^ ]*)+\s*$|\s*(?:[\d.,:%-]+\s+)+[\d.,:%-]*\s*$"
+)
+_SPEAKER = re.compile(r"\s*(?:\[[\d:. -]+\]\s*)?[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?\s*:\s+\S")
+_LETTER = re.compile(
+    r"\s*(?:dear|hi|hello|hey|bonjour|salut|cher|chère|madame|monsieur|best|regards|cheers|cordialement)\b"
+    r"[\w\s.-]{0,30},?\s*$",
+    re.IGNORECASE,
+)
+
+
+def own_words(text: str) -> str:
+    """The message without what was pasted into it: code, logs, quotations, lists, headings, letters, and what
+    is announced by a colon or goes on for some lines behind the user's own."""
+    blocks = [block for block in re.split(r"\n[ \t]*\n", prose(text)) if block.strip()]
+    kept: list[str] = []
+    pasting = announced = False
+    for block in blocks:
+        lines = [line for line in block.splitlines() if line.strip()]
+        goes_on = pasting and kept and not _is_comment(lines)
+        behind = kept or len(lines) > 1
+        if announced or goes_on or (behind and _is_foreign(lines)) or (kept and len(lines) >= LINES_MIN):
+            pasting, announced = True, False
+            continue
+        own = _before_paste(lines)
+        pasting = len(own) < len(lines)
+        announced = not pasting and own[-1].rstrip().endswith(":")
+        kept.append("\n".join(own))
+    return "\n\n".join(kept)
+
+
+def _before_paste(lines: list[str]) -> list[str]:
+    """The lines up to one that announces more than a line, or something foreign; without lines of code."""
+    for at, line in enumerate(lines[:-1], 1):
+        rest = lines[at:]
+        if line.rstrip().endswith(":") and (len(rest) > 1 or _is_code(rest[0])):
+            return lines[:at]
+    return [line for line in lines if not _is_code(line)] if len(lines) > 1 else lines
+
+
+def _is_comment(lines: list[str]) -> bool:
+    """Whether it is the user who speaks again behind what was pasted."""
+    only = lines[0].strip()
+    return len(lines) == 1 and not _is_code(only) and (only.endswith("?") or only[0].islower())
+
+
+def _is_foreign(lines: list[str]) -> bool:
+    """Whether the lines, by what they look like, were written by a program or for somebody else."""
+    items = sum(_ITEM.match(line) is not None for line in lines)
+    if items >= LIST_MIN or any(_HEADING.match(line) for line in lines) or _is_letter(lines):
+        return True
+    if len(lines) > 1 and sum(_SPEAKER.match(line) is not None for line in lines) > len(lines) / 2:
+        return True
+    if lines[0].rstrip().endswith(":") and len(lines) > 1 and not _is_code(lines[0]):
+        return False  # it announces what comes behind it, which is cut off there
+    return sum(map(_is_code, lines)) >= CODE_SHARE * len(lines)
+
+
+def _is_letter(lines: list[str]) -> bool:
+    return len(lines) > 1 and (_LETTER.match(lines[0]) is not None or _LETTER.match(lines[-1]) is not None)
+
+
+def _is_code(line: str) -> bool:
+    return _CODE.match(line[:LINE_CHARS_MAX]) is not None

@@ -1,0 +1,65 @@
+"""Answers of a few words, and what of the assistant's question they need to be understood later."""
+
+import re
+
+from ragforge.domain.language.base import AnyOf
+from ragforge.memory.sentences import cut_words, one_line, prose, sentences
+
+WORDS_MAX = 8
+"""Longer statements say themselves what they are about."""
+QUESTION_CHARS_MAX = 300
+
+_NAME = r"(?:option )?\(?([1-9]|[a-eA-E])\s?[.):]\s+"
+_OPTION = re.compile(rf"(?<![^\s(;,:]){_NAME}(.+?)(?=[;,.]?\s+(?:or |ou |and |et )?{_NAME}|[?]|$)", re.DOTALL)
+_CHOICE = re.compile(
+    r"(?:^|\b(?:option|number|numéro|la|le|do|with|prends|take) )([1-9]|[a-eA-E])(?=[\s.,!;)]|$)"
+)
+_OR = AnyOf(lambda language: language.either)
+_ORDINALS = [AnyOf(lambda language, at=at: language.ordinals[at : at + 1]) for at in range(4)]
+
+
+def is_short(statement: str) -> bool:
+    """Whether the words say too little by themselves."""
+    return len(statement.split()) <= WORDS_MAX
+
+
+def with_question(statement: str, before: str) -> str:
+    """The short answer behind what it answers: the option that it names, else the last question, else the
+    last sentence of what the assistant said."""
+    asked = _asked(before)
+    if not asked:
+        return statement
+    option = _option(statement, before)
+    if option:
+        # The question without its options, so that what was not chosen is not kept beside what was.
+        lead = one_line(before[: before.find(option)])
+        lead = lead.rsplit("?", 1)[0] + "?" if "?" in lead else ""
+        return one_line(f"{lead} {option.rstrip(' .;,')} ({statement})")
+    return one_line(f"{asked} {statement}")
+
+
+def _asked(before: str) -> str:
+    said = sentences(before[-4_000:]) or [one_line(prose(before)[-QUESTION_CHARS_MAX:])]
+    questions = [each for each in said if each.rstrip().endswith("?")]
+    asked = (questions or said)[-1]
+    at = said.index(asked)
+    if questions and at and len(asked.split()) <= 4:
+        asked = f"{said[at - 1]} {asked}"  # "Shall I?" asks about what stands before it
+    return cut_words(asked, QUESTION_CHARS_MAX)
+
+
+def _option(statement: str, before: str) -> str:
+    """What the answer chooses of what was offered; empty where it chooses nothing."""
+    options = [
+        (found[1].lower(), re.split(r"[.?!]\s", one_line(found[2]))[0]) for found in _OPTION.finditer(before)
+    ]
+    if len(options) < 2:
+        offered = _OR.search(before)
+        if offered is None:
+            return ""
+        texts = before[: offered.start()], before[offered.end() :]
+        options = [("", re.split(r"[:.?!]\s", texts[0])[-1]), ("", re.split(r"[.?!](?:\s|$)", texts[1])[0])]
+    if chosen := _CHOICE.search(statement):
+        return next((text for name, text in options if name == chosen[1].lower()), "")
+    place = next((at for at, ordinal in enumerate(_ORDINALS) if ordinal.search(statement)), len(options))
+    return options[place][1].strip(" ,") if place < len(options) else ""

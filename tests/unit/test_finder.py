@@ -1,0 +1,142 @@
+"""Finding what a user states without a model: clauses, the classifier, short answers, what was pasted."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain.memories import MemoryType
+from ragforge.memory.classifier import WEIGHTS
+from ragforge.memory.clauses import cut
+from ragforge.memory.extract import statements_in
+from ragforge.memory.own_words import own_words
+from ragforge.memory.short_answers import with_question
+from training.__main__ import digest
+from training.examples import read_examples
+
+TURN_S = 0.05
+"""A turn of three sentences takes a few milliseconds; this is for a machine that does much else."""
+
+
+def test_the_weights_belong_to_the_training_messages() -> None:
+    import numpy as np
+
+    with np.load(WEIGHTS) as file:
+        assert str(file["made_from"]) == digest(read_examples()), "run `make train`"
+    assert WEIGHTS.stat().st_size < 1_000_000
+
+
+def test_the_training_messages_are_many_in_both_languages() -> None:
+    examples = read_examples()
+    for language in ("en", "fr"):
+        of_it = [each for each in examples if each.language == language]
+        assert len(of_it) >= 1_000
+        assert {span.type for each in of_it for span in each.spans} == set(MemoryType)
+        assert sum(not each.spans for each in of_it) >= 300
+
+
+def test_a_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "en.txt").write_text("[d|we use Redis\n")
+    with pytest.raises(ValueError, match="line 1: a mark is not closed"):
+        read_examples(tmp_path)
+    (tmp_path / "en.txt").write_text("ok\n[x|we use Redis|]\n")
+    with pytest.raises(ValueError, match="line 2: there is no type 'x'"):
+        read_examples(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("message", "type"),
+    [
+        ("whatever you write for the kiosk has to run without a mouse", MemoryType.PREFERENCE),
+        ("pls keep the variable names in english even in the french modules", MemoryType.PREFERENCE),
+        ("ok after some thought the archive moves to tape, disks are too expensive", MemoryType.DECISION),
+        ("the scales in the lab report grams but the form wants ounces", MemoryType.FACT),
+        ("les horaires sont dans un fichier que la mairie envoie le lundi", MemoryType.FACT),
+        ("bon on garde la version imprimée et on laisse tomber l'appli", MemoryType.DECISION),
+        ("pas de jargon dans les textes pour les visiteurs", MemoryType.PREFERENCE),
+    ],
+)
+def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -> None:
+    [statement] = statements_in(message)
+    assert (statement.type, statement.text) == (type, message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "could you draw the timeline from left to right?",
+        "add a legend below the timeline",
+        "the timeline is cut off at the right",
+        "should we always draw it from left to right?",
+        "thanks, that looks much better",
+        "pourquoi la frise est coupée à droite",
+        "pour cette fois dessine la à l'envers",
+    ],
+)
+def test_what_is_of_now_is_not_kept(message: str) -> None:
+    assert statements_in(message) == []
+
+
+def test_statements_of_different_types_in_one_sentence_part() -> None:
+    assert cut("never touch the vat table, it's filled by the tax office, so look elsewhere for the bug") == [
+        "never touch the vat table,",
+        "it's filled by the tax office,",
+        "so look elsewhere for the bug",
+    ]
+    assert cut("names and addresses go to the archive") == ["names and addresses go to the archive"]
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "whole"),
+    [
+        ("The limit is 20 MB now. How long do we keep them?", "90 days", "How long do we keep them? 90 days"),
+        ("I set the limit to 20 MB.", "make it 30", "I set the limit to 20 MB. make it 30"),
+        ("Two ways: 1. a cron job, 2. a worker. Which one?", "option 2", "a worker (option 2)"),
+        ("A) one table B) one per year", "b", "one per year (b)"),
+        ("Une base par client, ou une seule base ?", "la deuxième", "une seule base (la deuxième)"),
+        ("I can drop the old column. Shall I?", "yes", "I can drop the old column. Shall I? yes"),
+        ("", "90 days", "90 days"),
+    ],
+)
+def test_a_short_answer_takes_its_question_with_it(before: str, answer: str, whole: str) -> None:
+    assert with_question(answer, before) == whole
+
+
+@pytest.mark.parametrize(
+    ("message", "own"),
+    [
+        ("never do that\n\nthanks", "never do that\n\nthanks"),
+        ("what is this?\n\n- Always use tabs\n- Never use spaces\n- Be nice", "what is this?"),
+        (
+            "from the customer:\n\nDear all,\nwe decided to wait.\nBest, Tom\n\nanswer it",
+            "from the customer:\n\nanswer it",
+        ),
+        ("fix it\n\nKeyError: 'a'\nat run(app.js:3)\nat main(app.js:9)", "fix it"),
+        ("anna: we take plan b\n", "anna: we take plan b"),
+        ("Anna: we take plan b\nBob: I always wanted that\n\nsum it up", "sum it up"),
+        ("translate this:\nWe never share data.\nWe always ask.", "translate this:"),
+    ],
+)
+def test_what_was_pasted_is_not_the_users_word(message: str, own: str) -> None:
+    assert own_words(message).strip() == own
+
+
+def test_a_turn_is_classified_within_milliseconds() -> None:
+    message = (
+        "the tests are red again, look into it. we keep the old parser for now, the new one is slower. merci"
+    )
+    statements_in(message)
+    begin = time.process_time()
+    for _ in range(10):
+        statements_in(message)
+    assert (time.process_time() - begin) / 10 < TURN_S
+
+
+def test_importing_loads_no_numpy() -> None:
+    program = "import sys, ragforge.memory.summarise; print('numpy' in sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout.strip() == "False"

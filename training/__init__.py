@@ -1,0 +1,1 @@
+"""What the classifier of clauses is made from, and how."""

@@ -1,0 +1,112 @@
+"""Make the classifier's weights from the training messages: `make train`.
+
+python -m training              writes ragforge/memory/classifier.npz
+python -m training --held-out   prints how well messages of each file are found by what the others teach
+"""
+
+import argparse
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.classifier import CLASSES, ROWS, WEIGHTS, model_input
+from ragforge.memory.clause_features import features_of, tokens_of
+from training.examples import Example, labelled, read_examples
+from training.fit import Floats, Ints, Rows, fit, rows_of, shares
+from training.variants import variants
+
+COMMON_MIN = 8
+"""So many messages must have a word for it to be part of a frame."""
+JOINED, SPELLED = 2_000, 1_000
+VARIANT_WEIGHT = 0.5
+SEEN_EVERY = 20
+"""Every so many messages tell whether clauses and features are still cut and named as they were."""
+DECAY = 1e-4
+ROUNDS = 60
+
+
+def common_words(examples: Sequence[Example]) -> list[str]:
+    """Words of many messages, sorted."""
+    counts = Counter(word for each in examples for word in set(tokens_of(each.user.replace("’", "'"))))
+    return sorted(word for word, count in counts.items() if count >= COMMON_MIN and word[0].isalpha())
+
+
+def inputs(examples: Sequence[Example], common: frozenset[str]) -> tuple[Rows, Ints]:
+    """The clauses of the messages as the classifier sees them, and the class of each."""
+    each: list[tuple[list[int], list[float]]] = []
+    labels: list[int] = []
+    for example in examples:
+        found = labelled(example)
+        clauses = [clause for clause, _ in found]
+        vectors = StaticEmbedder().vectors([clause.words for clause in clauses])
+        for at, (_, type) in enumerate(found):
+            each.append(model_input(clauses, at, example.before, vectors[at], common))
+            labels.append(CLASSES.index(type))
+    return rows_of(each), np.asarray(labels)
+
+
+def trained(examples: Sequence[Example], common: frozenset[str], *, times: float = 1.0) -> Floats:
+    """The weights. times: how many variants, as a share of the usual number."""
+    made = variants(examples, joined=int(JOINED * times), spelled=int(SPELLED * times))
+    written = sum(len(labelled(each)) for each in examples)
+    rows, labels = inputs([*examples, *made], common)
+    importance = np.where(np.arange(len(labels)) < written, 1.0, VARIANT_WEIGHT).astype(np.float32)
+    return fit(rows, labels, importance, classes=len(CLASSES), buckets=ROWS, decay=DECAY, rounds=ROUNDS)
+
+
+def digest(examples: Sequence[Example]) -> str:
+    """Of what the weights follow from: the messages, how they are learned, what is seen of some of them."""
+    here = Path(__file__).parent
+    made = hashlib.sha256()
+    for file in [*sorted((here / "statements").glob("*.txt")), *sorted(here.glob("*.py"))]:
+        made.update(file.read_bytes())
+    common = frozenset(common_words(examples))
+    for example in examples[::SEEN_EVERY]:
+        clauses = [clause for clause, _ in labelled(example)]
+        seen = [features_of(clauses, at, example.before, common=common) for at in range(len(clauses))]
+        made.update(repr([clause.words for clause in clauses] + [sorted(each) for each in seen]).encode())
+    return made.hexdigest()
+
+
+def write(weights: Floats, common: Sequence[str], made_from: str, path: Path = WEIGHTS) -> None:
+    """Keep the weights as whole numbers, with what they were made from."""
+    scales = np.abs(weights).max(axis=0) / 127
+    whole = np.round(weights / np.where(scales > 0, scales, 1)).astype(np.int8)
+    texts = {"common": np.array(" ".join(common)), "made_from": np.array(made_from)}
+    np.savez_compressed(path, weights=whole, scales=scales, **texts)
+
+
+def held_out(examples: Sequence[Example]) -> None:
+    """Print precision and recall of the clauses of each file, found by weights of all others."""
+    for voice in sorted({each.voice for each in examples}):
+        others = [each for each in examples if each.voice != voice]
+        common = frozenset(common_words(others))
+        weights = trained(others, common)
+        rows, labels = inputs([each for each in examples if each.voice == voice], common)
+        found = shares(rows, weights)
+        kept = found[:, 0] < 0.5
+        right = (kept & (found[:, 1:].argmax(axis=1) + 1 == labels)).sum()
+        print(
+            f"{voice:16} {right / max(1, kept.sum()):.2f} {right / (labels > 0).sum():.2f}  of {len(labels)}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training", description=__doc__.splitlines()[0])
+    parser.add_argument("--held-out", action="store_true", help="how well each file is found by the others")
+    examples = read_examples()
+    if parser.parse_args().held_out:
+        held_out(examples)
+        return
+    common = common_words(examples)
+    write(trained(examples, frozenset(common)), common, digest(examples))
+    print(f"{len(examples)} messages, {WEIGHTS.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
