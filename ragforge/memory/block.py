@@ -100,7 +100,12 @@ class _Making(Struct):
     def add(self, item: Recalled) -> None:
         """Take the item, cut where it is long for its section; from the first without room on, none of it."""
         name = item.turn_id if item.kind in (HitKind.TURN, HitKind.TOOL_CALL) else item.id
-        if name in self.told or self._says(item):
+        if name in self.told:
+            return
+        if item.section in self.full:
+            self._leave_out(item)
+            return
+        if self._says(item):
             return
         section, budget = item.section, int(self.tokens_max * self.shares.get(item.section, 0.0))
         heading = 0 if section in self.chosen else self._heading_tokens(section)
@@ -108,15 +113,18 @@ class _Making(Struct):
         cost = heading + cut.tokens
         total = text_tokens(f"{OPENING}\n{CLOSING}") + sum(self.spent.values())
         fits = self.spent.get(section, 0) + cost <= budget and total + cost <= self.tokens_max
-        if section in self.full or not fits:
+        if not fits:
             self.full.add(section)
-            self.left_out += 1
-            if section in self.counted:
-                self.unshown.append(item)
+            self._leave_out(item)
             return
         self.chosen.setdefault(section, []).append(cut)
         self.spent[section] = self.spent.get(section, 0) + cost
         self.told.update(self.excludes.get(name, ()))
+
+    def _leave_out(self, item: Recalled) -> None:
+        self.left_out += 1
+        if item.section in self.counted:
+            self.unshown.append(item)
 
     def _heading_tokens(self, section: str) -> int:
         """What the section costs besides its items."""

@@ -73,7 +73,8 @@ async def _block(lookup: Lookup) -> ContextBlock:
         for each in items
         if (left := forgotten.recalled(each)) is not None
     ]
-    return compose(
+    return await asyncio.to_thread(  # it compares every line with every other
+        compose,
         items,
         shares=_shares(sections_of(sources), items, lookup.request.tokens_max),
         tokens_max=lookup.request.tokens_max,

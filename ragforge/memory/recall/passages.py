@@ -19,7 +19,7 @@ WHOLE_CHARS_MAX = 120
 """A message of the user that is no longer stands whole."""
 USER_CHARS_MAX = 200
 ANSWER_CHARS_MAX = 220
-SENTENCES_MAX = 16
+SENTENCES_MAX = 8
 """Of the user's message, and of the answer: so many are compared with a message, those that hold most of its
 words before the others."""
 SENTENCE_CHARS_MIN = 12
@@ -70,9 +70,11 @@ async def passages_of(
     """
     stored = await asyncio.gather(*map(store.turns.get, turn_ids))
     turns = [cut(turn) for turn in stored if turn is not None]
-    return await measured(
-        fit, [_split(fit, turn, above.get(turn.id, ()), found.get(turn.id, ())) for turn in turns]
-    )
+
+    def split() -> list[TurnPassages]:
+        return [_split(fit, turn, above.get(turn.id, ()), found.get(turn.id, ())) for turn in turns]
+
+    return await measured(fit, await asyncio.to_thread(split))
 
 
 async def measured(fit: Fit, split: Sequence[TurnPassages]) -> list[TurnPassages]:

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FOUND_MAX = 40
-COMPARED_MAX = 24
+COMPARED_MAX = 16
 """So many turns are read and compared with the message."""
 SHOWN_MAX = 12
 """So many turns, and so many summaries, are considered for the block."""

@@ -232,7 +232,7 @@ def _holds(change: ValueChange, statement: str) -> bool:
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:
     """`8085 instead of 8000`, `4,8 Mo deviennent 1,9 Mo`."""
     for sentence in new.sentences:
-        if not _NUMBER.search(sentence):
+        if len(_numbers(sentence)) < 2:
             continue
         readable = plain(re.sub(r"`([^`]*)`", r"\1", sentence))
         for found in _INSTEAD.finditer(readable):

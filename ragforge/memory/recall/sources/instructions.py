@@ -15,7 +15,7 @@ from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
 from ragforge.memory.recall.sources.memories import is_carried, may_be_injected
 
-LISTED_MAX = 200
+LISTED_MAX = 100
 """So many are looked at, the most important first."""
 
 SECTION = Section(
