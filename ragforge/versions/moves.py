@@ -33,9 +33,18 @@ from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.omissions import not_back, unsure
 from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.restore.plan import look_at
-from ragforge.versions.restore.reach import same
+from ragforge.versions.restore.reach import parents, same
 from ragforge.versions.state import Head
-from ragforge.versions.tree import WantedFile, backward, between, foreign, forward
+from ragforge.versions.tree import (
+    WantedFile,
+    backward,
+    between,
+    foreign,
+    forward,
+    is_folder_let_go,
+    own_changes,
+    states_between,
+)
 from ragforge.versions.turn_choice import (
     UNDONE,
     Redoable,
@@ -176,15 +185,20 @@ async def _files_to_target(chat: ChatHead, ground: Ground, move: Move, total: Su
     edited = edited_since(ground, lines[0])
     differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
     asked = move.target if move.action is MoveAction.TAKE else ""
-    theirs = foreign(*lines, chat.session_id, asked=asked) & {each.path for each in differ}
-    kept = sorted(path for path in theirs if total.choices.for_path(path) is ConflictChoice.KEEP)
+    changed = foreign(*lines, chat.session_id, asked=asked)
+    theirs = changed & {each.path for each in differ}
+    keeps = [path for path in sorted(changed) if total.choices.for_path(path) is ConflictChoice.KEEP]
+    kept = [path for path in keeps if path in theirs]
     if total.choices.ask and kept:
         raise FilesInConflict(kept)
     total.kept |= dict.fromkeys(kept)
     if kept:
         total.notes.append("Another session changed some of the files that were kept.")
     wanted = [each for each in differ if each.path not in kept]
-    move = replace(move, kept={each.path: each.expected for each in differ if each.path in kept})
+    # What they brought back to what the target has is kept too: a redo of a turn leaves it alone.
+    at_head, _ = states_between(*lines)
+    unmoved = {path: at_head[path] for path in keeps if path not in theirs}
+    move = replace(move, kept=unmoved | {each.path: each.expected for each in differ if each.path in kept})
     total.add(await carry_out(ground, move, wanted, total.choices))
 
 
@@ -236,14 +250,21 @@ class _Command(Struct):
         turn = redoable.turn
         versions = await self.worktree.files.store.versions.of_turns([turn.id])
         wanted = forward(versions)
-        undone = [each for each in log if each.action in UNDONE and each.is_of_chat and turn.id in each.turns]
-        alone = await _left_alone(self.ground, undone[0], wanted) if self.ground and undone else {}
+        left = [
+            each
+            for each in log
+            if each.is_of_chat and turn.id in each.turns and each.action is not MoveAction.REDO
+        ]
+        alone, folders = dict[str, Node | None](), list[WantedFile]()
+        if self.ground and left:
+            alone = await _left_alone(self.ground, left[0], wanted)
+            folders = await _filled(self.ground, left[0], wanted)
         self.total.kept |= dict.fromkeys(sorted(alone))
         await self.move(
             MoveAction.REDO,
             _words([turn]),
             target=versions[-1].id if versions else None,
-            wanted=[each for each in wanted if each.path not in alone],
+            wanted=[*(each for each in wanted if each.path not in alone), *folders],
             turns=(turn.id,),
             to_turn=turn.id,
             undoes=redoable.undone,
@@ -307,8 +328,11 @@ async def _left_alone(
     """What lies at paths that the undo found as it wanted them or kept, and that nobody touched since.
 
     A redo would change them, although the undo did not: what lies there was put there by the user before.
+    Of a checkout these are the paths of other sessions: it goes back over what the user did.
     Where something else lies there than the turn found, it is a conflict anyway, and none of these.
     """
+    if undone.kept is None and undone.action not in UNDONE:
+        return {}
     if undone.kept is None:  # it did not look at the files, or an earlier release did not keep what it found
         versions, head = ground.files.store.versions, await ground.files.state.head(ground.root)
         by_undo = between(*await lines_of(versions, undone.from_version, undone.to_version))
@@ -324,6 +348,24 @@ async def _left_alone(
         for each in looked
         if not each.why and not each.is_reached and same(each.found.node, each.wanted.expected)
     }
+
+
+async def _filled(ground: Ground, undone: CheckoutLog, wanted: Sequence[WantedFile]) -> list[WantedFile]:
+    """The empty folders that the undo filled, but for those that a turn of it had made: they stay.
+
+    Only folders that are filled now, and which what is wanted may empty.
+    """
+    emptied = {folder for each in wanted if each.wanted is None for folder in parents(each.path)}
+    if not emptied or undone.action not in UNDONE:
+        return []
+    versions = ground.files.store.versions
+    by_undo = between(*await lines_of(versions, undone.from_version, undone.to_version))
+    filled = [each for each in by_undo if each.path in emptied and is_folder_let_go(each)]
+    own = own_changes(await versions.of_turns(undone.turns)) if filled else []
+    made = {change.path for change in own}
+    folders = [WantedFile(each.path, None, each.expected) for each in filled if each.path not in made]
+    looked = await asyncio.to_thread(look_at, ground.root, folders)
+    return [each.wanted for each in looked if each.found.filled and each.is_reached]
 
 
 async def _turn_of(worktree: Worktree, chat: ChatHead, target: Version) -> tuple[str, list[str]]:

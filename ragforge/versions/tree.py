@@ -178,14 +178,18 @@ def between(head_line: Sequence[Version], target_line: Sequence[Version]) -> lis
     Both lines are newest first and reach down to their common version, or to the root; versions below are
     not needed. Paths that are the same at both are not in it.
     """
+    head, target = states_between(head_line, target_line)
+    return [WantedFile(path, head[path], target[path]) for path in sorted(head) if head[path] != target[path]]
+
+
+def states_between(
+    head_line: Sequence[Version], target_line: Sequence[Version]
+) -> tuple[dict[str, Node | None], dict[str, Node | None]]:
+    """The states at the head and at the target, of each path that any version between them changed."""
     way = way_between(head_line, target_line)
     # At the common version lies what the oldest change after it found.
     common = _befores(reversed(way.up)) | _befores(way.down)
-    head = common | state_of(way.up)
-    target = common | state_of(tuple(reversed(way.down)))
-    return [
-        WantedFile(path, head[path], target[path]) for path in sorted(common) if head[path] != target[path]
-    ]
+    return common | state_of(way.up), common | state_of(tuple(reversed(way.down)))
 
 
 def is_folder_let_go(wanted: WantedFile) -> bool:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ragforge.session.moves import redo, undo
+from ragforge.session.moves import checkout, redo, undo
 from ragforge.session.state import Session
-from tests.flow.moving import read, root_of, shell, tree, turn, write
+from tests.flow.moving import beside, head_of, read, root_of, shell, tree, turn, write
 from tests.standins.gemini import GeminiStandIn
 
 
@@ -100,3 +100,61 @@ async def test_a_folder_that_was_made_closed_stays_so_while_somebody_keeps_a_fil
     undone = await undo(session)
     assert tree(root) == {"secret": ("folder", 0o700, b""), "secret/mine": ("file", 0o644, b"my own")}
     assert [each.path for each in undone.skipped] == ["secret"]
+
+
+async def test_a_redo_leaves_the_empty_folder_that_the_person_had_made(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    root = root_of(session)
+    (root / "x").mkdir()
+    (root / "x" / "old").write_text("old\n")
+    await turn(session, gemini, "remove it", shell("rm x/old; echo new > x/new"))
+    (root / "x" / "new").unlink()  # the folder stays, empty
+    before = tree(root)
+    await undo(session)
+    assert (root / "x" / "old").read_text() == "old\n"
+    await redo(session)
+    assert tree(root) == before
+
+    # One that the person removed meanwhile does not return.
+    await undo(session)
+    (root / "x" / "old").unlink()
+    (root / "x").rmdir()
+    await redo(session)
+    assert tree(root) == {path: node for path, node in before.items() if path != "x"}
+
+
+async def test_a_redo_makes_an_empty_folder_with_the_turn_that_made_it(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    root = root_of(session)
+    (root / "x").mkdir()
+    (root / "x" / "old").write_text("old\n")
+    await turn(session, gemini, "remove all", shell("rm -r x; echo a > a.txt"))
+    between = tree(root)
+    await turn(session, gemini, "make it", shell("mkdir x; echo b > b.txt"))
+    after = tree(root)
+    await undo(session, 2)
+    await redo(session)
+    assert tree(root) == between
+    await redo(session)
+    assert tree(root) == after
+
+
+async def test_a_redo_after_a_checkout_leaves_what_another_session_removed(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    """What the person removed and a version holds is gone back over, as any edit is."""
+    root = root_of(session)
+    (root / "start.txt").write_text("start\n")
+    await turn(session, gemini, "look", shell("echo one > first.txt"))
+    start = await head_of(session)
+    await turn(session, gemini, "write", write("theirs.txt", "1\n"), write("mine.txt", "1\n"))
+    async with beside(session) as other:
+        await turn(other, gemini, "remove", shell("rm theirs.txt"))
+        (root / "mine.txt").unlink()
+        await turn(other, gemini, "nothing", shell("true"))
+    await checkout(session, start.version)
+    await redo(session)
+    assert not (root / "theirs.txt").exists()
+    assert (root / "mine.txt").read_text() == "1\n"

@@ -15,7 +15,6 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.versions import MoveAction, Node, Version
 from ragforge.session.state import Session
-from ragforge.versions.head_move import MoveResult
 from tests.flow.moving import line_of
 from tests.flow.running import MODEL, environ
 from tests.property.history_disk import (
@@ -39,7 +38,7 @@ class Remembering(RuleBasedStateMachine):
     """made: who put what to a path. left: whose move left what there.
 
     precious: what must never be lost, with its mode; contents: the same without.
-    passing: what a turn put there itself: of that the contents count.
+    passing: what a turn put there itself: of that the contents count. moves: those of the log seen so far.
     """
 
     def __init__(self, **more: str) -> None:
@@ -56,6 +55,7 @@ class Remembering(RuleBasedStateMachine):
         self.precious: set[tuple[str, Node]] = set()
         self.contents: set[tuple[str, str]] = set()
         self.passing: dict[int, set[tuple[str, Node]]] = defaultdict(set)
+        self.moves: set[str] = set()
         self.begun = self.edited = False
         self.baseline: Disk = {}
         self.run(self.world.open())
@@ -140,8 +140,7 @@ class Remembering(RuleBasedStateMachine):
             self.contents |= contents_of(before)
             self.edited = False
             self.after_move(number, before, asked)
-            if isinstance(done, MoveResult) and done.action is MoveAction.UNDO:
-                self.run(self.remember_undone(number, done))
+            self.run(self.remember_turns_left(number))
         self.check()
         return done
 
@@ -156,18 +155,30 @@ class Remembering(RuleBasedStateMachine):
             self.left[path, after.get(path)].add(number)
         self.edge()
 
-    async def remember_undone(self, number: int, undone: MoveResult) -> None:
-        """What an undo wanted is its session's, also where the person had put just that there before."""
-        versions = self.world.sessions[0].workspace.store.versions
-        for version in await versions.of_turns([turn.id for turn in undone.turns]):
-            for each in version.changes:
-                self.left[each.path, each.before].add(number)
+    async def remember_turns_left(self, number: int) -> None:
+        """What was there before the turns that an undo or a checkout left is its session's.
+
+        Also where the person had put just that there before. Not what a checkout kept of the other session.
+        """
+        session = self.world.sessions[number]
+        versions = session.workspace.store.versions
+        log = await versions.moves(session.workspace.project.id, session_id=session.id, limit=None)
+        for move in log:
+            if move.id in self.moves or move.action not in (MoveAction.UNDO, MoveAction.CHECKOUT):
+                continue
+            kept = (move.kept or {}) if move.action is MoveAction.CHECKOUT else {}
+            for version in await versions.of_turns(move.turns):
+                for each in version.changes:
+                    if each.path not in kept:
+                        self.left[each.path, each.before].add(number)
+        self.moves.update(move.id for move in log)
 
     def remember_left(self, number: int, before: Disk) -> None:
         after = disk_of(self.root)
         for path in {*before, *after}:
             if before.get(path) != after.get(path):
                 self.left[path, after.get(path)].add(number)
+        self.run(self.remember_turns_left(number))
 
     def crash(self, number: int, work: Awaitable[None], writes: int, *, after: bool) -> None:
         self.run(self.world.dying(self.world.sessions[number], work, writes=writes, after=after))
