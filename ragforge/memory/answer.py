@@ -20,8 +20,10 @@ from ragforge.domain.memories import (
     normalised,
 )
 from ragforge.domain.summaries import SummaryMethod
+from ragforge.memory.authority import is_theirs, may_keep, typed
 from ragforge.memory.constraints import word_for_word
 from ragforge.memory.excerpts import known_of
+from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import summary_of
 from ragforge.memory.material import (
     CONSTRAINTS_MAX,
@@ -167,12 +169,19 @@ class _Reader:
         self._known = known
         self._memories: dict[str, Memory] = {}
         self._links: dict[tuple[str, str, str], Association] = {}
+        self._refused: set[MemoryType] = set()
+        """Types of what the model made up for the user."""
 
     def read(self, part: JsonObject, model: str) -> Understanding | None:
         """What the part says; None where nothing of it can be read."""
         for item in _items(part.get("memories"))[:MEMORIES_MAX]:
             self._read_memory(item)
-        at, person = self._material.turn.started_at, self._material.person
+        if self._refused:
+            # In words that are not the user's; in theirs, rules may find it.
+            for memory in memories_in(self._material)[0]:
+                if memory.type in self._refused and is_theirs(memory.content, message=self._material.person):
+                    self._memories.setdefault(memory.id, memory)
+        at, person = self._material.turn.started_at, typed(self._material.person)
         text = part.get("summary")
         words = with_dates(one_line(text), at) if isinstance(text, str) else ""
         quotes = (word_for_word(quote, person) for quote in _texts(part.get("constraints")))
@@ -234,6 +243,10 @@ class _Reader:
         turn = self._material.turn
         content = one_line(said.content)
         if not normalised(content) or (said.said_by != "person" and said.type not in FOUND_OUT):
+            return None
+        person, before = self._material.person, self._material.before
+        if not may_keep(content, said.type, message=person, before=before):
+            self._refused.add(said.type)
             return None
         scope = MemoryScope(said.scope) if said.scope in set(MemoryScope) else MemoryScope.PROJECT
         importance = _share(said.importance)

@@ -20,14 +20,13 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject, JsonValue
-from ragforge.domain.language.base import stop_words
-from ragforge.domain.language.products import FIELDS
 from ragforge.domain.memories import FORGOTTEN_MAX, AssociationKind, Memory, MemoryFilter, normalised
 from ragforge.domain.messages import Message, ModelMessage, Parts, TextPart, ToolMessage, UserMessage
 from ragforge.domain.search import Hit, HitKind
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.domain.vectors import Vector
+from ragforge.memory.likeness import STEM_CHARS, content_words, names_in, stands_among
 from ragforge.memory.window import Window
 from ragforge.store.base import Store
 
@@ -53,14 +52,9 @@ VALUE_WEIGHT = 2.0
 YEARS = range(1900, 2100)
 TICK = timedelta(milliseconds=1)
 """Of two that are forgotten one after the other each has a time of its own."""
-STEM_CHARS = 4
-"""Words that begin with as many letters in common may be forms of one word."""
 
 _SENTENCE = re.compile(r"[^\n]*?(?:[.!?…](?=\s)|\n|$)\s*", re.DOTALL)
 _PART = re.compile(rf"(?s).{{1,{PIECE_CHARS_MAX}}}(?:\s+|$)|.{{1,{PIECE_CHARS_MAX}}}")
-_WORD = re.compile(r"[^\W_]+(?:[._@:/+#'’-]+[^\W_]+)*[+#]*")
-_CAPITAL = re.compile(r"(?<=[\w,;:)] )[A-Z]\w+|\b\w[a-z0-9]+[A-Z]\w*")
-_INNER = re.compile(r"[^\W\d_]+|\d+")
 _LONG_VALUE = re.compile(
     r"\S+@\S+\.\w+|\w+://\S+|\d+\.\d+\.\d+\.\d+(?::\d+)?|\d{4,}|(?=\w*\d)(?=\w*[^\W\d])\w{6,}"
 )
@@ -257,7 +251,7 @@ class Forgotten:
         """Of each piece whether it says something of it."""
         said: list[bool] = []
         for piece in pieces:
-            words = _words(piece)
+            words = content_words(piece)
             places = {place for word in words for place in self._by_stem.get(word[:STEM_CHARS], ())}
             places |= self._wordless
             if turn in self.sources:
@@ -335,10 +329,10 @@ def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source:
     low = piece.casefold()
     if any(_stands_in(value, low) for value in statement.values):
         return True
-    shared = {word for word in statement.weights if any(_alike(word, each) for each in words)}
+    shared = {word for word in statement.weights if stands_among(word, words)}
     if not (shared or is_source) or not statement.weights:
         return False
-    if statement.names and not shared & statement.names and _names(piece):
+    if statement.names and not shared & statement.names and names_in(piece):
         return False  # the same of something else: MySQL, where PostgreSQL is forgotten
     share = sum(statement.weights[word] for word in shared) / sum(statement.weights.values())
     if share >= (SHARE_MIN_IN_SOURCE if is_source else SHARE_MIN):
@@ -352,21 +346,14 @@ def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source:
 
 @lru_cache(4096)
 def _statement(content: str, at: datetime, turns: tuple[str, ...]) -> _Statement:
-    names = _names(content)
-    weights = {word: VALUE_WEIGHT if word in names else 1.0 for word in _words(content)}
+    names = names_in(content)
+    weights = {word: VALUE_WEIGHT if word in names else 1.0 for word in content_words(content)}
     values = {found[0].casefold().strip(".,;:") for found in _LONG_VALUE.finditer(content)}
     if not weights:
         values.add(normalised(content))  # nothing but words that everybody uses
     strong = tuple(value for value in values if not (value.isdecimal() and int(value) in YEARS))
     vector = _vector(content) if weights else None
     return _Statement(weights, names & weights.keys(), strong, vector, at, frozenset(turns))
-
-
-def _names(text: str) -> frozenset[str]:
-    """The words in small letters that name something: numbers, identifiers, products, names with a capital
-    inside a sentence."""
-    capital = {found[0].casefold() for found in _CAPITAL.finditer(text)}
-    return frozenset(word for word in _words(text) if word in capital or word in FIELDS or not word.isalpha())
 
 
 @cache
@@ -384,28 +371,6 @@ def _vector(text: str) -> Vector | None:
         return _embedder().vectors([text])[0]
     except UsageError:
         return None
-
-
-def _words(text: str) -> list[str]:
-    """The content words in small letters, each once; of what is put together also the parts."""
-    found: dict[str, None] = {}
-    for each in _WORD.finditer(text):
-        word = each[0].casefold()
-        for part in (word, *(_INNER.findall(word) if not word.isalpha() else ())):
-            if part not in stop_words() and (len(part) > 1 or part.isdecimal()):
-                found.setdefault(part)
-    return list(found)
-
-
-def _alike(word: str, other: str) -> bool:
-    """Whether both may be forms of one word."""
-    if word == other:
-        return True
-    if not (word.isalpha() and other.isalpha()):
-        return False
-    shorter = min(len(word), len(other))
-    same = next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), shorter)
-    return same >= max(STEM_CHARS, shorter - 1)
 
 
 def _stands_in(value: str, low: str) -> bool:

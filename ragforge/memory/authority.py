@@ -1,0 +1,72 @@
+"""Whose words they are: what a user typed themselves, and which statements nobody else can make for them.
+
+Strict on purpose: what is missed can be said again, and what a file made the user's will would be obeyed for
+weeks.
+"""
+
+import re
+
+from ragforge.domain.memories import MemoryType
+from ragforge.memory.constraints import is_demand
+from ragforge.memory.likeness import content_words, names_in, share_of, stands_among
+from ragforge.memory.sentences import QUOTED, prose, sentences
+from ragforge.memory.statements import is_question, plain
+
+GIVEN = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE, MemoryType.GOAL})
+"""What only the user can give."""
+SHARE_MIN = 0.5
+"""Of the statement's content words, in the words of the user."""
+ANSWER_WORDS_MAX = 6
+"""Content words of an answer that takes up the assistant's question."""
+BLOCK_LINES_MAX = 10
+BLOCK_CHARS_MAX = 1_000
+"""Nobody types a longer paragraph."""
+BLOCKS_MAX = 3
+"""Of more paragraphs the first and the last are the user's; what is between them was pasted."""
+QUOTED_WORDS_MAX = 2
+"""A quoted name is part of a sentence; a quoted sentence is somebody else's."""
+
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|={3,}|-{3,}|\*{3,})")
+_ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t]")
+_SELF = frozenset({"user", "person", "prefers", "prefer", "wants", "want", "utilisateur", "préfère", "veut"})
+"""How a statement about the user says that it is one."""
+
+
+def typed(text: str) -> str:
+    """The message without what was pasted into it: code, logs, quotations, lists, what follows a heading or a
+    line that ends in a colon, and long paragraphs."""
+    lines: list[str] = []
+    for line in prose(text).splitlines():
+        if _HEADING.match(line):
+            break
+        if not _ITEM.match(line):
+            lines.append(line)
+        if line.rstrip().endswith((":", " :")) and not _ITEM.match(line):
+            break
+    blocks = [block.strip() for block in re.split(r"\n[ \t]*\n", "\n".join(lines)) if block.strip()]
+    if len(blocks) > BLOCKS_MAX:
+        blocks = [blocks[0], blocks[-1]]
+    short = (b for b in blocks if b.count("\n") < BLOCK_LINES_MAX and len(b) <= BLOCK_CHARS_MAX)
+    return QUOTED.sub(
+        lambda found: found[0] if len(found[0].split()) <= QUOTED_WORDS_MAX else " ", "\n\n".join(short)
+    )
+
+
+def is_theirs(statement: str, *, message: str, before: str = "") -> bool:
+    """Whether the user says it in the message: half of its content words, and every name and number in it.
+
+    before: what the assistant had said; where the message is a short answer, its questions count as well.
+    """
+    said = content_words(typed(message))
+    if (said and len(said) <= ANSWER_WORDS_MAX) or (not said and typed(message).strip()):
+        said += content_words(" ".join(each for each in sentences(before) if is_question(plain(each))))
+    about = " ".join(word for word in statement.split() if word.casefold().strip(".,") not in _SELF)
+    named = all(stands_among(name, said) for name in names_in(about))
+    return named and share_of(about, said) >= SHARE_MIN
+
+
+def may_keep(statement: str, type: MemoryType, *, message: str, before: str = "") -> bool:
+    """Whether a model may have it remembered: what only the user can give, and demands, need their words."""
+    if type in GIVEN or is_demand(plain(statement)):
+        return is_theirs(statement, message=message, before=before)
+    return True
