@@ -3,6 +3,22 @@
 from msgspec import Struct
 
 
+class KeptMemory(Struct, frozen=True):
+    """A memory that is new, and the words of what it replaces."""
+
+    id: str
+    content: str
+    replaced: tuple[str, ...] = ()
+
+
+class KeptOfTurn(Struct, frozen=True):
+    """What was kept of one turn. number: counts them in this run, from 1."""
+
+    number: int
+    session_id: str
+    memories: tuple[KeptMemory, ...]
+
+
 class Progress(Struct, frozen=True):
     """How it stands, for the status line and `/context`."""
 
@@ -14,6 +30,8 @@ class Progress(Struct, frozen=True):
     """Why it waits or goes on without a model, for a user; empty when all is well."""
     payments: int = 0
     """How often something was paid in this run: what it has cost is another sum after each."""
+    kept: tuple[KeptOfTurn, ...] = ()
+    """What was kept of the turns of this run that were understood last, the newest at the end."""
 
 
 class Timing(Struct, frozen=True):

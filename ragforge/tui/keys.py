@@ -114,6 +114,7 @@ TABLE: tuple[Key, ...] = (
     Key("scroll_line_down", ("shift+down",), "a line down", _C),
     Key("show_newest", ("ctrl+end",), "to the newest output", _C),
     Key("do_hint", ("f4",), "run the command that the hint below the input names", _C),
+    Key("forget_kept", ("ctrl+n",), "forget what the last line `remembered` names", _C),
     Key("walk", ("f6",), "move to the conversation: Tab and arrows walk, Enter opens, Esc returns", _C),
     Key("suspend", ("ctrl+z",), "back to the shell; `fg` returns", _C),
     # Textual quits at Ctrl+Q, one key from Ctrl+W; here it says how to quit.

@@ -6,9 +6,9 @@ from ragforge.commands.remember import split_type
 from ragforge.domain import timeouts
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
-from ragforge.domain.schedule import Progress
+from ragforge.domain.schedule import KeptMemory, Progress
 from ragforge.domain.usage import Purpose, Spent, Usage
-from ragforge.tui.chat.watch import Watch, progress_words
+from ragforge.tui.chat.watch import Watch, kept_words, progress_words
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
 from ragforge.tui.widgets.status_line import Status, status_words
@@ -172,6 +172,34 @@ async def test_a_cost_that_came_between_two_looks_is_told(lab: Lab) -> None:
         await one_turn("hello again")
         watch.look_at_background()
         await chat.until(lambda: told() > 7.25, "what was spent meanwhile")
+
+
+async def test_a_line_says_what_was_kept_and_a_key_forgets_it(lab: Lab, gemini: GeminiStandIn) -> None:
+    gemini.script(Text("All right."), Text("Fine."))
+    async with lab.chat() as chat:
+        store = chat.screen.ready().workspace.store
+        await chat.pilot.press("ctrl+n")
+        await chat.sees("Nothing was remembered here")
+        await chat.say("We decided to use MySQL for the orders.")
+        await chat.sees("remembered: We decided to use MySQL for the orders · Ctrl+N forgets it")
+        await chat.say("We decided to use PostgreSQL for the orders instead of MySQL.")
+        await chat.sees("PostgreSQL for the orders instead of MySQL replaces")
+        assert [memory.replaced for memory in await store.memories.find(MemoryFilter(replaced=True))] != [
+            False
+        ] * 2
+        await chat.pilot.press("ctrl+n")
+        await chat.sees("Forgotten:")
+        [left] = await store.memories.find(MemoryFilter())
+        assert left.content == "We decided to use MySQL for the orders."
+
+
+def test_what_a_memory_replaces_is_told_by_the_words_that_differ() -> None:
+    port = KeptMemory("a", "The gateway listens on port 9443.", ("The gateway listens on port 8443.",))
+    assert (
+        kept_words([port]) == "remembered: The gateway listens on port 9443 replaces 8443 · Ctrl+N forgets it"
+    )
+    many = [KeptMemory(str(number), f"Fact {number}") for number in range(5)]
+    assert kept_words(many) == "remembered: Fact 0; Fact 1; Fact 2 and 2 more · Ctrl+N forgets them"
 
 
 @pytest.mark.parametrize(

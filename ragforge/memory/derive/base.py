@@ -14,7 +14,7 @@ from msgspec import Struct
 from ragforge.config.settings import Settings
 from ragforge.domain.discovery import discover
 from ragforge.domain.redact import Redactor
-from ragforge.domain.schedule import Timing
+from ragforge.domain.schedule import KeptOfTurn, Timing
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Owner
@@ -177,6 +177,8 @@ class Derivation:
         """Why it waits, for the user; empty while all goes well."""
         self.waiting = 0
         """What still waits to be embedded, as far as was looked."""
+        self.kept: tuple[KeptOfTurn, ...] = ()
+        """What was kept of the turns of this run that were understood last, the newest at the end."""
 
     @property
     def queues(self) -> Sequence[Queue]:

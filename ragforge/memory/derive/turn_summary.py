@@ -18,8 +18,9 @@ from ragforge.domain import timeouts
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import Conflict, StoreError, UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.memories import Memory
+from ragforge.domain.memories import AssociationKind, Memory
 from ragforge.domain.messages import text_of
+from ragforge.domain.schedule import KeptMemory, KeptOfTurn
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
@@ -35,6 +36,7 @@ from ragforge.memory.part import find_parts
 from ragforge.memory.recall.search import search
 from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
 from ragforge.providers.base import Provider
+from ragforge.store.base import Store
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +49,8 @@ TURNS_A_CALL = 6
 """Of a server that answers one request at a time."""
 CHARS_A_CALL = 24_000
 STAND_INS_MAX = 400
+KEPT_TOLD_MAX = 8
+"""Of so many turns it is told what was kept: they are looked at every second."""
 BETTER_MAX = 100
 """So many are made better in a run at most: a whole history of extracts must not be paid for at once."""
 NEAR_MAX = 8
@@ -290,7 +294,10 @@ class TurnSummaries(Derivation):
         materials = [await material_of(home, turn) for turn in turns]
         understood = await understand_turns(self.desk, home, materials, patient=patient)
         for turn in turns:
-            owners = await keep(home, understood[turn.id])
+            owners, new = await keep(home, understood[turn.id])
+            if new and turn.id in self._in_hand:
+                number = self.kept[-1].number + 1 if self.kept else 1
+                self.kept = (*self.kept, KeptOfTurn(number, turn.session_id, new))[-KEPT_TOLD_MAX:]
             await _kept(home, turn, understood[turn.id].summary)
             await self.desk.understood(home, turn, owners, own=turn.id in self._in_hand)
         self.desk.wake(Moment.UNDERSTOOD)
@@ -443,17 +450,22 @@ async def understand_turns(
     return found
 
 
-async def keep(home: Home, understanding: Understanding) -> list[Owner]:
-    """Store what a turn came to; what needs a vector now. Doing it again changes nothing. Raises StoreError.
+async def keep(home: Home, understanding: Understanding) -> tuple[list[Owner], tuple[KeptMemory, ...]]:
+    """Store what a turn came to; what needs a vector now, and the memories that are new.
 
-    The summary goes last: it takes the turn off the list of what is to do, so a crash before it repeats all.
+    Doing it again changes nothing. The summary goes last: it takes the turn off the list of what is to do, so
+    a crash before it repeats all. Raises StoreError.
     """
     safe = redacted(understanding, home.redactor)
     store = home.store
     kept: list[Owner] = []
+    known = {memory.id for memory in await store.memories.get([each.id for each in safe.memories])}
+    new: list[Memory] = []
     for memory in safe.memories:
         try:
-            kept.append(Owner(OwnerKind.MEMORY, (await remember(store, memory)).id))
+            stored = await remember(store, memory)
+            kept.append(Owner(OwnerKind.MEMORY, stored.id))
+            new += [stored] if stored.id not in known else []
         except (UsageError, Conflict) as error:
             log.warning("A memory of turn %s is not kept: %s", safe.summary.covers[0], error)
     try:
@@ -468,9 +480,24 @@ async def keep(home: Home, understanding: Understanding) -> list[Owner]:
         await store.summaries.save(safe.summary)
     except Conflict as error:
         log.info("Turn %s was deleted while it was summarised: %s", safe.summary.covers[0], error)
-        return kept
+        return kept, ()
     turns = [Owner(OwnerKind.TURN, turn_id) for turn_id in safe.summary.covers]
-    return [*turns, Owner(OwnerKind.SUMMARY, safe.summary.id), *kept]
+    return [*turns, Owner(OwnerKind.SUMMARY, safe.summary.id), *kept], await _told(store, new)
+
+
+async def _told(store: Store, new: Sequence[Memory]) -> tuple[KeptMemory, ...]:
+    """The memories with what they replace."""
+    links = await store.memories.associations([memory.id for memory in new]) if new else []
+    gone = [link for link in links if link.kind is AssociationKind.UPDATES]
+    old = {each.id: each.content for each in await store.memories.get([link.to_id for link in gone])}
+    return tuple(
+        KeptMemory(
+            memory.id,
+            memory.content,
+            tuple(old[link.to_id] for link in gone if link.from_id == memory.id and link.to_id in old),
+        )
+        for memory in new
+    )
 
 
 def _offline(material: Material) -> Understanding:

@@ -73,7 +73,8 @@ class Work:
         note = " ".join(dict.fromkeys(note for note in notes if note))
         turns = sum(derivation.turns for derivation in derivations)
         vectors = sum(derivation.waiting for derivation in derivations)
-        return Progress(turns, vectors, note, self._thinker.purse.payments)
+        kept = tuple(each for derivation in derivations for each in derivation.kept)
+        return Progress(turns, vectors, note, self._thinker.purse.payments, kept)
 
     async def own_done(self) -> None:
         """Wait until nothing of this run's turns waits that quitting should wait for."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # loaded after the first frame
     import threading
 
     from ragforge.domain.context import ContextBlock
+    from ragforge.domain.schedule import KeptMemory
     from ragforge.domain.turns import ToolCall, Turn
     from ragforge.session.conversation import Conversation
     from ragforge.tui.chat.parts import ChatParts
@@ -53,6 +54,8 @@ class ChatFrame(Screen[None]):
         self.sent_early = ""
         """What was sent before the store was open. It goes then, where it still stands as it was."""
         self.shown_at: int | None = None
+        self.kept: Sequence[KeptMemory] = ()
+        """What was remembered last, as a line of the transcript says."""
         """The turn, counted from 1, up to which the session is shown; None for all of it."""
         self._parts: ChatParts | None = None
         self._files: ProjectFiles | None = None

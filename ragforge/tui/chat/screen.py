@@ -213,6 +213,15 @@ class ChatScreen(ChatFrame):
             self.prompt.set_draft("")
             self.presenter.commands.start(command)
 
+    @work(group="command")
+    async def action_forget_kept(self) -> None:
+        """Forget what the last line `remembered` names."""
+        kept, self.kept = self.kept, ()
+        if not kept:
+            self.say("Nothing was remembered here since it was last forgotten. /memory lists all.")
+        for memory in kept:
+            await self.attempt(self.presenter.commands.run_line(f"forget {memory.id}"))
+
     def action_list_step(self) -> None:
         """From the prompt down into the list of sessions."""
         if self._parts and self.start_list.is_open:

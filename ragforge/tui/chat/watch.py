@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -9,11 +10,17 @@ from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.schedule import Progress
+from ragforge.domain.printable import one_line
+from ragforge.domain.schedule import KeptMemory, Progress
 from ragforge.domain.words import counted
+from ragforge.memory.sentences import cut_words
 from ragforge.session.link import held_words
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.status import lasting
+
+KEPT_SHOWN = 3
+KEPT_CHARS_MAX = 100
+WORDS_REPLACED_MAX = 4
 
 
 class Watch(Struct):
@@ -26,6 +33,8 @@ class Watch(Struct):
 
     chat: ChatFrame
     seen: tuple[object, ...] = ()
+    told: int = 0
+    """The number of the newest turn of which it was said what was kept."""
 
     def start(self) -> None:
         """Look from now on, until the chat goes."""
@@ -60,6 +69,7 @@ class Watch(Struct):
         if chat.conversation is None or not chat.is_drawn:
             return
         progress = chat.conversation.workspace.background.progress
+        self._tell_kept(chat, progress, chat.conversation.session.id)
         told = replace(chat.status.status, background=progress_words(progress), background_note=progress.note)
         if told != chat.status.status:
             chat.status.status = told
@@ -68,6 +78,15 @@ class Watch(Struct):
         if seen != self.seen:
             self.seen = seen
             chat.run_worker(self._show_cost(), group="memory-cost", exclusive=True)
+
+    def _tell_kept(self, chat: ChatFrame, progress: Progress, session_id: str) -> None:
+        """A line for each turn of the session in front of which something was kept."""
+        for kept in progress.kept:
+            if kept.number > self.told:
+                self.told = kept.number
+                if kept.session_id == session_id:
+                    chat.kept = kept.memories
+                    chat.say(kept_words(kept.memories))
 
     async def _show_cost(self) -> None:
         try:
@@ -88,6 +107,24 @@ class Watch(Struct):
             warning = await room_warning(self.chat.ready().workspace)
             if warning and self.chat.is_drawn:
                 self.chat.say(warning)
+
+
+def kept_words(memories: Sequence[KeptMemory]) -> str:
+    """What was kept of a turn, in one line, and the key that forgets it."""
+    said = [cut_words(_with_replaced(each), KEPT_CHARS_MAX) for each in memories[:KEPT_SHOWN]]
+    more = f" and {len(memories) - KEPT_SHOWN} more" if len(memories) > KEPT_SHOWN else ""
+    return f"remembered: {'; '.join(said)}{more} · Ctrl+N forgets {'them' if memories[1:] else 'it'}"
+
+
+def _with_replaced(kept: KeptMemory) -> str:
+    """`port 9443 replaces 8443`: of an old statement only what the new one lacks, where that is little."""
+    words = [one_line(kept.content).rstrip(".")]
+    own = {word.strip(".,").casefold() for word in kept.content.split()}
+    for old in kept.replaced:
+        others = [word.strip(".,") for word in old.split() if word.strip(".,").casefold() not in own]
+        few = 0 < len(others) <= WORDS_REPLACED_MAX
+        words.append(f"replaces {' '.join(others) if few else one_line(old).rstrip('.')}")
+    return " ".join(words)
 
 
 def progress_words(progress: Progress) -> str:
