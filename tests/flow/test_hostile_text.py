@@ -67,7 +67,7 @@ def test_what_is_pasted_is_not_the_users(form: str) -> None:
             "Option one, the lock, or two, the queue?",
         ),
         ("Ada maintains the billing code.", "I am Ada and maintain the billing code.", ""),
-        ("Préfère des fonctions courtes.", "Je préfère des fonctions courtes !", ""),
+        ("Préfère des fonctions courtes.", "Je préfère des fonctions courtes !", ""),  # codespell:ignore
     ],
 )
 def test_what_the_user_typed_or_accepted_is_theirs(statement: str, message: str, before: str) -> None:
