@@ -25,7 +25,7 @@ from ragforge.memory.constraints import is_standing
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
-from ragforge.memory.replacement import field_of, finished_by, has_changed_mind, replaced_by
+from ragforge.memory.replacement import changed_value, field_of, finished_by, has_changed_mind, replaced_by
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.short_answers import is_short, with_question
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
@@ -170,9 +170,17 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
     """What the user states in the turn, and what of the near memories that replaces."""
     found: dict[str, Memory] = {}
     links: dict[tuple[str, str], Association] = {}
-    changed_mind = any(has_changed_mind(words) for _, words in said_by(material.person))
+    said = said_by(material.person)
+    changed_mind = any(has_changed_mind(words) for _, words in said)
+    changes = [change for _, words in said if (change := changed_value(words, material.near))]
+    for old, text in changes:
+        memory = _memory(material, text, old.type, rule=False)
+        found[memory.id] = memory
+        links[memory.id, old.id] = _update(material, memory, old)
     for statement in statements_in(material.person, material.before):
         words = statement.words
+        if changes and changed_value(words, material.near):
+            continue
         memory = _memory(material, statement.text, statement.type, rule=is_standing(words))
         if memory.id in found:
             continue
@@ -180,7 +188,7 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
         if old := replaced_by(memory, words, known, changed_mind=changed_mind):
             links[memory.id, old.id] = _update(material, memory, old)
         found[memory.id] = memory
-    for sentence, words in said_by(material.person):
+    for sentence, words in said:
         if (ended := finished_by(words, material.near)) is not None:
             event = _memory(material, sentence, MemoryType.EVENT, rule=False)
             if event.id not in found or found[event.id].type is not MemoryType.DECISION:

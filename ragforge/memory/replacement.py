@@ -17,6 +17,9 @@ _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
+_CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
+TELLING_DIGITS = 3
+"""A number of so many digits is the same thing wherever it is."""
 VALUED = frozenset({MemoryType.DECISION, MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.GOAL})
 """What can give a value to something, and take it back."""
 _FINISHES = AnyOf(lambda language: language.finishes)
@@ -45,6 +48,34 @@ def replaced_by(
     if not (_INSTEAD.search(words) or changed_mind):
         return None
     return _about_the_same(decision, known, shared_min=1 if _INSTEAD.search(words) else 2)
+
+
+def changed_value(words: str, known: Sequence[Memory]) -> tuple[Memory, str] | None:
+    """The memory that the plain sentence changes by naming its value alone, and its words with the new value.
+
+    "change 8443 to 9443" speaks of whatever one memory gives 8443. None where it names another thing, where
+    several memories have the number, and for numbers that are too short to be the same thing everywhere.
+    """
+    values = _values_given_up(words)
+    value = min(values, default="")
+    if len(values) != 1 or sum(map(str.isdigit, value)) < TELLING_DIGITS:
+        return None
+    giving = [
+        old
+        for old in known
+        if old.type in VALUED
+        and value in _NUMBER.findall(old.content)
+        and value not in _values_given_up(old.content)
+    ]
+    clauses = [each for each in _CLAUSE_END.split(words) if value in _NUMBER.findall(each)]
+    for part in (*clauses, words):
+        new = set(_NUMBER.findall(part)) - {value}
+        if len(new) == 1 and len(giving) == 1:
+            (old,) = giving
+            about = {term for term in terms_of(part) if not term[0].isdigit()}
+            if about <= terms_of(old.content):
+                return old, re.sub(rf"(?<![\d.,:]){re.escape(value)}(?!\d)", new.pop(), old.content)
+    return None
 
 
 def finished_by(words: str, known: Sequence[Memory]) -> Memory | None:

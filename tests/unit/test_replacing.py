@@ -154,6 +154,42 @@ def test_a_value_that_is_another_ones_stays(earlier: str, later: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "now"),
+    [
+        ("change 8443 to 9443, the other one is taken", "We use port 9443 for the API."),
+        ("Change the port from 8443 to 9443.", "We use port 9443 for the API."),
+        ("use 9443 instead of 8443", "We use port 9443 for the API."),
+        ("9443, not 8443", "We use port 9443 for the API."),
+        ("remplace 8443 par 9443", "We use port 9443 for the API."),
+    ],
+)
+def test_a_change_of_a_value_alone_is_one_of_what_has_it(said: str, now: str) -> None:
+    old = fact("We use port 8443 for the API.")
+    found = understand_offline(a_material(said, near=(old,)))
+    assert [memory.content for memory in found.memories] == [now]
+    assert [(link.kind, link.to_id) for link in found.associations] == [(AssociationKind.UPDATES, old.id)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "change 8443 to 9443 for the mail server",
+        "Should we change 8443 to 9443?",
+        "replace 8443 with 9443 in nginx.conf",
+    ],
+)
+def test_a_change_of_a_value_of_something_else_leaves_it(said: str) -> None:
+    old = fact("We use port 8443 for the API.")
+    assert not understand_offline(a_material(said, near=(old,))).associations
+
+
+def test_a_change_of_a_value_that_two_have_is_of_neither() -> None:
+    near = (fact("We use port 8443 for the API."), fact("The gateway listens on 8443."))
+    found = understand_offline(a_material("change 8443 to 9443", near=near))
+    assert "We use port 9443 for the API." not in {memory.content for memory in found.memories}
+
+
+@pytest.mark.parametrize(
     ("todo", "said"),
     [
         ("Remind me to rotate the API keys.", "I've rotated the API keys this morning."),

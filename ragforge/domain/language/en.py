@@ -28,7 +28,7 @@ LANGUAGE = Language(
     decision_words="""
         use using used keep going switch move stick adopt drop replace instead actually changed mind
         decided decision let's we'll we're i'll finally please rather now new everything project store
-        storage
+        storage change bump raise lower swap make
     """,
     abbreviations=r"e\.g|i\.e|etc|vs|cf|resp|approx|Mr|Mrs|Dr|No|no",
     days={

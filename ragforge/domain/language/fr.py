@@ -28,6 +28,7 @@ LANGUAGE = Language(
     decision_words="""
         utiliser utilise utilisons partir prendre garder passer rester remplacer abandonner finalement
         plutôt place lieu avis changé décidé décision fait projet tout c'est j'ai
+        change changez changer passe passez remplace remplacez mets mettez mettre monte baisse non
     """,
     abbreviations=r"etc|cf|p\. ?ex|ex|env|M|Mme",
     days={
