@@ -46,7 +46,8 @@ def list_memories(
     all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="The forgotten ones as well.")] = False,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="WHEN", help="Those that held then: 2026-11-21, 3d, 2w.")
+        str | None,
+        typer.Option("--at", metavar="WHEN", help="Those that held then: 2026-11-21, 3d, 2w."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", parser=whole(1, READ_MAX), help="At most this many.")] = 50,
     as_json: AsJson = False,
@@ -62,7 +63,7 @@ def list_memories(
         from ragforge.domain.memories import MemoryFilter
         from ragforge.memory.periods import periods_of
 
-        when = parse_when(at, now(), flag="--at") if at else None
+        when = parse_when(at, now(), flag="--at", end_of_day=True) if at else None
         async with opened_library(options) as library:
             found = await library.store.memories.find(
                 MemoryFilter(

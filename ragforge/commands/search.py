@@ -115,13 +115,18 @@ def parse_kind(text: str) -> "HitKind":
         raise UsageError(f"--kind {text!r} is none. Choose from: {known}.") from None
 
 
-def parse_when(text: str, moment: datetime, *, flag: str) -> datetime:
-    """The moment that the text means: a date or time in ISO 8601, or an age. Raises UsageError."""
+def parse_when(text: str, moment: datetime, *, flag: str, end_of_day: bool = False) -> datetime:
+    """The moment that the text means: a date or time in ISO 8601, or an age.
+
+    end_of_day: a date without a time means its last moment, not its first. Raises UsageError.
+    """
     number, unit = text[:-1], text[-1:]
     if number.isdigit() and unit in _AGO and len(number) < 6:
         return moment - timedelta(**{_AGO[unit]: int(number)})
     try:
         when = datetime.fromisoformat(text)
+        if end_of_day and len(text) == len("2026-11-21"):
+            when += timedelta(days=1) - timedelta.resolution
         return when if when.tzinfo else when.astimezone()
     except (ValueError, OverflowError):
         raise UsageError(

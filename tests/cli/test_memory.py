@@ -232,9 +232,13 @@ async def test_what_held_at_a_moment_is_listed(alone: Program) -> None:
     await close_library(library)
     held = [
         await contents(alone, "--at", when)
-        for when in ("2025-12-01", "2026-01-15", "2026-02-15", "2026-03-15")
+        for when in ("2025-12-01", "2026-01-03", "2026-02-15", "2026-03-15")
     ]
     assert held == [[], ["Use MySQL"], ["Use SQLite"], ["Use MySQL"]]
     assert await contents(alone, "--at", "2026-04-15") == []
+    # A day is meant whole.
+    added = await alone.run("memory", "add", "Use tabs")
+    assert added.code == 0
+    assert await contents(alone, "--at", f"{datetime.now().astimezone():%Y-%m-%d}") == ["Use tabs"]
     wrong = await alone.run("memory", "list", "--at", "someday")
     assert (wrong.code, "--at 'someday' is no date" in wrong.err) == (2, True)
