@@ -155,6 +155,10 @@ class Memories(Protocol):
         """Those updated within the last `duration` that may be put in front of a model, newest first."""
         ...
 
+    async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
+        """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
+        ...
+
     async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
         """Ids that begin so."""
         ...

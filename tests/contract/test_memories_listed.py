@@ -17,6 +17,7 @@ from tests.contract.builders import (
     a_memory,
     a_project,
     new_session,
+    said,
 )
 from tests.contract.builders_memories import EARLIER, LATER, contents, kept
 
@@ -122,6 +123,18 @@ async def test_get_recent_since_gives_the_newest_that_may_be_shown(store: Store)
         *(memory.content for memory in memories[1:]),
         "elsewhere",
     }
+
+
+async def test_memories_are_found_by_the_turns_that_they_rest_on(store: Store) -> None:
+    session = await new_session(store)
+    first, second, other = [await said(store, session, words) for words in ("first", "second", "other")]
+    both = a_memory(session, "of both", first, second)
+    forgotten = a_memory(session, "forgotten", first, created_at=LATER, forgotten_at=LATER)
+    elsewhere = a_memory(session, "of another", other)
+    await kept(store, both, forgotten, elsewhere)
+    found = await store.memories.of_turns([first.id, second.id, "nowhere"])
+    assert [memory.content for memory in found] == ["of both", "forgotten"]
+    assert await store.memories.of_turns([]) == []
 
 
 @pytest.mark.emptied

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.events import ContextBuilt
-from ragforge.domain.memories import MemoryType
+from ragforge.domain.memories import Association, AssociationKind, MemoryType
 from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.sources import instructions, resumption
 from ragforge.memory.recall.sources import turns as past_turns
@@ -50,6 +50,24 @@ async def test_a_statement_that_was_replaced_says_so_and_by_what(
         shown = lines(await block_for(session, gemini, message), past_turns.SECTION.heading)
         assert any(new in line and "(replaced" not in line for line in shown), shown
         assert all("(replaced 4 Mar: " in line for line in shown if old in line and "instead of" not in line)
+
+
+async def test_what_the_memories_know_to_be_replaced_says_so_though_nothing_found_tells(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    words = [("we keep the readings of the meter in mysql", "Noted."), ("do as Ada says", "Done.")]
+    said, changed = await said_before(session, words)
+    old = await remembered(session, "We keep the readings of the meter in MySQL.", turns=(said.id,))
+    between = await remembered(session, "We keep the readings of the meter in DuckDB.", turns=(changed.id,))
+    now = await remembered(session, "We keep the readings of the meter in PostgreSQL.", turns=(changed.id,))
+    store, day = session.workspace.store, timedelta(days=1)
+    for number, (new, gone) in enumerate(((between, old), (now, between))):
+        link = Association(AssociationKind.UPDATES, new.id, gone.id, LONG_AGO + day * number, changed.id)
+        await store.memories.associate([link])
+    shown = lines(
+        await block_for(session, gemini, "Where are the readings kept?"), past_turns.SECTION.heading
+    )
+    assert "mysql (replaced 5 Mar: We keep the readings of the meter in PostgreSQL" in shown[0]
 
 
 async def test_what_has_nothing_to_do_with_anything_gets_what_holds_always_and_no_more(

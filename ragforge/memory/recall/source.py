@@ -19,6 +19,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.memory.forgotten import NOTHING, Forgotten
 from ragforge.memory.recall.fit import Fit
 from ragforge.memory.recall.passages import TurnPassages, passages_of
+from ragforge.memory.recall.replacements import ReplacedStatement, replaced_statements
 from ragforge.memory.recall.request import RecallRequest
 from ragforge.memory.recall.results import RankedHit, SearchResults
 from ragforge.memory.recall.resumption import Resumption, left_off, resumes
@@ -146,7 +147,11 @@ class Lookup:
             passages_of, self.recall.store, fit, ids, above=above, found=called, cut=self.forgotten.turn
         )
         turns = await self.attempt(work, list[TurnPassages]())
-        return FoundTurns(turns, await asyncio.to_thread(Validity, [each.turn for each in turns]))
+        known = await self.attempt(
+            partial(replaced_statements, self.recall.store, [each.turn.id for each in turns]),
+            list[ReplacedStatement](),
+        )
+        return FoundTurns(turns, await asyncio.to_thread(Validity, [each.turn for each in turns], known))
 
     async def _left_off(self) -> Resumption:
         none = Resumption()

@@ -1,7 +1,7 @@
 """Which statements of turns no longer hold, by what was said after them. In doubt all of them do.
 
-Only the turns that were found for one message are compared with each other: what replaces a statement speaks
-of the same, so it is found with it.
+The turns that were found for one message are compared with each other: what replaces a statement mostly
+speaks of the same, so it is found with it. What else replaced one, the typed memories know.
 """
 
 import re
@@ -16,6 +16,7 @@ from ragforge.domain.memories import MemoryType
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
+from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, terms
@@ -138,7 +139,9 @@ class ValueChange(Struct, frozen=True):
 class Validity:
     """The turns that were found for a message, compared with each other."""
 
-    def __init__(self, turns: Iterable[Turn]) -> None:
+    def __init__(self, turns: Iterable[Turn], known: Sequence[ReplacedStatement] = ()) -> None:
+        """known: what the memories that rest on these turns say of it, the last replaced first."""
+        self._known = known
         self._spoken = [
             Spoken(turn) for turn in sorted(turns, key=lambda turn: (turn.started_at, turn.index))
         ]
@@ -152,6 +155,10 @@ class Validity:
                 return Replacement(
                     by.turn.id, by.turn.started_at, cut_sentence(one_line(text), NEW_CHARS_MAX)
                 )
+        for each in self._known:
+            if turn.started_at < each.at and each.concerns(statement):
+                text = cut_sentence(one_line(each.new.content), NEW_CHARS_MAX)
+                return Replacement(each.turn_id, each.at, text)
         return None
 
     def still_open(self, at: datetime, statement: str) -> str | None:

@@ -43,6 +43,11 @@ RETURN {", ".join(_VALUES)}, {REPLACED} AS replaced, {MEMORY_LEFT.format("n")} A
 
 GET = f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids {WHOLE}"
 
+OF_TURNS = f"""
+MATCH (t:{Label.TURN})<-[:EVIDENCE]-(n:{Label.MEMORY}) WHERE t.id IN $ids
+WITH DISTINCT n {WHOLE} ORDER BY n.created, n.id
+"""
+
 ORDERS = {
     MemorySort.RECENT: "n.updated",
     MemorySort.IMPORTANCE: "n.importance",
@@ -159,6 +164,16 @@ class Neo4jMemories:
     ) -> list[Memory]:
         """Those updated within the last `duration` that may be put in front of a model, newest first."""
         return await self.find(recent(duration, limit, session_id, project_id))
+
+    async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
+        """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
+        await self._nodes.settle()
+        await self._nodes.settle_lefts()
+        try:
+            answer = await self._nodes.ask(as_one(OF_TURNS, COLUMNS), ids=valid_ids(turn_ids))
+        except StoreUnavailable:
+            return await self._nodes.here.memories.of_turns(turn_ids)
+        return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
         """Ids that begin so, in their order."""

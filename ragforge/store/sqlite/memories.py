@@ -37,6 +37,12 @@ ORDER BY forgotten_at DESC, memory.id LIMIT {FORGOTTEN_MAX}
 """
 
 
+OF_TURNS = f"""
+{SELECT} WHERE memory.key IN (SELECT memory FROM evidence WHERE turn IN (SELECT value FROM json_each(?)))
+ORDER BY memory.created_at, memory.id
+"""
+
+
 class SqliteMemories:
     """Implements `Memories`."""
 
@@ -102,6 +108,15 @@ class SqliteMemories:
     ) -> list[Memory]:
         """Those updated within the last `duration` that may be put in front of a model, newest first."""
         return await self.find(recent(duration, limit, session_id, project_id))
+
+    async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
+        """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
+        ids = json.dumps([storable(each) for each in turn_ids])
+
+        def read(connection: Connection) -> list[Memory]:
+            return [MEMORIES.record(row) for row in connection.execute(OF_TURNS, (ids,))]
+
+        return await self._database.read(read)
 
     async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
         """Ids that begin so, in their order."""
