@@ -1,6 +1,7 @@
 """What the user demands, found by rules."""
 
 import re
+from functools import lru_cache
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
@@ -22,6 +23,7 @@ def is_demand(words: str) -> bool:
     return is_standing(words) or _DEMANDS.search(words) is not None
 
 
+@lru_cache(1_024)  # the same standing instructions are asked about before every message
 def binds(sentence: str) -> bool:
     """Whether it must hold, and is no mere preference."""
     words = plain(sentence)

@@ -6,6 +6,8 @@ they are alike in all texts of a language, and short texts consist of them.
 """
 
 import asyncio
+import itertools
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -17,6 +19,7 @@ from ragforge.domain.blas import load_numpy
 from ragforge.domain.language.base import Language, common_words, courtesies, languages
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
 from ragforge.domain.language.products import FIELDS
+from ragforge.domain.vectors import Vector
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.terms import terms, words_of
 
@@ -33,6 +36,9 @@ WORDS_MIN = 0.5
 WORDS_MIN_ELSEWHERE = 0.35
 WORDS_MIN_ACROSS = 0.2
 """Between two languages, where few words are spelled alike and meaning is not compared."""
+
+TEXTS_MAX = 2_048
+"""So many texts are kept as they are compared, some kilobytes each."""
 
 
 class Fitness(Struct, frozen=True):
@@ -73,38 +79,68 @@ class Fit:
         return await asyncio.to_thread(self._measure, texts)
 
     def _measure(self, texts: Sequence[str]) -> list[Fitness]:
-        held = [_terms_and_fields(text) & self.terms for text in texts]
+        read = _read(texts)
+        held = [each.terms & self.terms for each in read]
         counts = Counter(term for each in held for term in each)
         rarity = {term: log((RARITY + len(texts)) / (1 + counts[term])) for term in self.terms}
         weights = {term: each * (COMMON_WEIGHT if term in _common() else 1) for term, each in rarity.items()}
         total = sum(weights.values()) or 1.0
-        meanings = self._meanings(texts)
+        meanings = self._meanings(read)
         return [
-            self._fitness(text, sum(weights[term] for term in each) / total, meaning)
-            for text, each, meaning in zip(texts, held, meanings, strict=True)
+            self._fitness(text.language, sum(weights[term] for term in each) / total, meaning)
+            for text, each, meaning in zip(read, held, meanings, strict=True)
         ]
 
-    def _fitness(self, text: str, words: float, meaning: float) -> Fitness:
-        language = _language(text)
+    def _fitness(self, language: Language | None, words: float, meaning: float) -> Fitness:
         if language and self._language and language is not self._language:
             return Fitness(words, 0.0, words >= WORDS_MIN_ACROSS)
         known = (language or self._language or ENGLISH) is ENGLISH
         least = (WORDS_MIN, MEANING_MIN) if known else (WORDS_MIN_ELSEWHERE, MEANING_MIN_ELSEWHERE)
         return Fitness(words, meaning, words >= least[0] or meaning >= least[1])
 
-    def _meanings(self, texts: Sequence[str]) -> list[float]:
+    def _meanings(self, texts: Sequence["_Text"]) -> list[float]:
         """Their cosines with the message, none below 0."""
         load_numpy()
         import numpy as np
 
-        shown = [" ".join(words_of(text)) or text for text in (" ".join(self._words), *texts)]
-        vectors = np.array([np.frombuffer(each, dtype=np.float32) for each in _embedder().vectors(shown)])
-        return [max(0.0, each) for each in (vectors[1:] @ vectors[0]).tolist()]
+        [message] = _read([" ".join(self._words)])
+        rows = np.frombuffer(b"".join(each.vector for each in texts), dtype=np.float32)
+        vectors = rows.reshape(len(texts), -1)
+        meanings: list[float] = (vectors @ np.frombuffer(message.vector, dtype=np.float32)).tolist()
+        return [max(0.0, each) for each in meanings]
 
 
-def _terms_and_fields(text: str) -> frozenset[str]:
+class _Text(Struct, frozen=True):
+    """A text as it is compared with messages."""
+
+    terms: frozenset[str]
+    language: Language | None
+    vector: Vector
+
+
+_texts: dict[str, _Text] = {}
+_reading = threading.Lock()
+
+
+def _read(texts: Sequence[str]) -> list[_Text]:
+    """Each as it is compared. The newest `TEXTS_MAX` are kept: preferences meet every message."""
+    with _reading:
+        known = {text: _texts.pop(text) for text in dict.fromkeys(texts) if text in _texts}
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    words = [words_of(text) for text in new]
+    shown = [" ".join(each) or text for text, each in zip(new, words, strict=True)]
+    for text, each, vector in zip(new, words, _embedder().vectors(shown), strict=True):
+        known[text] = _Text(_terms_and_fields(text, each), _language(text), vector)
+    with _reading:
+        _texts.update(known)
+        for text in list(itertools.islice(_texts, max(0, len(_texts) - TEXTS_MAX))):
+            del _texts[text]
+    return [known[text] for text in texts]
+
+
+def _terms_and_fields(text: str, words: Sequence[str]) -> frozenset[str]:
     """Its terms and those of the fields of what it names: PostgreSQL is a database."""
-    fields = {FIELDS[word] for word in words_of(text) if word in FIELDS}
+    fields = {FIELDS[word] for word in words if word in FIELDS}
     return terms(text).union(*map(terms, fields)) if fields else terms(text)
 
 

@@ -7,7 +7,7 @@ speaks of the same, so it is found with it. What else replaced one, the typed me
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -33,6 +33,9 @@ SHORT_WORDS_MAX = 4
 """An answer of so few words is about what was asked just before."""
 NEW_CHARS_MAX = 60
 """Of what holds now, in a mark."""
+SPOKEN_MAX = 256
+SENTENCES_MAX = 4_096
+"""So many turns and sentences are kept as they are compared: the same ones are found again and again."""
 
 _INSTEAD = AnyOf(lambda language: language.goes)
 _RETURNS = AnyOf(lambda language: language.returns)
@@ -85,6 +88,11 @@ class Spoken(Struct, frozen=True, dict=True):
         return list(dict.fromkeys([*said, *([self.user] if self.user else []), *told]))
 
     @cached_property
+    def readable(self) -> list[str]:
+        """The sentences as the patterns read them, with the words that stand in backquotes."""
+        return [plain(re.sub(r"`([^`]*)`", r"\1", sentence)) for sentence in self.sentences]
+
+    @cached_property
     def terms(self) -> frozenset[str]:
         """What all of it is about."""
         return frozenset[str]().union(*map(_about, self.sentences))
@@ -92,12 +100,12 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def gives_up(self) -> frozenset[str]:
         """What is given up or removed in it."""
-        return _things(_GONE, self.sentences)
+        return _things(_GONE, self.readable)
 
     @cached_property
     def brings_back(self) -> frozenset[str]:
         """What holds again from it on."""
-        return _things(_RETURNS, self.sentences)
+        return _things(_RETURNS, self.readable)
 
     @cached_property
     def framed(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
@@ -143,8 +151,9 @@ class Validity:
         """known: what the memories that rest on these turns say of it, the last replaced first."""
         self._known = known
         self._spoken = [
-            Spoken(turn) for turn in sorted(turns, key=lambda turn: (turn.started_at, turn.index))
+            _spoken(turn) for turn in sorted(turns, key=lambda turn: (turn.started_at, turn.index))
         ]
+        self._by_id = {each.turn.id: each for each in self._spoken}
         self._changes = list(self._changed())
 
     def replacement(self, turn: Turn, statement: str) -> Replacement | None:
@@ -166,7 +175,7 @@ class Validity:
 
         at: when it was said. What is no list of things to do stays as it is.
         """
-        if not _TODO.search(plain(statement)) or (found := _LIST.match(statement)) is None:
+        if (found := _list_to_do(statement)) is None:
             return statement
         later = [each for each in self._spoken if each.turn.started_at > at and each.does]
         items = [item for item in _BETWEEN.split(found["items"]) if item and item.strip(" .")]
@@ -190,21 +199,27 @@ class Validity:
                     if old.named.get(name, value) != value:
                         yield ValueChange(old.named[name], value, new, f"{name} {value}", name)
             yield from _said_changes(new)
-            before = next((each for each in self._spoken[:at] if each.turn.id == new.turn.parent), None)
-            if before:
+            before = self._by_id.get(new.turn.parent or "")
+            if before and before in self._spoken[:at]:
                 yield from _corrections(before, new)
 
     def _taken_back(self, turn: Turn, by: Spoken) -> str:
         """The words by which something returns that the statement's turn had given up."""
-        mine = next((each for each in self._spoken if each.turn.id == turn.id), None)
+        mine = self._by_id.get(turn.id)
         # What returned and what took its place meanwhile: the whole turn is about it.
-        return by.user if mine and mine.gives_up & by.brings_back else ""
+        return by.user if mine and mine.gives_up and mine.gives_up & by.brings_back else ""
+
+
+@lru_cache(SPOKEN_MAX)
+def _spoken(turn: Turn) -> Spoken:
+    return Spoken(turn)
 
 
 def _before(turn: Turn, later: Turn) -> bool:
     return (turn.started_at, turn.index) < (later.started_at, later.index) and turn.id != later.id
 
 
+@lru_cache(SENTENCES_MAX)
 def _about(text: str) -> frozenset[str]:
     """Its words without numbers and without what everybody says."""
     return frozenset(term for term in terms(text) - _common() if not any(map(str.isdigit, term)))
@@ -215,6 +230,7 @@ def _common() -> frozenset[str]:
     return frozenset[str]().union(*map(terms, common_words()))
 
 
+@lru_cache(SENTENCES_MAX)
 def _numbers(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
@@ -238,10 +254,9 @@ def _holds(change: ValueChange, statement: str) -> bool:
 
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:
     """`8085 instead of 8000`, `4,8 Mo deviennent 1,9 Mo`."""
-    for sentence in new.sentences:
+    for sentence, readable in zip(new.sentences, new.readable, strict=True):
         if len(_numbers(sentence)) < 2:
             continue
-        readable = plain(re.sub(r"`([^`]*)`", r"\1", sentence))
         for found in _INSTEAD.finditer(readable):
             if _NUMBER.search(gone := first_group(found)):
                 yield ValueChange(gone, sentence, new, new.user)
@@ -275,17 +290,27 @@ def _same_frame(statement: str, by: Spoken) -> str:
     return ""
 
 
+@lru_cache(SENTENCES_MAX)
+def _is_standing(statement: str) -> bool:
+    return _STANDING.search(plain(statement)) is not None
+
+
+@lru_cache(SENTENCES_MAX)
+def _list_to_do(statement: str) -> re.Match[str] | None:
+    """The list of what is to do; None where the statement is none."""
+    return _LIST.match(statement) if _TODO.search(plain(statement)) else None
+
+
 def _stopped(statement: str, by: Spoken) -> str:
     """The later sentence that ends the instruction."""
-    if not by.ends or not _STANDING.search(plain(statement)):
+    if not by.ends or not _is_standing(statement):
         return ""
     wanted = _about(statement)
     enough = max(SHARED_MIN, STOPPED_SHARE * len(wanted))
     return next((sentence for sentence, about in by.ends if len(wanted & about) >= enough), "")
 
 
-def _things(pattern: AnyOf, said: Sequence[str]) -> frozenset[str]:
+def _things(pattern: AnyOf, readable: Sequence[str]) -> frozenset[str]:
     """The stems of what the pattern's group names in the sentences."""
-    readable = (plain(re.sub(r"`([^`]*)`", r"\1", sentence)) for sentence in said)
     found = (_about(first_group(each)) for sentence in readable for each in pattern.finditer(sentence))
     return frozenset[str]().union(*found)

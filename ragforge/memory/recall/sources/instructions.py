@@ -1,5 +1,7 @@
 """What holds always: standing instructions and preferences, whatever the message is about."""
 
+import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -44,11 +46,7 @@ async def _look(lookup: Lookup) -> Finding:
     async def items(_: Above) -> list[Recalled]:
         fit = await lookup.fit()
         fitness = await fit.measure([each.content for each in memories])
-        known = [
-            Standing(each, binds(each.content), one) for each, one in zip(memories, fitness, strict=True)
-        ]
-        order = sorted(known, key=lambda each: (not each.binds, -each.fitness.score))
-        return [_item(each) for each in order]
+        return await asyncio.to_thread(_items, memories, fitness)
 
     return Finding(items)
 
@@ -68,6 +66,13 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list
     )
     here = [each for each in found if may_be_injected(each, around, limits) and not is_carried(each, around)]
     return sorted(here, key=lambda each: each.updated_at, reverse=True)
+
+
+def _items(memories: Sequence[Memory], fitness: Sequence[Fitness]) -> list[Recalled]:
+    """What binds first, then by fit."""
+    known = [Standing(each, binds(each.content), one) for each, one in zip(memories, fitness, strict=True)]
+    order = sorted(known, key=lambda each: (not each.binds, -each.fitness.score))
+    return [_item(each) for each in order]
 
 
 def _item(each: Standing) -> Recalled:
