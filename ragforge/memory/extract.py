@@ -27,7 +27,7 @@ from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
 from ragforge.memory.replacement import changed_value, field_of, finished_by, has_changed_mind, replaced_by
 from ragforge.memory.sentences import cut_words, with_dates
-from ragforge.memory.short_answers import is_short, with_question
+from ragforge.memory.short_answers import asks, is_short, with_question
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 
 CONFIDENCE = 0.7
@@ -107,6 +107,8 @@ def statements_in(person: str, before: str = "") -> list[UserStatement]:
 
     before: what the assistant said just before.
     """
+    if not (asks(before) or any(map(str.isdigit, person))):
+        before = ""  # what answers nothing and gives no other value has nothing to do with it
     clauses = clauses_of(person)
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
     found: list[UserStatement] = []

@@ -23,6 +23,11 @@ def is_short(statement: str) -> bool:
     return len(statement.split()) <= WORDS_MAX
 
 
+def asks(before: str) -> bool:
+    """Whether what the assistant said ends with a question, or with what follows one at once."""
+    return "?" in one_line(before)[-QUESTION_CHARS_MAX:]
+
+
 def with_question(statement: str, before: str) -> str:
     """The short answer behind what it answers: the option that it names, else the last question, else the
     last sentence of what the assistant said."""

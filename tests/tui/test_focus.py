@@ -30,7 +30,7 @@ async def chat(lab: Lab, gemini: GeminiStandIn) -> AsyncIterator[Chat]:
     gemini.script(Calls(Call("read", {"path": "long.txt"})), (Thought("Hm."), Text("With tabs.")))
     async with lab.chat(size=(100, 60)) as found:
         await run_command(found.screen.ready().session, "remember", "decision: use tabs")
-        await found.say("How do we indent?")
+        await found.say("How do we indent, with tabs?")
         await found.sees("With tabs.")
         await found.turn_ended()
         await found.until(lambda: all(found.screen.query(head) for head in HEADS))

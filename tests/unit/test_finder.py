@@ -140,3 +140,7 @@ def test_importing_loads_no_numpy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout.strip() == "False"
+
+
+def test_a_request_behind_what_asked_nothing_is_no_answer_to_it() -> None:
+    assert statements_in("Make it more polite", "It is Paris, on the Seine.") == []
