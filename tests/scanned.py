@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.versions.scan.changes import Scan, scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules
 
 LIMIT = 1000
 SETTLED_S = 0.06
@@ -24,8 +24,8 @@ class Project:
     excludes: Path | None = None
 
     @property
-    def coverage(self) -> Coverage:
-        return Coverage(self.root, self.excludes, LIMIT)
+    def track_rules(self) -> TrackRules:
+        return TrackRules(self.root, self.excludes, LIMIT)
 
     def put(self, path: str, content: str | bytes = "x") -> Path:
         where = self.root / path
@@ -34,7 +34,7 @@ class Project:
         return where
 
     def scan(self, *paths: str) -> Scan:
-        found = scan(self.coverage, self.last, paths=paths or None)
+        found = scan(self.track_rules, self.last, paths=paths or None)
         self.last = Manifest.from_bytes(found.manifest.to_bytes())
         assert self.last == found.manifest
         return found

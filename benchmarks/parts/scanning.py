@@ -18,8 +18,8 @@ from pathlib import Path
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.versions.record.contents import Sampling, keep_contents, prove_contents
 from ragforge.versions.scan.changes import scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules
 
 FILES = 20_000
 FOLDERS = 1_000
@@ -53,33 +53,33 @@ class Took:
 async def measure(folder: Path) -> Took:
     """ROUNDS of all ways in a project below the folder."""
     root = make_project(folder)
-    coverage = Coverage(root, None, FILE_BYTES_MAX)
+    track_rules = TrackRules(root, None, FILE_BYTES_MAX)
     took = Took()
     began = time.perf_counter(), time.process_time()
-    last = scan(coverage, Manifest()).manifest
+    last = scan(track_rules, Manifest()).manifest
     took.once["the first scan, which reads everything"] = _since(began)
     if len(last.entries) != FILES + 1:
-        raise SystemExit("The project is not covered whole.")
+        raise SystemExit("The project is not tracked whole.")
     blobs = SqliteBlobs(folder / "blobs.db")
     began = time.perf_counter(), time.process_time()
     await keep_contents(blobs, root, last)
     took.once["keeping all contents"] = _since(began)
     has_git = _make_repository(root)
     # What was written a moment ago is read once more; from then on its times tell.
-    last = scan(coverage, last).manifest
+    last = scan(track_rules, last).manifest
     content = last.to_bytes()
     sampling = Sampling()
     for number in range(ROUNDS):
         changed = _change(root, number)
         took.add("bare walk with stat", lambda: _walk(str(root)))
-        found = scan(coverage, last)
+        found = scan(track_rules, last)
         if set(found.differences) != changed:
             raise SystemExit("The scan did not find what changed.")
-        took.add(f"scan, {CHANGED} changed", partial(scan, coverage, last))
+        took.add(f"scan, {CHANGED} changed", partial(scan, track_rules, last))
         last = found.manifest
         time.sleep(0.1)  # until what was just written has times that tell
-        last = scan(coverage, last).manifest
-        took.add("scan, nothing changed", partial(scan, coverage, last))
+        last = scan(track_rules, last).manifest
+        took.add("scan, nothing changed", partial(scan, track_rules, last))
         await took.add_awaited(
             "proving its contents", lambda last=last: prove_contents(blobs, root, last, sampling=sampling)
         )

@@ -105,7 +105,7 @@ def files_touched(changes: Sequence[Change]) -> int:
     )
 
 
-class Uncovered(Struct, frozen=True):
+class Untracked(Struct, frozen=True):
     """A path, or a folder with all below it, of which no content is kept, and why, in a few words."""
 
     path: str
@@ -136,7 +136,7 @@ class Version(Struct, frozen=True):
     label: str = ""
     note: str = ""
     words: str = ""
-    uncovered: tuple[Uncovered, ...] = ()
+    untracked: tuple[Untracked, ...] = ()
     lines_added: int = 0
     lines_removed: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -151,8 +151,9 @@ VERSION = Description(
         **{"project_id": RecordKind.PROJECT, "session_id": RecordKind.SESSION, "turn_id": RecordKind.TURN},
         **{"parents": RecordKind.VERSION},
     },
-    columns={"by": "author"},
-    properties={"at": "timestamp"},
+    columns={"by": "author", "untracked": "uncovered"},
+    properties={"at": "timestamp", "untracked": "uncovered"},
+    line={"untracked": "uncovered"},
     signed=("duration_ms",),
 )
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Uncovered
+from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Untracked
 from ragforge.store.json_text import to_json
 from ragforge.store.layouts import Form
 
@@ -39,16 +39,16 @@ def changes_from_json(text: str) -> tuple[Change, ...]:
     )
 
 
-def uncovered_to_json(uncovered: Sequence[Uncovered]) -> str:
-    """What is not covered, as JSON."""
-    return to_json([[each.path, each.why] for each in uncovered])
+def untracked_to_json(untracked: Sequence[Untracked]) -> str:
+    """What is not tracked, as JSON."""
+    return to_json([[each.path, each.why] for each in untracked])
 
 
-def uncovered_from_json(text: str) -> tuple[Uncovered, ...]:
-    """The inverse of `uncovered_to_json`."""
+def untracked_from_json(text: str) -> tuple[Untracked, ...]:
+    """The inverse of `untracked_to_json`."""
     if text == "[]":
         return ()
-    return tuple(Uncovered(path, why) for path, why in json.loads(text))
+    return tuple(Untracked(path, why) for path, why in json.loads(text))
 
 
 def nodes_to_json(nodes: Mapping[str, Node | None]) -> str:
@@ -63,7 +63,7 @@ def nodes_from_json(text: str) -> dict[str, Node | None]:
 
 FORMS: Mapping[object, Form] = {
     tuple[Change, ...]: Form(changes_to_json, changes_from_json),
-    tuple[Uncovered, ...]: Form(uncovered_to_json, uncovered_from_json),
+    tuple[Untracked, ...]: Form(untracked_to_json, untracked_from_json),
     Mapping[str, Node | None]: Form(nodes_to_json, nodes_from_json),
 }
 """As every store keeps them."""

@@ -14,7 +14,7 @@ from ragforge.domain.printable import escaped
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Usage
-from ragforge.domain.versions import PERSON, WORDS_CHARS_MAX, Change, Uncovered, Version
+from ragforge.domain.versions import PERSON, WORDS_CHARS_MAX, Change, Untracked, Version
 from ragforge.domain.words import first_words
 from ragforge.store.base import Blobs
 from ragforge.versions.difference import differences, lines_changed, words_of
@@ -37,7 +37,7 @@ class TurnFacts(Struct, frozen=True):
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     note: str = ""
-    uncovered: tuple[Uncovered, ...] = ()
+    untracked: tuple[Untracked, ...] = ()
     version_id: str = field(default_factory=new_id)
 
 
@@ -58,7 +58,7 @@ async def turn_version(
         turn_id=turn.id,
         title=files.redactor.text(first_words(text_of(turn.user), TITLE_CHARS_MAX)),
         note=facts.note,
-        uncovered=facts.uncovered,
+        untracked=facts.untracked,
         usage=facts.usage,
         cost_usd=facts.cost_usd,
         duration_ms=max(0, round((ended_at - turn.started_at).total_seconds() * 1000)),
@@ -72,7 +72,7 @@ async def outside_version(
     *,
     parent: str,
     note: str = "",
-    uncovered: tuple[Uncovered, ...] = (),
+    untracked: tuple[Untracked, ...] = (),
 ) -> Version:
     """The version of what was done to the files by nobody's turn."""
     paths = sorted({change.path for change in changes})
@@ -87,7 +87,7 @@ async def outside_version(
         changes=tuple(changes),
         title=files.redactor.text(title),
         note=note,
-        uncovered=uncovered,
+        untracked=untracked,
     )
     return await with_lines(version, files.blobs, files.redactor)
 

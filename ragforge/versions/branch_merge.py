@@ -33,7 +33,7 @@ async def merge(
     What only one of them changed is taken, and what both did in different places is put together.
     resolved: what becomes of conflicts; the others become as `side` says. notes: what the user must hear
     of how they were resolved. The chat stays where it is. Raises UsageError for an unknown version or where
-    the folder is not covered; StoreError.
+    the folder is not tracked; StoreError.
     """
     async with worktree.ground() as ground:
         head = await ground.files.state.head(ground.root)

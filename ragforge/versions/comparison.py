@@ -29,8 +29,8 @@ async def compare(worktree: Worktree, start: str = "", end: str = "") -> Compare
     StoreError.
     """
     versions, project_id = worktree.files.store.versions, worktree.files.project.id
-    is_covered = await worktree.is_covered()
-    head = (await (worktree.catch_up() if is_covered and not end else worktree.head())).version
+    is_tracked = await worktree.is_tracked()
+    head = (await (worktree.catch_up() if is_tracked and not end else worktree.head())).version
     if start:
         first = await find_state(versions, project_id, start, head=head)
         start_id, words = (first.id, shown(first)) if first else ("", BEGINNING)

@@ -36,7 +36,7 @@ from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.restore.operation import apply, recover
 from ragforge.versions.restore.plan import FileConflict, Plan, Skipped, find_conflicts, make_plan
 from ragforge.versions.restore.reach import same
-from ragforge.versions.scan.changes import Coverage, Manifest, node_at, scan
+from ragforge.versions.scan.changes import Manifest, TrackRules, node_at, scan
 from ragforge.versions.state import Head
 from ragforge.versions.tree import WantedFile, between, is_folder_let_go, way_between, with_usual_modes
 
@@ -52,13 +52,13 @@ class Ground(Struct, frozen=True):
     """
 
     files: ProjectFiles
-    coverage: Coverage
+    track_rules: TrackRules
     head_before: str = ""
 
     @property
     def root(self) -> Path:
         """The project's folder."""
-        return self.coverage.root
+        return self.track_rules.root
 
 
 class Move(CheckoutLog, frozen=True, kw_only=True):
@@ -304,8 +304,8 @@ async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dic
     last = Manifest.from_bytes(kept) if kept else Manifest()
 
     def look() -> tuple[Manifest, dict[str, Node | None]]:
-        manifest = scan(ground.coverage, last, paths=paths).manifest
-        # What is covered was read by the scan just now.
+        manifest = scan(ground.track_rules, last, paths=paths).manifest
+        # What is tracked was read by the scan just now.
         return manifest, {path: manifest.node(path) or node_at(ground.root / path) for path in paths}
 
     for _ in range(LOOKS_MAX):

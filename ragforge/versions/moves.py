@@ -399,8 +399,8 @@ async def _files(worktree: Worktree, part: Part) -> AsyncGenerator[Ground | None
     if part is Part.CHAT:
         yield None
         return
-    if not await worktree.is_covered():
-        raise UsageError(f"{worktree.not_covered} To move the conversation alone, add --chat.")
+    if not await worktree.is_tracked():
+        raise UsageError(f"{worktree.not_tracked} To move the conversation alone, add --chat.")
     async with worktree.ground() as ground:
         yield ground
 

@@ -17,7 +17,7 @@ class ProjectFiles(Struct, frozen=True):
     """The files of a project in one folder.
 
     state: where the folders of this machine are in the version tree. data_dir: where this machine keeps its
-    data. settings, environ: what of the folder is covered. jobs: commands in the background, which may change
+    data. settings, environ: what of the folder is tracked. jobs: commands in the background, which may change
     files between turns.
     """
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import Conflict
 from ragforge.domain.ids import new_id
 from ragforge.domain.usage import Usage
-from ragforge.domain.versions import Change, NodeKind, Provenance, Uncovered, Version
+from ragforge.domain.versions import Change, NodeKind, Provenance, Untracked, Version
 from ragforge.store.base import Store
 from ragforge.store.base_versions import VersionRow
 from tests.contract.builders import NOON, a_project, new_session, said
@@ -43,7 +43,7 @@ async def test_version_comes_back_as_it_was(store: Store) -> None:
         label="works",
         note="Found after a crash.",
         words="src/new.py\n+x = 1",
-        uncovered=(Uncovered("dump.bin", "over 10 MB"), Uncovered("node_modules/", "ignored")),
+        untracked=(Untracked("dump.bin", "over 10 MB"), Untracked("node_modules/", "ignored")),
         lines_added=3,
         lines_removed=2,
         usage=Usage(1, 2, 3, 4),
@@ -82,7 +82,7 @@ async def test_names_in_any_script_and_of_no_valid_text_come_back(store: Store) 
     )
     for path in names:
         changes = (a_change(path), a_change("other.py", renamed_from=path))
-        version = a_version(project, changes=changes, uncovered=(Uncovered(path, "too large"),))
+        version = a_version(project, changes=changes, untracked=(Untracked(path, "too large"),))
         await store.versions.add(version)
         assert await store.versions.get([version.id]) == [version]
 

@@ -137,7 +137,7 @@ async def test_copies_of_others_that_still_run_are_left_alone(
     assert copies_in(session) == []
 
 
-async def test_what_is_carried_and_covered_in_part_is_not_taken_for_removed(
+async def test_what_is_carried_and_tracked_in_part_is_not_taken_for_removed(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     flags = {"history.alternatives_carry": ["dist", "absent/deep"]}

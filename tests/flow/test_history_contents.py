@@ -1,4 +1,4 @@
-"""Contents of covered files in the blob store, and what a clean-up leaves of them."""
+"""Contents of tracked files in the blob store, and what a clean-up leaves of them."""
 
 import asyncio
 import hashlib
@@ -17,7 +17,7 @@ from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.domain.turns import ConversationSession, Project
-from ragforge.domain.versions import Branch, Change, Node, NodeKind, Provenance, Uncovered, Version
+from ragforge.domain.versions import Branch, Change, Node, NodeKind, Provenance, Untracked, Version
 from ragforge.store.base import Blobs, Link, Store
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.local import LocalState, open_local_state
@@ -26,8 +26,8 @@ from ragforge.store.sqlite.connection import connect
 from ragforge.versions.clean_up import Collected, collect, size
 from ragforge.versions.record.contents import keep_contents, keep_found, scan_and_keep
 from ragforge.versions.scan.changes import begin_scan, node_at, scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.state import Head, HistoryState, open_history_state
 from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn, said
 from tests.contract.builders_versions import a_change, a_node, new_version
@@ -109,14 +109,14 @@ def change_of(path: str, before: bytes | None, after: bytes | None) -> Change:
     return Change(path, node(before), node(after), Provenance.TOOL)
 
 
-async def test_every_covered_content_is_kept_before_anything_happens(machine: Machine) -> None:
+async def test_every_tracked_content_is_kept_before_anything_happens(machine: Machine) -> None:
     contents = {"a": b"one", "b/c": b"two", "same": b"one", "empty": b"", "\udce9t\udce9": b"x" * 2_000_000}
     for name, content in contents.items():
         (machine.root / name).parent.mkdir(exist_ok=True)
         (machine.root / name).write_bytes(content)
     (machine.root / "link").symlink_to("no where")
     (machine.root / "folder").mkdir()
-    manifest = scan(Coverage(machine.root, None, 10**8), Manifest()).manifest
+    manifest = scan(TrackRules(machine.root, None, 10**8), Manifest()).manifest
     assert await keep_contents(machine.blobs, machine.root, manifest) == []
     for content in (*contents.values(), b"no where"):
         assert await machine.blobs.get(digest_of(content)) == content
@@ -130,7 +130,7 @@ async def test_a_file_that_changed_after_the_scan_is_kept_as_it_is_now(machine: 
     for name in ("a", "alike", "gone"):
         (machine.root / name).write_bytes(b"one")
     (machine.root / "edited").write_bytes(b"edited")
-    manifest = scan(Coverage(machine.root, None, 10**8), Manifest()).manifest
+    manifest = scan(TrackRules(machine.root, None, 10**8), Manifest()).manifest
     (machine.root / "edited").write_bytes(b"now")
     (machine.root / "a").write_bytes(b"another")
     (machine.root / "gone").unlink()
@@ -144,29 +144,29 @@ async def test_what_cannot_be_read_is_named() -> None:
         root.mkdir()
         (root / "a").write_bytes(b"one")
         (root / "b").write_bytes(b"two")
-        manifest = scan(Coverage(root, None, 10**8), Manifest()).manifest
+        manifest = scan(TrackRules(root, None, 10**8), Manifest()).manifest
         (root / "a").chmod(0)
         blobs = SqliteBlobs(folder / "blobs.db")
-        assert await keep_contents(blobs, root, manifest) == [Uncovered("a", "cannot be read")]
+        assert await keep_contents(blobs, root, manifest) == [Untracked("a", "cannot be read")]
         assert await blobs.missing([digest_of(b"two")]) == []
         await blobs.close()
 
 
 async def test_what_a_scan_found_is_kept_and_its_result_is_made_true(machine: Machine) -> None:
-    coverage = Coverage(machine.root, None, 10**8)
+    track_rules = TrackRules(machine.root, None, 10**8)
     for name in ("edited", "removed", "same"):
         (machine.root / name).write_bytes(b"old")
-    last = scan(coverage, Manifest()).manifest
+    last = scan(track_rules, Manifest()).manifest
     for name in ("edited", "removed", "new", "vanishes", "becomes a folder"):
         (machine.root / name).write_bytes(b"found")
-    found = scan(coverage, last)
-    assert (await keep_found(machine.blobs, coverage, found)) == found
+    found = scan(track_rules, last)
+    assert (await keep_found(machine.blobs, track_rules, found)) == found
     (machine.root / "edited").write_bytes(b"later, longer")
     (machine.root / "removed").unlink()
     (machine.root / "vanishes").unlink()
     (machine.root / "becomes a folder").unlink()
     (machine.root / "becomes a folder").mkdir()
-    kept = await keep_found(machine.blobs, coverage, found)
+    kept = await keep_found(machine.blobs, track_rules, found)
     for path in ("edited", "removed", "new", "vanishes", "becomes a folder", "same"):
         node = node_at(machine.root / path)
         assert kept.manifest.node(path) == node
@@ -174,11 +174,11 @@ async def test_what_a_scan_found_is_kept_and_its_result_is_made_true(machine: Ma
         assert kept.differences.get(path, (before, before)) == (before, node)
     digests = [node.digest for _, node in kept.differences.values() if node and node.digest]
     assert await machine.blobs.missing(digests) == []
-    assert scan(coverage, kept.manifest).differences == {}
+    assert scan(track_rules, kept.manifest).differences == {}
 
 
 async def test_contents_are_kept_from_the_reading_that_their_hashes_are_made_in(machine: Machine) -> None:
-    coverage = Coverage(machine.root, None, 10**8)
+    track_rules = TrackRules(machine.root, None, 10**8)
     paths = [machine.root / f"{number}" for number in range(50)]
     for path in paths:
         path.write_bytes(b"at the beginning")
@@ -193,7 +193,7 @@ async def test_contents_are_kept_from_the_reading_that_their_hashes_are_made_in(
     writing = asyncio.create_task(asyncio.to_thread(write_on))
     last = Manifest()
     for _ in range(20):
-        found, trouble = await scan_and_keep(machine.blobs, coverage, last)
+        found, trouble = await scan_and_keep(machine.blobs, track_rules, last)
         assert trouble is None
         last = found.manifest
         assert await machine.blobs.missing([seen.sha256.hex() for seen in last.entries.values()]) == []
@@ -205,7 +205,7 @@ async def test_what_was_written_last_is_read_first(machine: Machine) -> None:
     for number, name in enumerate(("old", "older", "large", "new")):
         (machine.root / name).write_bytes(name.encode() * (10**6 if name == "large" else 1))
         os.utime(machine.root / name, (2 - number % 2, number - 10 * (name == "older")))
-    looking = begin_scan(Coverage(machine.root, None, 10**8), Manifest())
+    looking = begin_scan(TrackRules(machine.root, None, 10**8), Manifest())
     looking.read_newest_first()
     assert [looking.read_some(1) for _ in range(4)] == [[b"new"], [b"old"], [b"older"], []]
     assert looking.large == ["large"]
@@ -244,8 +244,8 @@ async def test_what_conversations_need_stays(machine: Machine) -> None:
 
 async def test_what_is_only_noted_on_this_machine_stays(machine: Machine) -> None:
     (machine.root / "lies here").write_bytes(b"on the disk")
-    coverage = Coverage(machine.root, None, 10**8)
-    manifest = scan(coverage, Manifest()).manifest
+    track_rules = TrackRules(machine.root, None, 10**8)
+    manifest = scan(track_rules, Manifest()).manifest
     await keep_contents(machine.blobs, machine.root, manifest)
     await machine.state.set_manifest(machine.root, manifest.to_bytes())
     await machine.state.begin_turn(machine.root, machine.session.id, "a turn")

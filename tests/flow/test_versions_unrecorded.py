@@ -31,7 +31,7 @@ from tests.flow.running import Person, ended, environ, opened, say
 from tests.standins.gemini import GeminiStandIn, Text
 
 
-async def test_what_is_not_covered_is_named(tmp_path: Path, gemini: GeminiStandIn) -> None:
+async def test_what_is_not_tracked_is_named(tmp_path: Path, gemini: GeminiStandIn) -> None:
     env = environ(tmp_path, gemini, RAGFORGE_HISTORY_FILE_MB_MAX="0.001")
     async with opened(tmp_path, env) as session:
         (session.cwd / ".gitignore").write_text("ignored/\n")
@@ -40,16 +40,16 @@ async def test_what_is_not_covered_is_named(tmp_path: Path, gemini: GeminiStandI
             write("large.txt", "x" * 2000),
             write("ignored/a.txt", "x"),
             write(str(elsewhere), "x"),
-            write("covered.txt", "x"),
+            write("tracked.txt", "x"),
             Text("ok"),
         )
         events = await say(session, "go")
         version = await version_of(session, events)
-    assert kinds(version) == {"covered.txt": ("added", "tool")}
-    assert {each.path for each in version.uncovered} == {"large.txt", "ignored/a.txt", str(elsewhere)}
+    assert kinds(version) == {"tracked.txt": ("added", "tool")}
+    assert {each.path for each in version.untracked} == {"large.txt", "ignored/a.txt", str(elsewhere)}
     for path in ("large.txt", "ignored/a.txt", str(elsewhere)):
         assert path in told(events)
-    assert "covered.txt" not in told(events).replace("Not covered", "")
+    assert "tracked.txt" not in told(events)
 
 
 async def test_an_ignored_file_is_named_at_every_turn_whose_tools_write_it(
@@ -70,7 +70,7 @@ async def test_an_ignored_file_is_named_at_every_turn_whose_tools_write_it(
         events = await say(session, "go")
         version = await version_of(session, events)
         assert version.changes == ()
-        assert {each.path for each in version.uncovered} == paths
+        assert {each.path for each in version.untracked} == paths
         for path in paths:
             assert f"{path} (ignored by git)" in told(events)
         moved = await undo(session, part=Part.FILES)
@@ -79,7 +79,7 @@ async def test_an_ignored_file_is_named_at_every_turn_whose_tools_write_it(
     assert (session.cwd / "ignored" / "a.txt").read_text() == "four"
 
 
-async def test_a_home_folder_is_never_covered_and_that_is_said_once(
+async def test_a_home_folder_is_never_tracked_and_that_is_said_once(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     env = environ(tmp_path, gemini) | {"HOME": str(tmp_path / "project")}
@@ -88,7 +88,7 @@ async def test_a_home_folder_is_never_covered_and_that_is_said_once(
         first, second = await say(session, "go"), await say(session, "on")
         version = await version_of(session, first)
         assert version.changes == ()
-        assert [each.path for each in version.uncovered] == ["."]
+        assert [each.path for each in version.untracked] == ["."]
         assert await session.workspace.history.manifest(session.workspace.place.root) is None
     assert "cannot be undone" in told(first)
     assert told(second) == ""
@@ -126,7 +126,7 @@ async def test_a_broken_blob_store_ends_no_turn_and_is_told(
     assert not (session.cwd / "b.txt").exists(), "what a command may destroy could not be kept"
     version = await version_of(session, events)
     assert set(kinds(version)) == {"a.txt"}
-    assert {each.path for each in version.uncovered} >= {"a.txt"}
+    assert {each.path for each in version.untracked} >= {"a.txt"}
     assert "blobs.db" in told(events)
 
 

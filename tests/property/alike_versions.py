@@ -17,7 +17,7 @@ from ragforge.domain.versions import (
     Node,
     NodeKind,
     Provenance,
-    Uncovered,
+    Untracked,
     Version,
 )
 from tests.contract.builders import NOON
@@ -48,7 +48,7 @@ CHANGES = st.lists(
     ),
     max_size=3,
 ).map(tuple)
-UNCOVERED = st.lists(st.builds(Uncovered, path=TEXTS, why=TEXTS), max_size=2).map(tuple)
+UNTRACKED = st.lists(st.builds(Untracked, path=TEXTS, why=TEXTS), max_size=2).map(tuple)
 USAGES = st.sampled_from([Usage(), Usage(100, 40, 10, 5)])
 NAMES = st.one_of(st.sampled_from(["try-it", "zebra/okapi"]), TEXTS)
 
@@ -82,7 +82,7 @@ class Versioning(Conversing):
             label=data.draw(st.sampled_from(["", "zebra", text])),
             note=data.draw(st.sampled_from(["", "gnu", text])),
             words=data.draw(TEXTS),
-            uncovered=data.draw(UNCOVERED),
+            untracked=data.draw(UNTRACKED),
             lines_added=data.draw(st.integers(0, 3)),
             usage=data.draw(USAGES),
             cost_usd=data.draw(st.sampled_from([None, 0.25])),

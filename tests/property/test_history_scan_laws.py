@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.versions.scan.changes import node_at, scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules
 
 NAMES = ("a", "b", "dir", "\udce9t\udce9", "line\nfeed")
 PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
@@ -60,7 +60,7 @@ def act(root: Path, action: Action) -> None:
 
 
 def state_of(root: Path) -> dict[str, Node]:
-    """Every path that is covered, read anew."""
+    """Every path that is tracked, read anew."""
     found: dict[str, Node] = {}
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files, ""):
@@ -82,7 +82,7 @@ def oracle(before: dict[str, Node], after: dict[str, Node]) -> dict[str, tuple[N
     return {p: (before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p)}
 
 
-def covered(manifest: Manifest) -> dict[str, Node]:
+def tracked(manifest: Manifest) -> dict[str, Node]:
     return {path: seen.node for path, seen in manifest.entries.items()}
 
 
@@ -94,15 +94,15 @@ ROUNDS = st.lists(st.lists(ACTIONS, max_size=8), min_size=1, max_size=4)
 @given(ROUNDS)
 def test_a_scan_finds_exactly_what_differs(rounds: list[list[Action]]) -> None:
     with new_root() as root:
-        coverage = Coverage(root, None, LIMIT)
-        last = scan(coverage, Manifest()).manifest
+        track_rules = TrackRules(root, None, LIMIT)
+        last = scan(track_rules, Manifest()).manifest
         large: set[str] = set()
         for actions in rounds:
             before = state_of(root)
-            assert covered(last) == before
+            assert tracked(last) == before
             for action in actions:
                 act(root, action)
-            found = scan(coverage, Manifest.from_bytes(last.to_bytes()))
+            found = scan(track_rules, Manifest.from_bytes(last.to_bytes()))
             after = state_of(root)
             # What lay there while it was too large is not known.
             expected = {
@@ -111,13 +111,13 @@ def test_a_scan_finds_exactly_what_differs(rounds: list[list[Action]]) -> None:
                 if not (nodes[0] is None and path in large)
             }
             assert found.differences == expected
-            assert covered(found.manifest) == after
+            assert tracked(found.manifest) == after
             assert found.manifest == Manifest.from_bytes(found.manifest.to_bytes())
-            fresh = scan(coverage, Manifest()).manifest
-            assert covered(fresh) == after
-            assert found.manifest.uncovered == fresh.uncovered
+            fresh = scan(track_rules, Manifest()).manifest
+            assert tracked(fresh) == after
+            assert found.manifest.untracked == fresh.untracked
             assert {path: node.digest for path, node in after.items() if path in found.read} == found.read
-            last, large = found.manifest, set(found.manifest.uncovered)
+            last, large = found.manifest, set(found.manifest.untracked)
 
 
 @settings(max_examples=60)
@@ -126,25 +126,25 @@ def test_looking_at_some_paths_first_changes_nothing(
     rounds: list[list[Action]], some: list[list[str]]
 ) -> None:
     with new_root() as root:
-        coverage = Coverage(root, None, LIMIT)
-        last = scan(coverage, Manifest()).manifest
+        track_rules = TrackRules(root, None, LIMIT)
+        last = scan(track_rules, Manifest()).manifest
         for actions, paths in zip(rounds, some, strict=False):
             for action in actions:
                 act(root, action)
-            whole = scan(coverage, last)
-            part = scan(coverage, last, paths=paths)
+            whole = scan(track_rules, last)
+            part = scan(track_rules, last, paths=paths)
             for path, nodes in whole.differences.items():
                 asked = any(path == each or path.startswith(f"{each}/") for each in paths)
                 if asked:
                     assert part.differences.get(path) == nodes, "a path is meant with all below it"
-            rest = scan(coverage, part.manifest)
+            rest = scan(track_rules, part.manifest)
             joined = dict(part.differences)
             for path, (before, after) in rest.differences.items():
                 first = joined[path][0] if path in joined else before
                 joined[path] = (first, after)
             assert {path: each for path, each in joined.items() if each[0] != each[1]} == whole.differences
-            assert covered(rest.manifest) == covered(whole.manifest)
-            assert rest.manifest.uncovered == whole.manifest.uncovered
+            assert tracked(rest.manifest) == tracked(whole.manifest)
+            assert rest.manifest.untracked == whole.manifest.untracked
             last = rest.manifest
 
 
@@ -152,22 +152,22 @@ def test_looking_at_some_paths_first_changes_nothing(
 @given(ROUNDS, RULES)
 @example([[("folder", "a", b"")], [("remove", "a", b""), ("write", "a", b"")]], ["dir/\n", "a\n"])
 @example([[("write", "a", b"")], [("remove", "a", b""), ("folder", "a", b"")]], ["dir/\n", "a\n"])
-def test_what_is_covered_stays_so_whatever_is_ignored(rounds: list[list[Action]], rules: list[str]) -> None:
+def test_what_is_tracked_stays_so_whatever_is_ignored(rounds: list[list[Action]], rules: list[str]) -> None:
     with new_root() as root:
-        coverage = Coverage(root, None, LIMIT)
-        last = scan(coverage, Manifest()).manifest
+        track_rules = TrackRules(root, None, LIMIT)
+        last = scan(track_rules, Manifest()).manifest
         for actions, rule in zip(rounds, rules, strict=False):
             (root / ".gitignore").write_text(rule)
             for action in actions:
                 act(root, action)
-            found = scan(coverage, last)
+            found = scan(track_rules, last)
             there = state_of(root)
-            for path in covered(last):
+            for path in tracked(last):
                 if path in there:
                     assert found.manifest.node(path) == there[path], "its last state can always be had"
                 else:
                     assert path in found.differences
-            assert set(covered(found.manifest)) <= set(there)
+            assert set(tracked(found.manifest)) <= set(there)
             for before, after in found.differences.values():
                 assert before or after
             last = found.manifest

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
 from ragforge.versions.scan.changes import node_at, scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest, part_of, with_notes
+from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.tree import changes_of, is_own, merged, touches
 
 PATHS = ("a", "b", "folder/c", "folder/deeper/d", "odd\udcff")
@@ -115,12 +115,12 @@ def test_a_manifest_with_notes_holds_what_they_left(first: list[Change], second:
 
 def test_a_scan_after_noted_changes_finds_nothing_new(tmp_path: Path) -> None:
     """As another process does, which knows the last manifest and the notes of a turn that runs."""
-    coverage = Coverage(tmp_path, None, 1_000_000)
+    track_rules = TrackRules(tmp_path, None, 1_000_000)
     (tmp_path / "kept").write_text("as it was")
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone" / "file").write_text("x")
     (tmp_path / "empty").mkdir()
-    first = scan(coverage, Manifest()).manifest
+    first = scan(track_rules, Manifest()).manifest
     before = {
         path: node_at(tmp_path / path) for path in ("gone/file", "empty", "empty/new", "a/b/link", "hollow")
     }
@@ -130,9 +130,9 @@ def test_a_scan_after_noted_changes_finds_nothing_new(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "link").symlink_to("../kept")
     (tmp_path / "hollow").mkdir(mode=0o700)
-    found = scan(coverage, first)
+    found = scan(track_rules, first)
     notes = changes_of(found.differences, Provenance.TOOL)
     assert {note.path for note in notes} == set(before)
-    again = scan(coverage, with_notes(Manifest.from_bytes(first.to_bytes()), notes))
+    again = scan(track_rules, with_notes(Manifest.from_bytes(first.to_bytes()), notes))
     assert again.differences == {}
     assert again.manifest.entries == found.manifest.entries

@@ -15,13 +15,13 @@ from ragforge.versions.copies.file_copies import (
     remove_tree,
 )
 from ragforge.versions.scan.changes import scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules
 from tests.flow.moving import tree
 
 
 def manifest_of(root: Path) -> Manifest:
-    return scan(Coverage(root, None, 1_000_000), Manifest()).manifest
+    return scan(TrackRules(root, None, 1_000_000), Manifest()).manifest
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
 
 def test_a_copy_is_equal_and_shares_nothing(project: Path, tmp_path: Path) -> None:
     copied = copy_project(project, tmp_path / "data" / "copy", manifest_of(project))
-    big = {"deep/er", "deep/er/tool"}  # over the limit of what is covered
+    big = {"deep/er", "deep/er/tool"}  # over the limit of what is tracked
     assert tree(copied.root) == {name: found for name, found in tree(project).items() if name not in big}
     with_big = copy_project(project, tmp_path / "other", manifest_of(project), carry=["deep/er/tool"])
     assert tree(with_big.root) == tree(project)

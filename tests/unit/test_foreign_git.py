@@ -12,7 +12,7 @@ from ragforge.domain.approvals import Mode, Rule
 from ragforge.files.ignore import rules_above
 from ragforge.tools import shell
 from ragforge.tools.base import Preview
-from ragforge.versions.scan.git_index import tracked_in
+from ragforge.versions.scan.git_index import git_index
 
 
 def git(folder: Path, *args: str) -> str:
@@ -227,7 +227,7 @@ def test_a_project_with_such_a_repository_takes_nothing_from_it(
     assert place.root == project
     assert place.foreign_git is not None
     assert (place.is_git, place.branch, place.git_remote, place.first_commit) == (False, "", "", "")
-    assert tracked_in(project).files == frozenset()
+    assert git_index(project).files == frozenset()
     assert rules_above(project, project, None) == ()
     # Also from a folder below, where git looks upwards.
     (project / "below").mkdir()
@@ -310,7 +310,7 @@ def test_a_work_tree_and_a_submodule_are_read_as_ever(tmp_path: Path, private: P
         assert place.first_commit
         assert judge(folder, "git log") == Allow()
     assert find_project(tree).branch == "other"
-    assert "secret.txt" in tracked_in(tree).files
+    assert "secret.txt" in git_index(tree).files
     # A work tree that was moved by hand is known no more until `git worktree repair`.
     tree.rename(tmp_path / "moved")
     assert foreign_repository(tmp_path.resolve() / "moved") is not None

@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Project:
     return Project(root.resolve())
 
 
-def test_what_git_ignores_is_not_covered_and_a_folder_is_one_entry(project: Project) -> None:
+def test_what_git_ignores_is_not_tracked_and_a_folder_is_one_entry(project: Project) -> None:
     project.put(".gitignore", "*.log\nbuild/\n/only-here\n!keep.log\n")
     project.put("sub/.gitignore", "secret\n")
     project.put(".git/info/exclude", "private\n")
@@ -31,10 +31,10 @@ def test_what_git_ignores_is_not_covered_and_a_folder_is_one_entry(project: Proj
         project.put(path)
     found = project.scan()
     ignored = {"a.log", "build", "only-here", "sub/secret", "private", "sub/deep/secret", "sub/deep/a.log"}
-    assert found.manifest.uncovered == dict.fromkeys(ignored, "ignored by git")
-    assert {each.path for each in found.uncovered} == ignored
+    assert found.manifest.untracked == dict.fromkeys(ignored, "ignored by git")
+    assert {each.path for each in found.untracked} == ignored
     assert set(found.manifest.entries) == {".gitignore", "sub/.gitignore", "keep.log", "sub/only-here", "b"}
-    assert project.scan().uncovered == (), "they are told once"
+    assert project.scan().untracked == (), "they are told once"
 
 
 def test_the_persons_own_excludes_count(project: Project, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_persons_own_excludes_count(project: Project, tmp_path: Path) -> Non
     project.excludes.write_text("*.swp\n")
     project.put("a.swp")
     project.put("a")
-    assert project.scan().manifest.uncovered == {"a.swp": "ignored by git"}
+    assert project.scan().manifest.untracked == {"a.swp": "ignored by git"}
     project.excludes.write_text("")
     assert project.kinds() == {}
     assert set(project.last.entries) == {"a", "a.swp"}
@@ -60,7 +60,7 @@ REPOSITORIES: dict[str, list[list[str]]] = {
 
 
 @pytest.mark.parametrize("name", REPOSITORIES)
-def test_what_git_tracks_is_covered_although_it_is_ignored(project: Project, name: str) -> None:
+def test_what_git_tracks_is_tracked_although_it_is_ignored(project: Project, name: str) -> None:
     project.put(".gitignore", "*.log\nbuild/\n")
     tracked = ["a.log", "build/deep/er/b", "build/\u00e9t\u00e9 x", "sub/" + "n" * 150 + ".log", "z/y.log"]
     for path in (*tracked, "new.log", "other.log", "build/deep/c", "build/er/d", "plain"):
@@ -115,18 +115,18 @@ def test_new_ignored_files_and_those_that_change_are_named(project: Project) -> 
     project.put("out/file")
     found = project.scan()
     assert found.differences == {}
-    assert [each.path for each in found.uncovered] == ["a.log", "b.log", "out"]
+    assert [each.path for each in found.untracked] == ["a.log", "b.log", "out"]
     (project.root / "a.log").unlink()
     shutil.rmtree(project.root / "out")
-    gone = project.scan().uncovered
+    gone = project.scan().untracked
     assert {each.path: each.why for each in gone} == dict.fromkeys(
         ("a.log", "out"), "ignored by git, removed"
     )
-    assert project.scan().uncovered == (), "they are told once"
-    assert set(project.last.uncovered) == {"b.log"}
+    assert project.scan().untracked == (), "they are told once"
+    assert set(project.last.untracked) == {"b.log"}
 
 
-def test_what_is_covered_stays_covered_when_it_becomes_ignored(project: Project) -> None:
+def test_what_is_tracked_stays_tracked_when_it_becomes_ignored(project: Project) -> None:
     project.put("notes/a")
     project.put("b")
     project.settle()
@@ -138,7 +138,7 @@ def test_what_is_covered_stays_covered_when_it_becomes_ignored(project: Project)
     project.put("c.new")
     found = project.scan()
     assert {path: sign(*nodes) for path, nodes in found.differences.items()} == {"notes/a": "~", "b": "~"}
-    assert {each.path for each in found.uncovered} == {"notes/late", "c.new"}
+    assert {each.path for each in found.untracked} == {"notes/late", "c.new"}
     shutil.rmtree(project.root / "notes")
     assert project.kinds() == {"notes/a": "-"}
     project.put("notes/a")
@@ -154,7 +154,7 @@ def test_what_is_not_ignored_any_more_was_always_there(project: Project) -> None
     found = project.scan()
     assert {path: sign(*nodes) for path, nodes in found.differences.items()} == {".gitignore": "~"}
     assert set(found.read) == {".gitignore", "old/deep/file", "a.log"}, "their contents are to be kept"
-    assert project.last.uncovered == {}
+    assert project.last.untracked == {}
     project.put("old/deep/file", "ours")
     assert project.kinds() == {"old/deep/file": "~"}
 
@@ -173,18 +173,18 @@ def test_large_files_are_named_and_followed_no_further(project: Project) -> None
     project.put("small", b"s" * LIMIT)
     project.put("large", b"l" * (LIMIT + 1))
     found = project.scan()
-    assert [(each.path, each.why) for each in found.uncovered] == [("large", "larger than 1000 bytes")]
+    assert [(each.path, each.why) for each in found.untracked] == [("large", "larger than 1000 bytes")]
     project.put("large", b"m" * (LIMIT + 2))
-    assert [each.path for each in project.scan().uncovered] == ["large"]
-    assert project.scan().uncovered == ()
+    assert [each.path for each in project.scan().untracked] == ["large"]
+    assert project.scan().untracked == ()
     project.put("small", b"t" * (LIMIT + 1))
     found = project.scan()
     assert found.differences == {"small": (file_node(b"s" * LIMIT), None)}, "the last content can be had"
-    assert [each.path for each in found.uncovered] == ["small"]
+    assert [each.path for each in found.untracked] == ["small"]
     project.put("large", "short")
     found = project.scan()
     assert found.differences == {}, "nobody knows what lay there"
-    assert [(each.path, each.why) for each in found.uncovered] == [("large", "larger than 1000 bytes before")]
+    assert [(each.path, each.why) for each in found.untracked] == [("large", "larger than 1000 bytes before")]
     project.put("large", "again")
     assert project.kinds() == {"large": "~"}
 
@@ -195,12 +195,12 @@ def test_pipes_and_sockets_are_named_and_never_opened(project: Project) -> None:
         server.bind(str(project.root / "socket"))
         project.put("was a file")
         found = project.scan()
-        assert found.manifest.uncovered == {"pipe": "a named pipe", "socket": "a socket"}
+        assert found.manifest.untracked == {"pipe": "a named pipe", "socket": "a socket"}
         (project.root / "was a file").unlink()
         os.mkfifo(project.root / "was a file")
         found = project.scan()
     assert set(found.differences) == {"was a file"}
-    assert [each.path for each in found.uncovered] == ["was a file"]
+    assert [each.path for each in found.untracked] == ["was a file"]
     with pytest.raises(NotAFile, match="a named pipe"):
         node_at(project.root / "pipe")
 
@@ -221,7 +221,7 @@ def test_unreadable_files_are_named_and_never_taken_for_gone(bound: Project) -> 
     bound.put("never").chmod(0)
     path = bound.put("locked", "content")
     bound.settle()
-    assert bound.last.uncovered == {"never": "cannot be read: permission denied"}
+    assert bound.last.untracked == {"never": "cannot be read: permission denied"}
     path.chmod(0)
     found = bound.scan()
     assert found.differences == {"locked": (file_node(b"content"), file_node(b"content", 0))}
@@ -232,7 +232,7 @@ def test_unreadable_files_are_named_and_never_taken_for_gone(bound: Project) -> 
     path.chmod(0)
     found = bound.scan()
     assert found.differences == {"locked": (file_node(b"content"), None)}
-    assert [each.path for each in found.uncovered] == ["locked"]
+    assert [each.path for each in found.untracked] == ["locked"]
 
 
 def test_nothing_is_gone_because_its_folder_cannot_be_read(bound: Project) -> None:
@@ -243,12 +243,12 @@ def test_nothing_is_gone_because_its_folder_cannot_be_read(bound: Project) -> No
     (bound.root / "d").chmod(0)
     found = bound.scan()
     assert found.differences == {}
-    assert [(each.path, each.why) for each in found.uncovered] == [("d", "cannot be read: permission denied")]
+    assert [(each.path, each.why) for each in found.untracked] == [("d", "cannot be read: permission denied")]
     assert set(found.manifest.entries) == {"d/a", "d/deep/b", "d/empty"}
-    assert bound.scan().uncovered == ()
+    assert bound.scan().untracked == ()
     (bound.root / "d").chmod(0o755)
     assert bound.kinds() == {}
-    assert bound.last.uncovered == {}
+    assert bound.last.untracked == {}
     bound.put("d/a", "y")
     assert bound.kinds() == {"d/a": "~"}
 
@@ -279,20 +279,20 @@ def test_version_control_keeps_its_own(project: Project) -> None:
         project.put(path)
     found = project.scan()
     assert set(found.manifest.entries) == {"lib/code.c"}
-    assert found.manifest.uncovered == {"bare.git": "a git repository's own files"}
+    assert found.manifest.untracked == {"bare.git": "a git repository's own files"}
     project.put("bare.git/objects/ef/01")
     found = project.scan()
-    assert (found.differences, found.uncovered) == ({}, ())
+    assert (found.differences, found.untracked) == ({}, ())
     for path in ("new.git/HEAD", "new.git/objects/ab/cd", "new.git/refs/heads/main"):
         project.put(path)
     for path in ("bare.git/HEAD", "bare.git/refs/heads/main", "new.git/refs/heads/main"):
         found = project.scan(path)
         assert found.differences == {}
-        assert [each.path for each in found.uncovered] == [path]
+        assert [each.path for each in found.untracked] == [path]
     assert (project.kinds(), set(project.last.entries)) == ({}, {"lib/code.c"})
     shutil.rmtree(project.root / "lib" / ".git")
     shutil.rmtree(project.root / "bare.git")
-    gone = {each.path: each.why for each in project.scan().uncovered}
+    gone = {each.path: each.why for each in project.scan().untracked}
     assert gone == {
         "lib/.git": "version control's own, removed",
         "bare.git": "a git repository's own files, removed",

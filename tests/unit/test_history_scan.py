@@ -37,11 +37,11 @@ def test_the_first_scan_covers_everything_and_finds_no_differences(project: Proj
     assert found.manifest.node("deep") is None, "its files tell of it"
     assert found.manifest.node("") is None
     assert found.manifest.node("nothing/here") is None
-    assert found.uncovered == ()
-    covered = {"a.txt", "deep/er/run.sh", "empty", "link", "dangling"}
-    assert set(found.manifest.entries) == covered
-    assert set(found.read) == covered - {"empty"}
-    assert all(found.manifest.node(path) == node_at(project.root / path) for path in covered)
+    assert found.untracked == ()
+    tracked = {"a.txt", "deep/er/run.sh", "empty", "link", "dangling"}
+    assert set(found.manifest.entries) == tracked
+    assert set(found.read) == tracked - {"empty"}
+    assert all(found.manifest.node(path) == node_at(project.root / path) for path in tracked)
 
 
 def test_each_change_is_found_once(project: Project) -> None:
@@ -126,15 +126,15 @@ def test_a_change_that_hides_behind_the_old_time_is_found(project: Project) -> N
 OPENED = """
 import sys
 from pathlib import Path
-from ragforge.versions.scan.coverage import Coverage
+from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.scan.changes import scan
 
-coverage = Coverage(Path(sys.argv[1]), None, 1000)
+track_rules = TrackRules(Path(sys.argv[1]), None, 1000)
 last = Manifest.from_bytes(Path(sys.argv[2]).read_bytes())
 opened = []
 sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
-assert not scan(coverage, last).differences
+assert not scan(track_rules, last).differences
 print(*(path for path in opened if str(path).startswith(sys.argv[1])), sep="\\n")
 assert "pathspec" not in sys.modules
 """
@@ -190,7 +190,7 @@ def test_only_the_paths_that_are_asked_for(project: Project) -> None:
     }
     found = project.scan("x.log", "out/deep/f", "../outside", "/", "", ".git/config")
     assert found.differences == {}
-    assert [(each.path, each.why) for each in found.uncovered] == [
+    assert [(each.path, each.why) for each in found.untracked] == [
         ("out", "ignored by git"),
         ("out/deep/f", "ignored by git"),
         ("x.log", "ignored by git"),
@@ -249,7 +249,7 @@ def test_a_scan_that_is_stopped_found_nothing(project: Project) -> None:
     project.put("b")
     stop = Event()
     stop.set()
-    found = scan(project.coverage, project.last, stop=stop)
+    found = scan(project.track_rules, project.last, stop=stop)
     assert (found.manifest, found.differences, found.read) == (project.last, {}, {})
     assert project.kinds() == {"b": "+"}
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 NEAR_END = 20
 """So few versions from the end of what is listed, more are read."""
-UNCOVERED_SHOWN = 3
+UNTRACKED_SHOWN = 3
 
 
 class _Asks(Enum):
@@ -219,9 +219,9 @@ def _words(version: Version, files: Sequence[Difference]) -> str:
     if version.cost_usd:
         facts.append(f"${version.cost_usd:.4f}")
     notes = [version.note] if version.note else []
-    if version.uncovered:
-        paths = ", ".join(each.path for each in version.uncovered[:UNCOVERED_SHOWN])
-        more = " …" if len(version.uncovered) > UNCOVERED_SHOWN else ""
+    if version.untracked:
+        paths = ", ".join(each.path for each in version.untracked[:UNTRACKED_SHOWN])
+        more = " …" if len(version.untracked) > UNTRACKED_SHOWN else ""
         notes.append(f"Without the content of {paths}{more}.")
     return "\n".join([" · ".join(facts), *notes])
 

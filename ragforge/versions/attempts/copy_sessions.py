@@ -33,7 +33,7 @@ async def session_in(
     is_here = turn == live.record.head
     root = workspace.place.root
     inside = copy.root / session.cwd.resolve().relative_to(root)
-    cwd = inside if inside.is_dir() else copy.root  # the session's folder may be one that is not covered
+    cwd = inside if inside.is_dir() else copy.root  # the session's folder may be one that is not tracked
     place = replace(workspace.place, cwd=cwd, root=copy.root, is_git=False, branch="")
     seen = {
         copy.root / path.relative_to(root): digest
@@ -63,7 +63,7 @@ async def workspace_in(
 ) -> Workspace:
     """The workspace with a copy in place of the project's folder."""
     recorders = Recorders()
-    recorders.of_copy(about.coverage(str(root)))
+    recorders.of_copy(about.track_rules(str(root)))
     idle = Background()
     await idle.close()  # what is to be made of these turns is made by the session that they belong to
     return replace(

@@ -84,8 +84,8 @@ async def start_alternatives(session: Session, wanted: AttemptRequest) -> Group:
     request = await request_of(session, wanted.prompt)
     if lost := notice_loss(session):
         raise UsageError(lost)
-    if not await session.worktree.is_covered():
-        raise UsageError(session.worktree.not_covered)
+    if not await session.worktree.is_tracked():
+        raise UsageError(session.worktree.not_tracked)
     async with moving(session):
         await store_session(session, first_words=request.parts)
         checking = await check_command(session.workspace)

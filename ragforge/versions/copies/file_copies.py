@@ -1,4 +1,4 @@
-"""Copies of a project's covered files in folders outside of it: made, kept from others, removed."""
+"""Copies of a project's tracked files in folders outside of it: made, kept from others, removed."""
 
 import fcntl
 import os
@@ -16,8 +16,8 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id
 from ragforge.files.locks import open_lock, try_lock
 from ragforge.files.open import NotAFile, open_file, why
-from ragforge.versions.scan.coverage import VCS_NAMES
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import VCS_NAMES
 
 COPIES = "copies"
 """The folder of the data folder that all copies lie in."""
@@ -48,7 +48,7 @@ class CopyCancelled(Exception):
 def copy_project(
     source: Path, target: Path, manifest: Manifest, *, carry: Sequence[str] = (), stop: Event | None = None
 ) -> Copied:
-    """A copy of what the manifest covers, and of the paths to carry. Call it in a thread.
+    """A copy of what the manifest tracks, and of the paths to carry. Call it in a thread.
 
     Each file is a clone where the disk can do that, else a copy, and never a hard link: what is written into
     the one is never seen in the other. target: made here, with the folders above it.
@@ -101,7 +101,7 @@ class _Copying:
             self.missing.append(f"{path} ({reason})")
 
     def carry(self, path: str) -> None:
-        """The path with all below it, whether it is covered or not."""
+        """The path with all below it, whether it is tracked or not."""
         path = posixpath.normpath(path)
         if not VCS_NAMES.isdisjoint(path.split("/")):
             self.missing.append(f"{path} (version control's own is never copied)")

@@ -87,7 +87,7 @@ async def _kept(files: ProjectFiles, about: "About", copy: Path, name: str) -> l
     turns = [turn.turn_id for turn in await files.state.open_turns(copy)]
     if not turns or not copy.is_dir():
         return []
-    recorder = Recorder(copy, of_copy=about.coverage(str(copy)))
+    recorder = Recorder(copy, of_copy=about.track_rules(str(copy)))
     await recorder.recover(replace(files, root=copy, jobs=Jobs()))
     await recorder.close()
     for version in (await files.store.versions.of_turns(turns))[-1:]:

@@ -17,8 +17,8 @@ from ragforge.versions.copies.file_copies import Copied, Room, copy_project
 from ragforge.versions.head_move import Ground
 from ragforge.versions.restore.operation import apply, make_plan
 from ragforge.versions.scan.changes import scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.state import Head, HistoryState
 from ragforge.versions.tree import WantedFile, with_usual_modes
 
@@ -43,10 +43,10 @@ class About(msgspec.Struct, frozen=True):
     excludes: str
     file_bytes_max: int
 
-    def coverage(self, copy: str) -> Coverage:
-        """What of that copy is covered."""
+    def track_rules(self, copy: str) -> TrackRules:
+        """What of that copy is tracked."""
         excludes = Path(self.excludes) if self.excludes else None
-        return Coverage(Path(copy), excludes, self.file_bytes_max, frozenset(self.own))
+        return TrackRules(Path(copy), excludes, self.file_bytes_max, frozenset(self.own))
 
 
 class Places(Struct, frozen=True):
@@ -86,7 +86,7 @@ async def make_places(
         raise UsageError(f"What lies in {ground.root} is not known yet. Try again.")
     manifest = await in_thread(lambda _: Manifest.from_bytes(content))
     targets = [room.folder / str(number) / (ground.root.name or "project") for number in numbered]
-    coverage = ground.coverage
+    track_rules = ground.track_rules
     about = About(
         files.project.id,
         str(ground.root),
@@ -95,9 +95,9 @@ async def make_places(
         turn,
         [str(target) for target in targets],
         list(numbered.values()),
-        sorted({*coverage.own, *_apart(carry, manifest)}),
-        str(coverage.excludes or ""),
-        coverage.file_bytes_max,
+        sorted({*track_rules.own, *_apart(carry, manifest)}),
+        str(track_rules.excludes or ""),
+        track_rules.file_bytes_max,
     )
     await in_thread(lambda _: (room.folder / ABOUT).write_text(json.dumps(msgspec.to_builtins(about))))
     copies: list[Copied] = []
@@ -135,7 +135,7 @@ async def bring_to(
         )
 
     def look() -> Manifest:
-        return scan(places.about.coverage(str(copy)), last, paths=[each.path for each in wanted]).manifest
+        return scan(places.about.track_rules(str(copy)), last, paths=[each.path for each in wanted]).manifest
 
     manifest = await in_thread(lambda _: look())
     await ground.files.state.set_head(copy, Head(head), manifest=manifest.to_bytes())
@@ -163,12 +163,12 @@ def label_of(number: int, name: str, remarks: Sequence[str] = ()) -> str:
 
 
 def _apart(carry: Sequence[str], manifest: Manifest) -> list[str]:
-    """Those of the paths to carry with nothing below them that is covered."""
+    """Those of the paths to carry with nothing below them that is tracked."""
     paths = [posixpath.normpath(path) for path in carry]
     return [
         path
         for path in paths
-        if not any(covered == path or covered.startswith(f"{path}/") for covered in manifest.entries)
+        if not any(tracked == path or tracked.startswith(f"{path}/") for tracked in manifest.entries)
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from ragforge.domain.ids import short_id
 from ragforge.domain.turns import Turn, TurnStatus
-from ragforge.domain.versions import Provenance, Uncovered
+from ragforge.domain.versions import Provenance, Untracked
 from ragforge.domain.words import counted
 from ragforge.store.base import Store
 from ragforge.versions.assembly import TurnFacts
@@ -49,23 +49,23 @@ async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
     if not cut_off:
         return []
     commanding = next((turn for turn in reversed(cut_off) if turn.in_command), None)
-    uncovered: tuple[Uncovered, ...] = ()
+    untracked: tuple[Untracked, ...] = ()
     await take_in_planned(ledger, [turn.turn_id for turn in cut_off])
     if commanding:
         since = commanding.since
         owner = Owner(commanding.session_id, commanding.turn_id, Provenance.SHELL, since)
-        uncovered = await ledger.take_in(owner)
+        untracked = await ledger.take_in(owner)
     said = [
         words
         for turn in cut_off
-        if (words := await _end(ledger, turn, uncovered if turn is commanding else ()))
+        if (words := await _end(ledger, turn, untracked if turn is commanding else ()))
     ]
     # What else differs came after the turns, or from nobody knows where: the user's, outside.
     await ledger.take_in()
     return said
 
 
-async def _end(ledger: Ledger, open_turn: OpenTurn, uncovered: tuple[Uncovered, ...]) -> str:
+async def _end(ledger: Ledger, open_turn: OpenTurn, untracked: tuple[Untracked, ...]) -> str:
     turn = await ledger.files.store.turns.get(open_turn.turn_id)
     if turn is None:
         # Of another store, or deleted since: its changes are kept, without a turn.
@@ -76,11 +76,11 @@ async def _end(ledger: Ledger, open_turn: OpenTurn, uncovered: tuple[Uncovered, 
         return ""
     was_cut_off = turn.status in (TurnStatus.RUNNING, TurnStatus.INTERRUPTED)
     note = (CUT_OFF_IN_COMMAND if open_turn.in_command else CUT_OFF) if was_cut_off else ENDED
-    facts = TurnFacts(turn, usage=turn.usage, cost_usd=turn.cost_usd, note=note, uncovered=uncovered)
+    facts = TurnFacts(turn, usage=turn.usage, cost_usd=turn.cost_usd, note=note, untracked=untracked)
     version = await ledger.add_turn(facts, after_crash=True)
     if not was_cut_off:
         return ""
-    lost = f" {not_kept(uncovered)}" if uncovered else ""
+    lost = f" {not_kept(untracked)}" if untracked else ""
     paths = {change.path for change in summed(version.changes)}
     files = counted(len(paths), "changed file")
     return (

@@ -1,4 +1,4 @@
-"""Keeping the contents of covered files in the blob store, as they are at that moment."""
+"""Keeping the contents of tracked files in the blob store, as they are at that moment."""
 
 import asyncio
 import os
@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from ragforge.domain.cancellation import in_thread
 from ragforge.domain.errors import StoreError
-from ragforge.domain.versions import Node, Uncovered
+from ragforge.domain.versions import Node, Untracked
 from ragforge.store.base import Blobs
 from ragforge.store.blob_forms import ROW_BYTES_MAX
 from ragforge.versions.scan.changes import Scan, begin_scan, end_scan, scan
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest, Seen
+from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.scan.walk import Walking
 
 ROUNDS_MAX = 3
@@ -32,8 +32,8 @@ SAMPLE_BYTES = 4 * 1024 * 1024
 Reading: TypeAlias = tuple[Walking, list[bytes]]
 
 
-async def keep_contents(blobs: Blobs, root: Path, manifest: Manifest) -> list[Uncovered]:
-    """Keep the content of every covered file and link; what is here already costs nothing.
+async def keep_contents(blobs: Blobs, root: Path, manifest: Manifest) -> list[Untracked]:
+    """Keep the content of every tracked file and link; what is here already costs nothing.
 
     A file that changed since the scan is kept as it is now. What could not be read is returned; a file that
     has vanished is not: the next scan says so.
@@ -48,9 +48,9 @@ async def keep_contents(blobs: Blobs, root: Path, manifest: Manifest) -> list[Un
 
 async def _keep(
     blobs: Blobs, root: Path, wanted: Mapping[str, Sequence[str]], *, anew: bool = False
-) -> list[Uncovered]:
+) -> list[Untracked]:
     """Keep contents from the files at these paths; those that are there and cannot be read."""
-    unread: list[Uncovered] = []
+    unread: list[Untracked] = []
     missing = {digest: iter(paths) for digest, paths in wanted.items()}
     while missing:
         # Of files that are alike one is enough; the next is tried where that one is not any more what it was.
@@ -58,7 +58,7 @@ async def _keep(
         kept = await blobs.put_files([root / path for path in tried.values()], anew=anew)
         for digest, path, stored in zip(tried, tried.values(), kept, strict=True):
             if stored is None and os.path.lexists(root / path):
-                unread.append(Uncovered(path, "cannot be read"))
+                unread.append(Untracked(path, "cannot be read"))
             if stored == digest:
                 del missing[digest]
         missing = {digest: paths for digest, paths in missing.items() if digest in tried}
@@ -73,7 +73,7 @@ class Proof(Struct, frozen=True):
     """
 
     again: tuple[str, ...] = ()
-    lost: tuple[Uncovered, ...] = ()
+    lost: tuple[Untracked, ...] = ()
 
 
 class Sampling:
@@ -110,7 +110,7 @@ def _within(digests: list[bytes], sizes: Mapping[bytes, int], count: int, total:
 async def prove_contents(
     blobs: Blobs, root: Path, manifest: Manifest, *, sampling: Sampling | None = None
 ) -> Proof:
-    """Make sure that the content of every covered file and link can be read, before something may destroy it.
+    """Make sure that the content of every tracked file and link can be read, before something may destroy it.
 
     Each is looked up. With `sampling` a share of them is read and compared with their hashes, else all are.
     What cannot be read is kept again, from the file.
@@ -135,7 +135,7 @@ async def prove_contents(
 
 
 async def scan_and_keep(
-    blobs: Blobs, coverage: Coverage, last: Manifest, *, paths: Collection[str] | None = None
+    blobs: Blobs, track_rules: TrackRules, last: Manifest, *, paths: Collection[str] | None = None
 ) -> tuple[Scan, StoreError | None]:
     """What differs from the last scan, the contents of all that is new kept; why they could not be, if so.
 
@@ -146,7 +146,7 @@ async def scan_and_keep(
     """
 
     def begin(stop: Event) -> Reading:
-        walking = begin_scan(coverage, last, paths=paths, stop=stop)
+        walking = begin_scan(track_rules, last, paths=paths, stop=stop)
         walking.read_newest_first()
         return walking, walking.read_some(BATCH_BYTES)
 
@@ -166,14 +166,14 @@ async def scan_and_keep(
     found = await in_thread(lambda _: end_scan(walking, last))
     try:
         if walking.large and trouble is None:
-            return await keep_found(blobs, coverage, found, of=walking.large), None
+            return await keep_found(blobs, track_rules, found, of=walking.large), None
     except StoreError as error:
         trouble = error
     return found, trouble
 
 
 async def keep_found(
-    blobs: Blobs, coverage: Coverage, found: Scan, *, of: Collection[str] | None = None
+    blobs: Blobs, track_rules: TrackRules, found: Scan, *, of: Collection[str] | None = None
 ) -> Scan:
     """Keep the contents that a scan found new. Afterwards the blob store holds all that its result names.
 
@@ -181,7 +181,7 @@ async def keep_found(
     """
     waiting = found.read if of is None else {path: found.read[path] for path in of}
     for _ in range(ROUNDS_MAX):
-        kept = await blobs.put_files([coverage.root / path for path in waiting])
+        kept = await blobs.put_files([track_rules.root / path for path in waiting])
         lost: list[str] = []
         for (path, digest), stored in zip(waiting.items(), kept, strict=True):
             if stored is None:
@@ -190,7 +190,7 @@ async def keep_found(
                 found = _with_node(found, path, await _as_kept(blobs, found.manifest, path, stored))
         if not lost:
             return found
-        again = await asyncio.to_thread(scan, coverage, found.manifest, paths=lost)
+        again = await asyncio.to_thread(scan, track_rules, found.manifest, paths=lost)
         found, waiting = _joined(found, again, lost), again.read
     return found
 
@@ -228,7 +228,7 @@ def _joined(found: Scan, again: Scan, lost: list[str]) -> Scan:
     return Scan(
         again.manifest,
         dict(sorted(differences.items())),
-        tuple(dict.fromkeys((*found.uncovered, *again.uncovered))),
+        tuple(dict.fromkeys((*found.untracked, *again.untracked))),
         {**read, **again.read},
     )
 

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from ragforge.domain.cancellation import in_thread
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreUnavailable
 from ragforge.domain.ids import now
-from ragforge.domain.versions import Branch, Change, Provenance, Uncovered, Version
+from ragforge.domain.versions import Branch, Change, Provenance, Untracked, Version
 from ragforge.domain.words import counted
 from ragforge.shell.process_idle import Idle, has_own_clock
 from ragforge.store.base import keep_project
@@ -23,8 +23,8 @@ from ragforge.versions.assembly import TurnFacts, outside_version, turn_version
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.contents import Proof, Sampling, keep_contents, prove_contents, scan_and_keep
 from ragforge.versions.scan.changes import Scan, renames
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest, part_of, with_notes
+from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.state import Head, HistoryState, OpenTurn
 from ragforge.versions.tree import changes_of, merged, touches
 
@@ -86,10 +86,10 @@ class Owner(Struct, frozen=True):
 class Ledger:
     """A folder's head, manifest and open turns, as they are and as they become. Made by `Recorder.ledger`."""
 
-    def __init__(self, files: ProjectFiles, coverage: Coverage | None, known: Known) -> None:
+    def __init__(self, files: ProjectFiles, track_rules: TrackRules | None, known: Known) -> None:
         self.files = files
         self.root = files.root
-        self.coverage = coverage
+        self.track_rules = track_rules
         self.head = Head()
         self.turns: list[OpenTurn] = []
         self._known = known
@@ -130,7 +130,7 @@ class Ledger:
         paths: Collection[str] | None = None,
         by_job: bool = False,
         by_nobody: bool = False,
-    ) -> tuple[Uncovered, ...]:
+    ) -> tuple[Untracked, ...]:
         """Look at the disk and put what differs where it belongs; what of it has no content kept.
 
         owner: whose it is. Without one it is a command's that another session runs just now, else nobody's
@@ -139,7 +139,7 @@ class Ledger:
         as is known.
         Raises StoreError, and OSError where the folder cannot be looked at.
         """
-        if self.coverage is None:
+        if self.track_rules is None:
             return ()
         if not (self.manifest and self.manifest.is_known):
             await self._begin()
@@ -149,18 +149,18 @@ class Ledger:
         if theirs := await in_thread(lambda _: self._changed_while_idle(found, idle)):
             await self.take_in(paths=theirs, by_nobody=True)
             found, unkept = await self._look_and_keep(paths)
-        uncovered = (*found.uncovered, *unkept)
+        untracked = (*found.untracked, *unkept)
         if not found.differences:
-            self._put(found.manifest, unsaved=bool(found.read or found.uncovered))
-            return uncovered
+            self._put(found.manifest, unsaved=bool(found.read or found.untracked))
+            return untracked
         if not by_nobody:
             owner = owner or self._commanding()
         if owner is None:
             provenance = Provenance.SHELL if by_job else Provenance.OUTSIDE
             changes = changes_of(found.differences, provenance, shared=by_job)
             note = BY_JOB if by_job else ""
-            await self.add_outside(changes, seen=found.manifest, uncovered=uncovered, note=note)
-            return uncovered
+            await self.add_outside(changes, seen=found.manifest, untracked=untracked, note=note)
+            return untracked
         shared = owner.provenance is Provenance.SHELL and await self._state.active_since(
             self.root, owner.since, owner.session_id
         )
@@ -169,7 +169,7 @@ class Ledger:
         )
         if owner.provenance is not Provenance.TOOL:
             await self.save()  # it may be much, and is read sooner than the notes
-        return uncovered
+        return untracked
 
     async def _begin(self) -> None:
         """Look at the folder for the first time: what is there is no change, whatever paths are asked about.
@@ -209,14 +209,14 @@ class Ledger:
         changes: Sequence[Change],
         *,
         seen: Manifest,
-        uncovered: tuple[Uncovered, ...] = (),
+        untracked: tuple[Untracked, ...] = (),
         note: str = "",
     ) -> None:
         """Make a version of what was done by nobody's turn."""
         await self._make_room(changes)
         parent = self.head.version
         version = await outside_version(
-            self.files, renames(changes), parent=parent, note=note, uncovered=uncovered
+            self.files, renames(changes), parent=parent, note=note, untracked=untracked
         )
         # A crash may have come between this version and the head that it is.
         made = [each for each in await self._after(parent) if each.by == version.by and not each.turn_id]
@@ -263,7 +263,7 @@ class Ledger:
         for turn in self.turns:
             await self.carry(turn.turn_id)
 
-    async def keep_before(self, paths: Iterable[str]) -> tuple[Uncovered, ...]:
+    async def keep_before(self, paths: Iterable[str]) -> tuple[Untracked, ...]:
         """Keep the contents that lie at the paths now; those that cannot be read. Raises StoreError."""
         if self.manifest is None:
             return ()
@@ -313,11 +313,11 @@ class Ledger:
             await self._state.set_manifest(self.root, content)
             self._saved(content)
 
-    async def _look_and_keep(self, paths: Collection[str] | None) -> tuple[Scan, tuple[Uncovered, ...]]:
+    async def _look_and_keep(self, paths: Collection[str] | None) -> tuple[Scan, tuple[Untracked, ...]]:
         """What differs, its contents kept; and that of which they could not be kept."""
-        assert self.coverage is not None
+        assert self.track_rules is not None
         last = self.manifest or self._known.ahead or Manifest()
-        found, trouble = await scan_and_keep(self.files.blobs, self.coverage, last, paths=paths)
+        found, trouble = await scan_and_keep(self.files.blobs, self.track_rules, last, paths=paths)
         if trouble is None:
             return found, ()
         self._trouble, self._known.unkept = trouble, True
@@ -325,10 +325,10 @@ class Ledger:
             await self._state.unprepare(self.root)
         return found, self.unkept(found.read, trouble)
 
-    def unkept(self, paths: Iterable[str], error: StoreError) -> tuple[Uncovered, ...]:
+    def unkept(self, paths: Iterable[str], error: StoreError) -> tuple[Untracked, ...]:
         """The paths as such whose content could not be kept."""
         log.warning("Contents of %s could not be kept: %s", self.root, error)
-        return tuple(Uncovered(path, f"{NOT_KEPT}: {error}") for path in paths)
+        return tuple(Untracked(path, f"{NOT_KEPT}: {error}") for path in paths)
 
     def _commanding(self) -> Owner | None:
         """The turn of another session that runs a command just now, where there is one."""

@@ -1,23 +1,23 @@
-"""What an undo leaves as it is, for a user: what is not covered, and what may be another's."""
+"""What an undo leaves as it is, for a user: what is not tracked, and what may be another's."""
 
 from collections.abc import Iterable, Sequence
 
 from ragforge.domain.commands import typed
 from ragforge.domain.printable import escaped
-from ragforge.domain.versions import Uncovered, Version
+from ragforge.domain.versions import Untracked, Version
 from ragforge.versions.scan.walk import REMOVED
 
 NAMED_MAX = 5
 
 
-def not_kept(uncovered: Iterable[Uncovered]) -> str:
+def not_kept(untracked: Iterable[Untracked]) -> str:
     """What cannot be undone of a turn, by name."""
-    return f"Not covered, so it cannot be undone: {_named(uncovered)}."
+    return f"Not covered, so it cannot be undone: {_named(untracked)}."
 
 
 def not_back(versions: Sequence[Version]) -> list[str]:
     """What of these versions' turns stays as it is when they are undone."""
-    every = {each.path: each for version in versions for each in version.uncovered if each.path != "."}
+    every = {each.path: each for version in versions for each in version.untracked if each.path != "."}
     gone = [each for each in every.values() if each.why.endswith(REMOVED)]
     others = [each for each in every.values() if not each.why.endswith(REMOVED)]
     told = [f"Did not come back, because it is not covered: {_named(gone)}."] if gone else []
@@ -35,7 +35,7 @@ def unsure(versions: Sequence[Version]) -> list[str]:
     ]
 
 
-def _named(uncovered: Iterable[Uncovered]) -> str:
-    every = sorted(uncovered, key=lambda each: each.path)
+def _named(untracked: Iterable[Untracked]) -> str:
+    every = sorted(untracked, key=lambda each: each.path)
     named = ", ".join(f"{escaped(each.path)} ({each.why})" for each in every[:NAMED_MAX])
     return named + (f" and {len(every) - NAMED_MAX} more" if len(every) > NAMED_MAX else "")

@@ -22,8 +22,8 @@ from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.backfill import make_left, make_missing, make_up
 from ragforge.versions.record.contents import keep_contents, scan_and_keep
 from ragforge.versions.record.ledger import Known, Ledger
-from ragforge.versions.scan.coverage import Coverage, coverage_of
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules, track_rules_of
 from ragforge.versions.state import Head
 
 if TYPE_CHECKING:  # a start needs none of what moves heads
@@ -47,9 +47,9 @@ class Recorders:
         """The recorder of the folder."""
         return self._by_root.setdefault(root, Recorder(root))
 
-    def of_copy(self, coverage: Coverage) -> "Recorder":
-        """The recorder of a copy of a project, of which just this is covered."""
-        return self._by_root.setdefault(coverage.root, Recorder(coverage.root, of_copy=coverage))
+    def of_copy(self, track_rules: TrackRules) -> "Recorder":
+        """The recorder of a copy of a project, of which just this is tracked."""
+        return self._by_root.setdefault(track_rules.root, Recorder(track_rules.root, of_copy=track_rules))
 
     async def close(self) -> None:
         """Return when the versions of turns that ended are written, and nothing runs any more."""
@@ -63,15 +63,15 @@ class Recorder:
     running: turns of this process that are under way.
     """
 
-    def __init__(self, root: Path, *, of_copy: Coverage | None = None) -> None:
-        """of_copy: what is covered where the folder is a copy, in which some turns of a session run."""
+    def __init__(self, root: Path, *, of_copy: TrackRules | None = None) -> None:
+        """of_copy: what is tracked where the folder is a copy, in which some turns of a session run."""
         self.root = root
         self._of_copy = of_copy
         self.running: set[str] = set()
         self.told: set[str] = set()
         self._known = Known()
-        self._coverage: Coverage | None = None
-        self._covered_for: object = None
+        self._track_rules: TrackRules | None = None
+        self._rules_for: object = None
         self._job_ran = False
         self._whole: set[str] = set()
         self._ending: dict[str, asyncio.Task[Version | None]] = {}
@@ -81,15 +81,15 @@ class Recorder:
         self._shelving: dict[str, asyncio.Task[None]] = {}
         self._ahead: asyncio.Task[None] | None = None
 
-    async def coverage(self, files: ProjectFiles) -> Coverage | None:
-        """What is covered of the folder; None where nothing is."""
+    async def track_rules(self, files: ProjectFiles) -> TrackRules | None:
+        """What is tracked of the folder; None where nothing is."""
         if self._of_copy:
             return self._of_copy
         settings = files.settings
-        if self._covered_for is not settings:
-            self._coverage = await asyncio.to_thread(coverage_of, self.root, settings, files.environ)
-            self._covered_for = settings
-        return self._coverage
+        if self._rules_for is not settings:
+            self._track_rules = await asyncio.to_thread(track_rules_of, self.root, settings, files.environ)
+            self._rules_for = settings
+        return self._track_rules
 
     @asynccontextmanager
     async def ledger(self, files: ProjectFiles, *, held: bool = False) -> AsyncGenerator[Ledger]:
@@ -100,23 +100,23 @@ class Recorder:
         """
         if self._ahead:
             await asyncio.wait({self._ahead})
-        coverage = await self.coverage(files)
-        ledger = Ledger(files, coverage, self._known)
+        track_rules = await self.track_rules(files)
+        ledger = Ledger(files, track_rules, self._known)
         if held:
             await ledger.open()
             yield ledger
             return
         async with folder_lock(files.data_dir, self.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
-            await self._end_restore(files, coverage)
+            await self._end_restore(files, track_rules)
             await ledger.open()
             yield ledger
 
-    async def _end_restore(self, files: ProjectFiles, coverage: Coverage | None) -> None:
+    async def _end_restore(self, files: ProjectFiles, track_rules: TrackRules | None) -> None:
         """End a restore that a crash cut off, before what lies there is taken for somebody's edits."""
-        if coverage and await files.state.journal(self.root) is not None:
+        if track_rules and await files.state.journal(self.root) is not None:
             from ragforge.versions.head_move import Ground, end_restore  # a start without a crash needs none
 
-            self._said.append(await end_restore(Ground(files, coverage)))
+            self._said.append(await end_restore(Ground(files, track_rules)))
 
     def job_ran(self, files: ProjectFiles) -> bool:
         """Whether a background job ran at any time since this was asked last."""
@@ -136,20 +136,20 @@ class Recorder:
 
     async def _look_ahead(self, files: ProjectFiles) -> None:
         try:
-            coverage = await self.coverage(files)
-            if coverage and await files.state.manifest(self.root) is None:
-                found, trouble = await scan_and_keep(files.blobs, coverage, Manifest())
+            track_rules = await self.track_rules(files)
+            if track_rules and await files.state.manifest(self.root) is None:
+                found, trouble = await scan_and_keep(files.blobs, track_rules, Manifest())
                 self._known.ahead = None if trouble else found.manifest
         except (RagforgeError, OSError) as error:
             log.info("%s could not be looked at ahead: %s", self.root, error)  # the first turn says so
 
     def shelve(self, files: ProjectFiles, session_id: str) -> None:
-        """Begin to keep every covered file's content, beside everything else; once a session."""
+        """Begin to keep every tracked file's content, beside everything else; once a session."""
         if session_id not in self._shelving:
             self._shelving[session_id] = asyncio.create_task(self._shelve(files, session_id))
 
     async def shelved(self, files: ProjectFiles, session_id: str) -> None:
-        """Return when every covered file's content was kept. Raises StoreError, OSError."""
+        """Return when every tracked file's content was kept. Raises StoreError, OSError."""
         self.shelve(files, session_id)
         task = self._shelving[session_id]
         try:
@@ -165,8 +165,8 @@ class Recorder:
             manifest = ledger.manifest
         if manifest is None:
             return
-        for uncovered in await keep_contents(files.blobs, self.root, manifest):
-            log.info("Not kept before the first command: %s, %s", uncovered.path, uncovered.why)
+        for untracked in await keep_contents(files.blobs, self.root, manifest):
+            log.info("Not kept before the first command: %s, %s", untracked.path, untracked.why)
         await files.state.set_prepared(self.root, session_id)
 
     # The ends of turns
@@ -266,12 +266,12 @@ class Worktree(Struct, frozen=True):
     recorder: Recorder
     session_id: str = ""
 
-    async def is_covered(self) -> bool:
+    async def is_tracked(self) -> bool:
         """Whether versions of the files are kept."""
-        return await self.recorder.coverage(self.files) is not None
+        return await self.recorder.track_rules(self.files) is not None
 
     @property
-    def not_covered(self) -> str:
+    def not_tracked(self) -> str:
         """That the folder has no versions, and why."""
         return (
             f"No versions of files are kept in {self.files.root}: a home folder, or one above it, is never "
@@ -313,18 +313,18 @@ class Worktree(Struct, frozen=True):
     async def ground(self) -> "AsyncGenerator[Ground]":
         """The folder, ours alone while it lasts; the files' head says exactly what lies there.
 
-        Raises UsageError where the folder is not covered or stays busy, StoreError, and OSError where it
+        Raises UsageError where the folder is not tracked or stays busy, StoreError, and OSError where it
         cannot be looked at.
         """
         from ragforge.versions.head_move import Ground, end_restore
 
         files = self.files
-        coverage = await self.recorder.coverage(files)
-        if coverage is None:
-            raise UsageError(self.not_covered)
+        track_rules = await self.recorder.track_rules(files)
+        if track_rules is None:
+            raise UsageError(self.not_tracked)
         await self.recorder.settle()
         async with folder_lock(files.data_dir, files.root, timeout_s=timeouts.VERSIONS_LOCK_S_MAX):
-            await end_restore(Ground(files, coverage))
+            await end_restore(Ground(files, track_rules))
             before = await files.state.head(files.root)
             await self.catch_up(held=True)
-            yield Ground(files, coverage, before.version)
+            yield Ground(files, track_rules, before.version)

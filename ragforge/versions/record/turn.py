@@ -16,7 +16,7 @@ from ragforge.domain.errors import NotKept, StoreError
 from ragforge.domain.ids import now
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.usage import Usage
-from ragforge.domain.versions import Provenance, Uncovered, Version
+from ragforge.domain.versions import Provenance, Untracked, Version
 from ragforge.files.folder_lock import FolderBusy
 from ragforge.shell.process_idle import Idle, watch
 from ragforge.tools.base import Effect
@@ -25,7 +25,7 @@ from ragforge.versions.record.ledger import Ledger, Owner
 from ragforge.versions.record.omissions import not_kept
 from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.record.write_ahead import plan_write
-from ragforge.versions.scan.coverage import is_own_name
+from ragforge.versions.scan.track_rules import is_own_name
 from ragforge.versions.scan.walk import VERSION_CONTROL
 from ragforge.versions.state import HistoryState
 
@@ -54,7 +54,7 @@ class Recording:
         self._has_model = has_model
         self._turn = turn
         self._tell = tell
-        self._uncovered: dict[str, Uncovered] = {}
+        self._untracked: dict[str, Untracked] = {}
         self._wrote = False
         self._is_open = False
         self._unseen: datetime | None = None
@@ -86,7 +86,7 @@ class Recording:
         facts = TurnFacts(turn, usage, cost_usd)
         ending = self._recorder.end(turn.id, self._end(facts))
         await asyncio.wait({ending}, timeout=None if self._wrote else wait_s)
-        if told := [each for each in self._uncovered.values() if each.path != "."]:
+        if told := [each for each in self._untracked.values() if each.path != "."]:
             await self._tell(not_kept(told))
         return ending.result() if ending.done() else None
 
@@ -112,8 +112,8 @@ class Recording:
         if after:
             await asyncio.wait(after)
         await self._state.begin_turn(self._recorder.root, self._session_id, self._turn.id)
-        if await self._recorder.coverage(self._files) is None:
-            await self._tell_uncovered_folder()
+        if await self._recorder.track_rules(self._files) is None:
+            await self._tell_untracked_folder()
             return
         async with self._recorder.ledger(self._files) as ledger:
             for words in await self._recorder.make_owed(ledger, self._session_id):
@@ -160,16 +160,16 @@ class Recording:
 
     async def _before_write(self, ledger: Ledger, paths: Sequence[str], *, unkept: bool) -> None:
         await self._take_in_unseen(ledger)
-        uncovered = await ledger.take_in(paths=paths)
+        untracked = await ledger.take_in(paths=paths)
         try:
-            uncovered += await ledger.keep_before(paths)
+            untracked += await ledger.keep_before(paths)
             if said := ledger.kept_again():
                 await self._tell(said)
         except StoreError as error:
             if not unkept:
                 raise
-            uncovered += ledger.unkept(paths, error)
-        self._miss(uncovered, of=paths)
+            untracked += ledger.unkept(paths, error)
+        self._miss(untracked, of=paths)
 
     async def _after_write(self, ledger: Ledger, paths: Sequence[str]) -> None:
         self._unnoted |= dict.fromkeys(paths)
@@ -233,7 +233,7 @@ class Recording:
 
     async def _shelved(self) -> None:
         """Return when what a command may destroy has been kept; the user hears of it if that takes long."""
-        if await self._recorder.coverage(self._files) is None:
+        if await self._recorder.track_rules(self._files) is None:
             return
         await self._with_notice(self._recorder.shelved(self._files, self._session_id), SHELVED)
 
@@ -263,7 +263,7 @@ class Recording:
                 if turn.status is TurnStatus.WAITING:
                     await ledger.carry(turn.id, end=True)
                     return None
-                facts = replace(facts, uncovered=tuple(self._uncovered.values()))
+                facts = replace(facts, untracked=tuple(self._untracked.values()))
                 return await ledger.add_turn(facts)
         except Exception as error:
             recorder.owe(facts)
@@ -276,23 +276,23 @@ class Recording:
         return Owner(self._session_id, self._turn.id, provenance, since)
 
     def _inside(self, paths: Sequence[Path]) -> list[str]:
-        """The paths that lie in the project, relative to it; others are uncovered."""
+        """The paths that lie in the project, relative to it; others are untracked."""
         root = self._recorder.root
         found: list[str] = []
         for path in paths:
             if not path.is_relative_to(root):
-                self._miss((Uncovered(str(path), OUTSIDE),))
+                self._miss((Untracked(str(path), OUTSIDE),))
                 continue
             relative = path.relative_to(root)
             if any(is_own_name(part) for part in relative.parts):
-                self._miss((Uncovered(str(relative), VERSION_CONTROL),))
+                self._miss((Untracked(str(relative), VERSION_CONTROL),))
             else:
                 found.append(str(relative))
         return found
 
-    def _miss(self, uncovered: Iterable[Uncovered], *, of: Sequence[str] | None = None) -> None:
-        """Remember what is not covered; with `of` only these very paths, not the folder that they are in."""
-        self._uncovered |= {each.path: each for each in uncovered if of is None or each.path in of}
+    def _miss(self, untracked: Iterable[Untracked], *, of: Sequence[str] | None = None) -> None:
+        """Remember what is not tracked; with `of` only these very paths, not the folder that they are in."""
+        self._untracked |= {each.path: each for each in untracked if of is None or each.path in of}
 
     async def _must(self, work: Awaitable[None], *, unkept: bool) -> None:
         """Do what comes before a tool; where it fails the tool does not run, unless `unkept`."""
@@ -305,8 +305,8 @@ class Recording:
         """Raise what keeps a tool from running; return where it runs all the same, which is said."""
         if isinstance(error, FolderBusy):
             raise error
-        with suppress(Exception):  # then it counts as covered
-            unkept = unkept or await self._recorder.coverage(self._files) is None
+        with suppress(Exception):  # then it counts as tracked
+            unkept = unkept or await self._recorder.track_rules(self._files) is None
         if unkept:
             await self._fail(NOT_WHOLE, error)
             return
@@ -332,13 +332,13 @@ class Recording:
             self._recorder.told.add(words)
             await self._tell(words)
 
-    async def _tell_uncovered_folder(self) -> None:
+    async def _tell_untracked_folder(self) -> None:
         root = self._recorder.root
         words = (
             f"No versions of files are kept in {root}: a home folder, or one above it, is never covered. "
             "What is changed here cannot be undone. Start ragforge in a project's folder to have that."
         )
-        self._uncovered["."] = Uncovered(".", "a home folder, or one above it")
+        self._untracked["."] = Untracked(".", "a home folder, or one above it")
         if words not in self._recorder.told:
             self._recorder.told.add(words)
             await self._tell(words)

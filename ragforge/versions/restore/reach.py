@@ -20,8 +20,8 @@ from msgspec import Struct
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.files.paths import is_protected
-from ragforge.versions.scan.coverage import VCS_NAMES
 from ragforge.versions.scan.nodes import folder_node
+from ragforge.versions.scan.track_rules import VCS_NAMES
 
 # To pass through a folder one need not be allowed to list it. Other systems than Linux ask for that too.
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,6 +1,6 @@
 """What changed in a project's folder since the last scan.
 
-What was covered stays covered until it is gone, whatever ignore files say later, as git goes on tracking
+What was tracked stays tracked until it is gone, whatever ignore files say later, as git goes on tracking
 what it tracks. So rules are asked only about what is new, and, where an ignore file changed, about what they
 kept out before.
 """
@@ -12,12 +12,12 @@ from threading import Event
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.versions import Node, Uncovered
+from ragforge.domain.versions import Node, Untracked
 from ragforge.files.open import why
-from ragforge.versions.scan.coverage import Coverage
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.scan.nodes import node_at, now_ns
 from ragforge.versions.scan.renames import renames
+from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.scan.walk import Walking
 
 __all__ = ["Scan", "begin_scan", "end_scan", "node_at", "renames", "scan"]
@@ -28,43 +28,51 @@ class Scan(Struct, frozen=True):
 
     manifest: what lies in the folder now.
     differences: by path what lay there and what lies there now, only where they differ. A path that was not
-    covered before is none, because nobody knows what lay there; so the first scan of a folder finds none.
-    One that is not covered any more (too large, unreadable) counts as gone: its last content can be had back.
-    uncovered: new or changed since, of which no content is kept.
+    tracked before is none, because nobody knows what lay there; so the first scan of a folder finds none.
+    One that is not tracked any more (too large, unreadable) counts as gone: its last content can be had back.
+    untracked: new or changed since, of which no content is kept.
     read: by path the hash of each file and link whose content was new, in hex.
     """
 
     manifest: Manifest
     differences: Mapping[str, tuple[Node | None, Node | None]]
-    uncovered: tuple[Uncovered, ...]
+    untracked: tuple[Untracked, ...]
     read: Mapping[str, str]
 
 
 def scan(
-    coverage: Coverage, last: Manifest, *, paths: Collection[str] | None = None, stop: Event | None = None
+    track_rules: TrackRules,
+    last: Manifest,
+    *,
+    paths: Collection[str] | None = None,
+    stop: Event | None = None,
 ) -> Scan:
     """What differs from the last scan. Works with the disk: call it in a thread.
 
     paths: only these, relative to the root, and what is below them. stop: end early; nothing was found then.
     Raises UsageError where the root itself cannot be read.
     """
-    walking = begin_scan(coverage, last, paths=paths, stop=stop)
+    walking = begin_scan(track_rules, last, paths=paths, stop=stop)
     walking.read_all()
     return end_scan(walking, last)
 
 
 def begin_scan(
-    coverage: Coverage, last: Manifest, *, paths: Collection[str] | None = None, stop: Event | None = None
+    track_rules: TrackRules,
+    last: Manifest,
+    *,
+    paths: Collection[str] | None = None,
+    stop: Event | None = None,
 ) -> Walking:
     """The same, gone as far as that it is known what is to be read, which is the caller's to do."""
-    root = str(coverage.root)
+    root = str(track_rules.root)
     try:
         os.scandir(root).close()
     except OSError as error:
         raise UsageError(
             f"Cannot look into {root}: {why(error)}. Make it readable, or start ragforge in another folder."
         ) from error
-    walking = Walking(coverage, last, stop or Event(), since_ns=now_ns())
+    walking = Walking(track_rules, last, stop or Event(), since_ns=now_ns())
     if paths is None or not last.is_known:
         walking.walk_all()
     else:
@@ -80,6 +88,6 @@ def end_scan(walking: Walking, last: Manifest) -> Scan:
     return Scan(
         Manifest(folders, walking.sources),
         dict(sorted(walking.differences.items())),
-        tuple(Uncovered(path, reason) for path, reason in sorted(walking.uncovered.items())),
+        tuple(Untracked(path, reason) for path, reason in sorted(walking.untracked.items())),
         walking.read,
     )

@@ -24,14 +24,14 @@ _EXTENDED = 0x4000
 _SHA256 = re.compile(rb"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
 
 
-class Tracked(Struct, frozen=True):
+class GitIndex(Struct, frozen=True):
     """The paths of the files that git tracks, and of the folders that they lie in."""
 
     files: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
 
 
-def tracked_in(root: Path) -> Tracked:
+def git_index(root: Path) -> GitIndex:
     """What git tracks below the root of a repository; nothing where there is none, or it cannot be read.
 
     Nothing either where `.git` leads to a repository that knows nothing of the folder.
@@ -40,7 +40,7 @@ def tracked_in(root: Path) -> Tracked:
     """
     folder = git_dir(root)
     if folder is None or foreign_repository(root):
-        return Tracked()
+        return GitIndex()
     try:
         index = _read(folder / "index")
         # The index does not tell how long its hashes are. Of a work tree the settings lie elsewhere.
@@ -48,14 +48,14 @@ def tracked_in(root: Path) -> Tracked:
         hash_bytes = 32 if _SHA256.search(_read(common / "config")) else 20
         files = frozenset(map(os.fsdecode, _names(index, hash_bytes)))
     except (OSError, ValueError, IndexError, struct.error):
-        return Tracked()
+        return GitIndex()
     folders: set[str] = set()
     for path in files:
         above = path.rpartition("/")[0]
         while above and above not in folders:
             folders.add(above)
             above = above.rpartition("/")[0]
-    return Tracked(files, frozenset(folders))
+    return GitIndex(files, frozenset(folders))
 
 
 def _read(path: Path) -> bytes:

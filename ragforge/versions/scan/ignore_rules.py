@@ -16,10 +16,10 @@ from ragforge.files.ignore import (
     rules_in,
 )
 from ragforge.files.open import open_file
-from ragforge.versions.scan.coverage import Coverage
-from ragforge.versions.scan.git_index import Tracked, tracked_in
+from ragforge.versions.scan.git_index import GitIndex, git_index
 from ragforge.versions.scan.manifest import IgnoreFileSeen, join
 from ragforge.versions.scan.nodes import is_settled
+from ragforge.versions.scan.track_rules import TrackRules
 
 IGNORE_FILE = ".gitignore"
 
@@ -27,20 +27,20 @@ IGNORE_FILE = ".gitignore"
 class IgnoreRules:
     """git's rules for one folder and all below it; each ignore file is read when it is first needed."""
 
-    def __init__(self, coverage: Coverage) -> None:
-        self._coverage = coverage
-        self._root = str(coverage.root)
+    def __init__(self, track_rules: TrackRules) -> None:
+        self._track_rules = track_rules
+        self._root = str(track_rules.root)
         self._rules: dict[str, Rules] = {}
         self._ignored: dict[str, bool] = {"": False}
-        self._tracked: Tracked | None = None
+        self._index: GitIndex | None = None
 
     def ignores(self, folder: str, name: str, *, is_folder: bool) -> bool:
         """Whether git ignores what lies in the folder under this name; what git tracks it never ignores."""
         if not self._says(folder, name, is_folder=is_folder):
             return False
-        if self._tracked is None:
-            self._tracked = tracked_in(self._coverage.root)
-        return join(folder, name) not in (self._tracked.folders if is_folder else self._tracked.files)
+        if self._index is None:
+            self._index = git_index(self._track_rules.root)
+        return join(folder, name) not in (self._index.folders if is_folder else self._index.files)
 
     def _says(self, folder: str, name: str, *, is_folder: bool) -> bool:
         """Whether the rules say so, of the path itself or of a folder in which it lies."""
@@ -62,7 +62,8 @@ class IgnoreRules:
             if folder:
                 rules = self._rules_in(folder.rpartition("/")[0])
             else:
-                rules = rules_above(self._coverage.root, self._coverage.root, self._coverage.excludes)
+                root = self._track_rules.root
+                rules = rules_above(root, root, self._track_rules.excludes)
             self._rules[folder] = rules = rules_in(self._at(folder), rules)
         return rules
 
@@ -70,9 +71,9 @@ class IgnoreRules:
         return join(self._root.rstrip("/"), folder) if folder else self._root
 
 
-def hash_of_sources(coverage: Coverage) -> bytes:
+def hash_of_sources(track_rules: TrackRules) -> bytes:
     """The hash of the rules that lie in no folder of the project: the user's and the repository's own."""
-    sources = (coverage.excludes, repository_excludes(coverage.root))
+    sources = (track_rules.excludes, repository_excludes(track_rules.root))
     return hashlib.sha256(b"".join(_hash_of(str(path)) for path in sources if path)).digest()
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from ragforge.domain.errors import StoreDamaged, StoreNewer
 from ragforge.domain.versions import Change, Node, NodeKind
-from ragforge.versions.scan.coverage import is_version_control
+from ragforge.versions.scan.track_rules import is_version_control
 
 _MAGIC = b"ragm2\n"
 _DIGEST_BYTES = 32
@@ -46,8 +46,8 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
         return Node(kind, self.sha256.hex(), mode, 0 if kind is NodeKind.FOLDER else self.size)
 
 
-class Left(msgspec.Struct, frozen=True, gc=False):
-    """A path that is not covered, and why. Of a folder, all that is below it is meant."""
+class UntrackedPath(msgspec.Struct, frozen=True, gc=False):
+    """A path that is not tracked, and why. Of a folder, all that is below it is meant."""
 
     why: str
     is_folder: bool = False
@@ -73,7 +73,7 @@ class FolderSeen(msgspec.Struct, frozen=True, dict=True):
     """
 
     entries: dict[str, Seen]
-    left: dict[str, Left]
+    untracked: dict[str, UntrackedPath]
     ignore: IgnoreFileSeen | None = None
     own_mode: int = UNTOLD
     why: str = ""
@@ -94,7 +94,7 @@ class FolderSeen(msgspec.Struct, frozen=True, dict=True):
             mtimes=_column("q", [each.mtime_ns for each in seen]),
             ctimes=_column("q", [each.ctime_ns for each in seen]),
             inodes=_column("Q", [each.inode for each in seen]),
-            left={os.fsencode(name): left for name, left in self.left.items()},
+            untracked={os.fsencode(name): each for name, each in self.untracked.items()},
             ignore=self.ignore,
             own_mode=self.own_mode,
             why=self.why,
@@ -114,8 +114,9 @@ class FolderSeen(msgspec.Struct, frozen=True, dict=True):
         names = os.fsdecode(columns.names).split("\0") if columns.modes else []
         if not len(seen) == len(names) == len(digests) / _DIGEST_BYTES:
             raise ValueError("there are not as many paths as contents")
-        left = {os.fsdecode(name): each for name, each in columns.left.items()}
-        made = cls(dict(zip(names, seen, strict=True)), left, columns.ignore, columns.own_mode, columns.why)
+        untracked = {os.fsdecode(name): each for name, each in columns.untracked.items()}
+        entries = dict(zip(names, seen, strict=True))
+        made = cls(entries, untracked, columns.ignore, columns.own_mode, columns.why)
         vars(made)["packed"] = (packed, digests)
         return made
 
@@ -138,7 +139,7 @@ class Manifest:
 
     @cached_property
     def entries(self) -> dict[str, Seen]:
-        """Every covered path; made at the first use."""
+        """Every tracked path; made at the first use."""
         found: dict[str, Seen] = {}
         for folder, seen in self.folders.items():
             if folder and (own := seen.own()):
@@ -148,8 +149,8 @@ class Manifest:
         return found
 
     @cached_property
-    def uncovered(self) -> dict[str, str]:
-        """Every path that is not covered, and why; a folder stands for all that is below it.
+    def untracked(self) -> dict[str, str]:
+        """Every path that is not tracked, and why; a folder stands for all that is below it.
 
         What version control keeps for itself is left out.
         """
@@ -158,14 +159,14 @@ class Manifest:
             if seen.why:
                 found[folder] = seen.why
             found |= {
-                join(folder, name): left.why
-                for name, left in seen.left.items()
+                join(folder, name): each.why
+                for name, each in seen.untracked.items()
                 if not is_version_control(name)
             }
         return found
 
     def node(self, path: str) -> Node | None:
-        """What lay at the path, None where nothing covered did."""
+        """What lay at the path, None where nothing tracked did."""
         folder, _, name = path.rpartition("/")
         inside = self.folders.get(folder)
         seen = inside.entries.get(name) if inside and name else None
@@ -174,18 +175,18 @@ class Manifest:
             seen = own.own() if own else None
         return seen.node if seen else None
 
-    def was_uncovered(self, path: str) -> bool:
-        """Whether the path, or a folder in which it lies, was there and was not covered."""
+    def was_untracked(self, path: str) -> bool:
+        """Whether the path, or a folder in which it lies, was there and was not tracked."""
         while path:
             folder, _, name = path.rpartition("/")
             inside, own = self.folders.get(folder), self.folders.get(path)
-            if (inside and name in inside.left) or (own and own.why):
+            if (inside and name in inside.untracked) or (own and own.why):
                 return True
             path = folder
         return False
 
     def with_seen(self, path: str, seen: Seen) -> "Manifest":
-        """The same, but for what lies at a covered path that is no folder."""
+        """The same, but for what lies at a tracked path that is no folder."""
         folder, _, name = path.rpartition("/")
         inside = self.folders[folder]
         changed = msgspec.structs.replace(inside, entries={**inside.entries, name: seen})
@@ -227,7 +228,7 @@ class _Columns(msgspec.Struct, array_like=True):
     mtimes: bytes
     ctimes: bytes
     inodes: bytes
-    left: dict[bytes, Left]
+    untracked: dict[bytes, UntrackedPath]
     ignore: IgnoreFileSeen | None
     own_mode: int
     why: str

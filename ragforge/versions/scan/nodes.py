@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from ragforge.domain.versions import FOLDER_MODE, Node, NodeKind
 from ragforge.files.open import KINDS, NotAFile, size, why
-from ragforge.versions.scan.manifest import FolderSeen, Left, Seen
+from ragforge.versions.scan.manifest import FolderSeen, Seen, UntrackedPath
 
 READS_MAX = 3
 """So often a file that changes while it is read is read again; after that the next scan does it."""
@@ -117,7 +117,7 @@ def is_settled(seen: Timed, since_ns: int) -> bool:
 
 
 def too_large(bytes_max: int) -> str:
-    """Why a file over the limit is not covered."""
+    """Why a file over the limit is not tracked."""
     return f"larger than {size(bytes_max)}"
 
 
@@ -199,9 +199,9 @@ def _times(found: os.stat_result) -> tuple[int, int, int, int, int]:
 class Listed(Struct):
     """What was found in a folder.
 
-    folders: names of folders. new: all else that was not covered. changed: what was, and has other times.
-    vanished: names that were covered and are gone, or are folders now.
-    others: what is not covered and has not been looked at now: it stays as it was.
+    folders: names of folders. new: all else that was not tracked. changed: what was, and has other times.
+    vanished: names that were tracked and are gone, or are folders now.
+    others: what is not tracked and has not been looked at now: it stays as it was.
     is_empty: whether nothing at all lies in the folder.
     """
 
@@ -211,7 +211,7 @@ class Listed(Struct):
         default_factory=list[tuple[str, os.stat_result, Seen]]
     )
     vanished: list[str] = field(default_factory=list[str])
-    others: dict[str, Left] = field(default_factory=dict[str, Left])
+    others: dict[str, UntrackedPath] = field(default_factory=dict[str, UntrackedPath])
     is_empty: bool = False
 
     def names(self) -> Iterable[str]:

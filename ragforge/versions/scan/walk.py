@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from ragforge.domain.versions import Node
 from ragforge.files.open import KINDS, why
-from ragforge.versions.scan.coverage import Coverage, is_own_name, is_version_control
 from ragforge.versions.scan.ignore_rules import (
     IGNORE_FILE,
     IgnoreRules,
@@ -18,7 +17,15 @@ from ragforge.versions.scan.ignore_rules import (
     is_same,
     look_at_ignore_file,
 )
-from ragforge.versions.scan.manifest import UNTOLD, FolderSeen, IgnoreFileSeen, Left, Manifest, Seen, join
+from ragforge.versions.scan.manifest import (
+    UNTOLD,
+    FolderSeen,
+    IgnoreFileSeen,
+    Manifest,
+    Seen,
+    UntrackedPath,
+    join,
+)
 from ragforge.versions.scan.nodes import (
     Listed,
     Unread,
@@ -28,6 +35,7 @@ from ragforge.versions.scan.nodes import (
     read_content,
     too_large,
 )
+from ragforge.versions.scan.track_rules import TrackRules, is_own_name, is_version_control
 
 IGNORED = "ignored by git"
 OWN = "ragforge's own"
@@ -48,14 +56,14 @@ class Made(Struct):
     """A folder that is not as it was, while it is put together."""
 
     entries: dict[str, Seen]
-    left: dict[str, Left]
+    untracked: dict[str, UntrackedPath]
     ignore: IgnoreFileSeen | None = None
     own_mode: int = UNTOLD
     why: str = ""
 
 
 class ToRead(Struct, frozen=True):
-    """A file or link that is new, or whose times differ; `then` is None where it was not covered."""
+    """A file or link that is new, or whose times differ; `then` is None where it was not tracked."""
 
     folder: str
     name: str
@@ -65,24 +73,24 @@ class ToRead(Struct, frozen=True):
 
 
 class Finding:
-    """One scan under way. Its results stand in `differences`, `uncovered`, `read` and `folders()`.
+    """One scan under way. Its results stand in `differences`, `untracked`, `read` and `folders()`.
 
     kept: folders that are as they were; made: those that are not. large: paths of what `read_some` read and
     did not hand out. stop: set from another thread where the scan shall end early.
     """
 
-    def __init__(self, coverage: Coverage, last: Manifest, stop: Event, *, since_ns: int) -> None:
+    def __init__(self, track_rules: TrackRules, last: Manifest, stop: Event, *, since_ns: int) -> None:
         self.stop = stop
         self.differences: dict[str, tuple[Node | None, Node | None]] = {}
-        self.uncovered: dict[str, str] = {}
+        self.untracked: dict[str, str] = {}
         self.read: dict[str, str] = {}
         self.large: list[str] = []
-        self.sources = hash_of_sources(coverage)
+        self.sources = hash_of_sources(track_rules)
         self.kept: dict[str, FolderSeen] = {}
         self.made: dict[str, Made] = {}
         self.to_read: list[ToRead] = []
-        self._file_bytes_max = coverage.file_bytes_max
-        self._root = str(coverage.root).rstrip("/")
+        self._file_bytes_max = track_rules.file_bytes_max
+        self._root = str(track_rules.root).rstrip("/")
         self._last = last
         self._since_ns = since_ns
 
@@ -112,7 +120,7 @@ class Finding:
     def folders(self) -> dict[str, FolderSeen]:
         """Every folder as it is now; those in which nothing changed are the very same as before."""
         return self.kept | {
-            folder: FolderSeen(made.entries, made.left, made.ignore, made.own_mode, made.why)
+            folder: FolderSeen(made.entries, made.untracked, made.ignore, made.own_mode, made.why)
             for folder, made in self.made.items()
         }
 
@@ -121,7 +129,7 @@ class Finding:
         made = self.made.get(folder)
         if made is None:
             then = self._last.folders.get(folder, _NOTHING)
-            made = Made(dict(then.entries), dict(then.left), then.ignore, then.own_mode, then.why)
+            made = Made(dict(then.entries), dict(then.untracked), then.ignore, then.own_mode, then.why)
             self.made[folder] = made
         return made
 
@@ -163,38 +171,38 @@ class Finding:
         if not each.was_unknown:
             self.differs(path, then.node if then else None, seen.node)
         else:
-            left = self._last.folders.get(each.folder, _NOTHING).left.get(each.name)
-            if left and (left.size, left.mtime_ns) != (each.found.st_size, each.found.st_mtime_ns):
-                self.uncovered[path] = f"{left.why} before"
+            before = self._last.folders.get(each.folder, _NOTHING).untracked.get(each.name)
+            if before and (before.size, before.mtime_ns) != (each.found.st_size, each.found.st_mtime_ns):
+                self.untracked[path] = f"{before.why} before"
         return content.data if is_new else None
 
     def _cannot_read(self, each: ToRead, reason: str) -> None:
         then, found = each.then, each.found
         if then is None:
-            left = Left(reason, size=found.st_size, mtime_ns=found.st_mtime_ns)
-            before = self._last.folders.get(each.folder, _NOTHING).left.get(each.name)
-            self.make(each.folder).left[each.name] = left
-            if left != before:
-                self.uncovered[join(each.folder, each.name)] = reason
+            now = UntrackedPath(reason, size=found.st_size, mtime_ns=found.st_mtime_ns)
+            before = self._last.folders.get(each.folder, _NOTHING).untracked.get(each.name)
+            self.make(each.folder).untracked[each.name] = now
+            if now != before:
+                self.untracked[join(each.folder, each.name)] = reason
             return
         was, now = (then.mtime_ns, then.size, then.inode), (found.st_mtime_ns, found.st_size, found.st_ino)
         if was != now or then.ctime_ns == 0:
-            self.is_not_covered_any_more(each.folder, each.name, then, found, reason)
+            self.is_not_tracked_any_more(each.folder, each.name, then, found, reason)
             return
         # Only the permission to read it was taken away: the content is taken for what it was.
         seen = Seen(found.st_mode, then.size, then.mtime_ns, found.st_ctime_ns, then.inode, then.sha256)
         self.make(each.folder).entries[each.name] = seen
         self.differs(join(each.folder, each.name), then.node, seen.node)
 
-    def is_not_covered_any_more(
+    def is_not_tracked_any_more(
         self, folder: str, name: str, seen: Seen, found: os.stat_result, reason: str
     ) -> None:
         """It is there, and counts as gone from now on."""
         made, path = self.make(folder), join(folder, name)
         made.entries.pop(name, None)
-        made.left[name] = Left(reason, size=found.st_size, mtime_ns=found.st_mtime_ns)
+        made.untracked[name] = UntrackedPath(reason, size=found.st_size, mtime_ns=found.st_mtime_ns)
         self.differs(path, seen.node, None)
-        self.uncovered[path] = reason
+        self.untracked[path] = reason
 
     def at(self, path: str) -> str:
         """Where on the disk it lies."""
@@ -216,11 +224,11 @@ class _Task(Struct, frozen=True):
 class Walking(Finding):
     """A scan that goes through the folders itself."""
 
-    def __init__(self, coverage: Coverage, last: Manifest, stop: Event, *, since_ns: int) -> None:
-        super().__init__(coverage, last, stop, since_ns=since_ns)
-        self._coverage = coverage
-        self._rules = IgnoreRules(coverage)
-        self._covering: set[str] | None = None
+    def __init__(self, track_rules: TrackRules, last: Manifest, stop: Event, *, since_ns: int) -> None:
+        super().__init__(track_rules, last, stop, since_ns=since_ns)
+        self._track_rules = track_rules
+        self._rules = IgnoreRules(track_rules)
+        self._holding: set[str] | None = None
 
     def walk_all(self) -> None:
         """Look at everything."""
@@ -284,9 +292,9 @@ class Walking(Finding):
             except OSError as error:
                 self._cannot_look_into(folder, f"cannot be read: {why(error)}")
                 return
-            left = (self.made.get(folder) or then or _NOTHING).left
-            listed.others = {each: about for each, about in left.items() if each != name}
-            task = _Task(folder, rules_changed=False, was_unknown=self._last.was_uncovered(folder))
+            untracked = (self.made.get(folder) or then or _NOTHING).untracked
+            listed.others = {each: about for each, about in untracked.items() if each != name}
+            task = _Task(folder, rules_changed=False, was_unknown=self._last.was_untracked(folder))
             deeper = self._compare(task, listed)
             if not listed.folders:
                 for below in self._below(path):
@@ -296,10 +304,10 @@ class Walking(Finding):
             self._compare_itself(folder, is_empty=listed.is_empty, was_unknown=task.was_unknown)
             if not deeper:
                 if number < len(parts) and listed.folders:
-                    self.uncovered["/".join(parts)] = self.make(folder).left[name].why
+                    self.untracked["/".join(parts)] = self.make(folder).untracked[name].why
                 return
             if number < len(parts) and self._is_repository(path):
-                self.uncovered["/".join(parts)] = GIT_INSIDE
+                self.untracked["/".join(parts)] = GIT_INSIDE
                 return
             folder = path
         for task in deeper:
@@ -332,90 +340,91 @@ class Walking(Finding):
         folder = task.folder
         then = self._last.folders.get(folder, _NOTHING)
         deeper: list[_Task] = []
-        left = listed.others
+        untracked = listed.others
         for name in listed.folders:
             if is_own_name(name):
                 if is_version_control(name):  # only so that it can be told when it is gone
-                    left[name] = Left(VERSION_CONTROL, is_folder=True)
+                    untracked[name] = UntrackedPath(VERSION_CONTROL, is_folder=True)
                 continue
             if reason := self._why_not_into(task, then, name):
-                left[name] = Left(reason, is_folder=True)
+                untracked[name] = UntrackedPath(reason, is_folder=True)
             else:
-                unknown = task.was_unknown or (name in then.left and then.left[name].is_folder)
+                unknown = task.was_unknown or (name in then.untracked and then.untracked[name].is_folder)
                 deeper.append(_Task(join(folder, name), task.rules_changed, unknown))
         for name, found in listed.new:
             if is_own_name(name):
                 if is_version_control(name):
-                    left[name] = Left(VERSION_CONTROL)
+                    untracked[name] = UntrackedPath(VERSION_CONTROL)
                 continue
             if reason := self._why_not(task, then, name, found):
-                left[name] = Left(reason, size=found.st_size, mtime_ns=found.st_mtime_ns)
+                untracked[name] = UntrackedPath(reason, size=found.st_size, mtime_ns=found.st_mtime_ns)
             else:
-                unknown = task.was_unknown or name in then.left
+                unknown = task.was_unknown or name in then.untracked
                 self.to_read.append(ToRead(folder, name, found, None, unknown))
         for name, found, seen in listed.changed:
             if reason := self._why_no_longer(found):
-                self.is_not_covered_any_more(folder, name, seen, found, reason)
+                self.is_not_tracked_any_more(folder, name, seen, found, reason)
             else:
                 self.to_read.append(ToRead(folder, name, found, seen, was_unknown=False))
         for name in listed.vanished:
             # A folder may be looked at twice: for its own sake, and for the sake of a path in it.
             self.make(folder).entries.pop(name, None)
             self.differs(join(folder, name), then.entries[name].node, None)
-        self._leave(folder, then, left)
+        self._leave(folder, then, untracked)
         return deeper
 
-    def _leave(self, folder: str, then: FolderSeen, left: dict[str, Left]) -> None:
-        """Keep what of the folder is not covered."""
+    def _leave(self, folder: str, then: FolderSeen, untracked: dict[str, UntrackedPath]) -> None:
+        """Keep what of the folder is not tracked."""
         made = self.made.get(folder)
-        # What was covered a moment ago and is not any more stands there already.
-        added = {name: each for name, each in made.left.items() if name not in then.left} if made else {}
-        if left | added == (made or then).left:
+        # What was tracked a moment ago and is not any more stands there already.
+        known = (made or then).untracked
+        added = {name: each for name, each in known.items() if name not in then.untracked}
+        if untracked | added == known:
             return
-        self.make(folder).left = left | added
-        for name, each in left.items():
-            if then.left.get(name) != each and each.why not in UNTOLD_WHEN_NEW:
-                self.uncovered[join(folder, name)] = each.why
-        self._name_gone(folder, then, but=left)
+        self.make(folder).untracked = untracked | added
+        for name, each in untracked.items():
+            if then.untracked.get(name) != each and each.why not in UNTOLD_WHEN_NEW:
+                self.untracked[join(folder, name)] = each.why
+        self._name_gone(folder, then, but=untracked)
 
     def _name_gone(self, folder: str, then: FolderSeen, *, but: Collection[str] = ()) -> None:
-        """Name what of the folder was not covered and is not there any more: nothing of it is kept."""
-        for name, each in then.left.items():
+        """Name what of the folder was not tracked and is not there any more: nothing of it is kept."""
+        for name, each in then.untracked.items():
             path = join(folder, name)
             if name not in but and each.why != OWN and not os.path.lexists(self.at(path)):
-                self.uncovered[path] = each.why + REMOVED
+                self.untracked[path] = each.why + REMOVED
 
     def _why_not_into(self, task: _Task, then: FolderSeen, name: str) -> str:
         """Why a folder is not looked into; empty where it is."""
         path = join(task.folder, name)
-        if path in self._coverage.own:
+        if path in self._track_rules.own:
             return OWN
-        left = then.left.get(name)
-        if left and left.is_folder and left.why == IGNORED and not task.rules_changed:
+        before = then.untracked.get(name)
+        if before and before.is_folder and before.why == IGNORED and not task.rules_changed:
             return IGNORED
-        if path in self._last.folders and not (task.rules_changed and not self._holds_covered(path)):
+        if path in self._last.folders and not (task.rules_changed and not self._holds_tracked(path)):
             return ""
         if name in then.entries:  # it takes the place of a file that is tracked
             return ""
         return IGNORED if self._rules.ignores(task.folder, name, is_folder=True) else ""
 
     def _why_not(self, task: _Task, then: FolderSeen, name: str, found: os.stat_result) -> str:
-        """Why what was not covered, and is no folder, is not; empty where it is."""
-        if self._coverage.own and join(task.folder, name) in self._coverage.own:
+        """Why what was not tracked, and is no folder, is not; empty where it is."""
+        if self._track_rules.own and join(task.folder, name) in self._track_rules.own:
             return OWN
-        left = then.left.get(name)
-        if left and not left.is_folder and left.why == IGNORED and not task.rules_changed:
+        before = then.untracked.get(name)
+        if before and not before.is_folder and before.why == IGNORED and not task.rules_changed:
             return IGNORED
-        takes_place = self._holds_covered(join(task.folder, name))  # of a folder that is tracked
+        takes_place = self._holds_tracked(join(task.folder, name))  # of a folder that is tracked
         if not takes_place and self._rules.ignores(task.folder, name, is_folder=False):
             return IGNORED
         return self._why_no_longer(found)
 
     def _why_no_longer(self, found: os.stat_result) -> str:
-        """Why what was covered is not, by what it is; empty where it is."""
+        """Why what was tracked is not, by what it is; empty where it is."""
         if kind := KINDS.get(stat.S_IFMT(found.st_mode)):
             return kind
-        limit = self._coverage.file_bytes_max
+        limit = self._track_rules.file_bytes_max
         return too_large(limit) if stat.S_ISREG(found.st_mode) and found.st_size > limit else ""
 
     def _compare_itself(self, folder: str, *, is_empty: bool, was_unknown: bool) -> None:
@@ -445,7 +454,7 @@ class Walking(Finding):
             self.differs(folder, own.node, None)
         self._name_gone(folder, then)
         if then.why and not os.path.lexists(self.at(folder)):
-            self.uncovered[folder] = then.why + REMOVED
+            self.untracked[folder] = then.why + REMOVED
 
     def _cannot_look_into(self, folder: str, reason: str) -> None:
         """What is in the folder is taken for what it was: nothing is gone just because we cannot see it."""
@@ -454,21 +463,21 @@ class Walking(Finding):
         then = self._last.folders.get(folder)
         if then is None or then.why != reason:
             self.make(folder).why = reason
-            self.uncovered[folder] = reason
+            self.untracked[folder] = reason
 
     def _below(self, folder: str) -> list[str]:
         """The folder and those below it, as far as they were known."""
         start = f"{folder}/" if folder else ""
         return [path for path in self._last.folders if path == folder or path.startswith(start)]
 
-    def _holds_covered(self, folder: str) -> bool:
-        """Whether anything covered lay in the folder or below it."""
-        if self._covering is None:
-            covering: set[str] = set()
+    def _holds_tracked(self, folder: str) -> bool:
+        """Whether anything tracked lay in the folder or below it."""
+        if self._holding is None:
+            holding: set[str] = set()
             for path, seen in self._last.folders.items():
                 above = path if seen.entries or seen.own_mode != UNTOLD else ""
-                while above and above not in covering:
-                    covering.add(above)
+                while above and above not in holding:
+                    holding.add(above)
                     above = above.rpartition("/")[0]
-            self._covering = covering
-        return folder in self._covering
+            self._holding = holding
+        return folder in self._holding

@@ -9,8 +9,8 @@ from ragforge.config.settings import Settings
 from ragforge.domain.errors import StoreDamaged, StoreNewer
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
 from ragforge.versions.scan.changes import renames, scan
-from ragforge.versions.scan.coverage import Coverage, coverage_of
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.track_rules import TrackRules, track_rules_of
 from tests.scanned import Project, file_node
 
 
@@ -32,7 +32,7 @@ def test_manifests_of_others_are_refused(project: Project) -> None:
             Manifest.from_bytes(damaged)
 
 
-def test_home_and_what_holds_it_are_never_covered(tmp_path: Path) -> None:
+def test_home_and_what_holds_it_are_never_tracked(tmp_path: Path) -> None:
     home = tmp_path.resolve() / "home"
     work = home / "work"
     work.mkdir(parents=True)
@@ -40,27 +40,27 @@ def test_home_and_what_holds_it_are_never_covered(tmp_path: Path) -> None:
     settings = Settings(store=f"sqlite://{home}/.local/share/ragforge/ragforge.db")
     for root in (home, home.parent, Path("/"), home / ".local/share/ragforge"):
         environ["RAGFORGE_DATA_DIR"] = str(home / ".local/share/ragforge")
-        assert coverage_of(root, settings, environ) is None
-    covered = coverage_of(work, settings, environ)
-    assert covered == Coverage(work, home / ".config/git/ignore", 10 * 1024 * 1024)
+        assert track_rules_of(root, settings, environ) is None
+    tracked = track_rules_of(work, settings, environ)
+    assert tracked == TrackRules(work, home / ".config/git/ignore", 10 * 1024 * 1024)
     (tmp_path / "link").symlink_to(home)
-    assert coverage_of(tmp_path / "link", settings, environ) is None
+    assert track_rules_of(tmp_path / "link", settings, environ) is None
 
 
-def test_settings_and_git_say_what_is_covered(tmp_path: Path) -> None:
+def test_settings_and_git_say_what_is_tracked(tmp_path: Path) -> None:
     home = tmp_path.resolve() / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[core]\n\texcludesFile = ~/mine\n")
     settings = Settings(store="sqlite:///nowhere/x.db", history=HistorySettings(file_mb_max=0.5))
     environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    covered = coverage_of(tmp_path / "project", settings, environ)
-    assert covered
-    assert (covered.excludes, covered.file_bytes_max) == (home / "mine", 512 * 1024)
+    tracked = track_rules_of(tmp_path / "project", settings, environ)
+    assert tracked
+    assert (tracked.excludes, tracked.file_bytes_max) == (home / "mine", 512 * 1024)
     (home / "dotfiles").write_text("*.swp\n")
     (home / "mine").symlink_to("dotfiles")
-    covered = coverage_of(tmp_path / "project", settings, environ)
-    assert covered
-    assert covered.excludes == home / "dotfiles"
+    tracked = track_rules_of(tmp_path / "project", settings, environ)
+    assert tracked
+    assert tracked.excludes == home / "dotfiles"
 
 
 def test_ragforges_own_folders_inside_the_project_are_left_out(project: Project) -> None:
@@ -80,11 +80,11 @@ def test_ragforges_own_folders_inside_the_project_are_left_out(project: Project)
     ):
         project.put(path)
     project.put(".ragforge/config.toml")
-    covered = coverage_of(project.root, settings, environ)
-    assert covered
-    found = scan(covered, Manifest())
+    tracked = track_rules_of(project.root, settings, environ)
+    assert tracked
+    found = scan(tracked, Manifest())
     assert set(found.manifest.entries) == {"var/mine", ".ragforge/config.toml"}
-    assert found.uncovered == (), "they are no news to anyone"
+    assert found.untracked == (), "they are no news to anyone"
     assert stat.S_ISDIR((project.root / "var/data").stat().st_mode)
 
 

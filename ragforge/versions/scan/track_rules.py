@@ -1,4 +1,4 @@
-"""What of a project's folder is covered: its root, and what is left out of it from the start."""
+"""What of a project's folder is tracked: its root, and what is left out of it from the start."""
 
 import os
 import re
@@ -21,11 +21,11 @@ _FILE_SCHEME = "sqlite://"
 _BESIDE_DATABASE = ("", "-wal", "-shm", "-journal")
 
 
-class Coverage(Struct, frozen=True):
-    """What is covered. Made by `coverage_of`.
+class TrackRules(Struct, frozen=True):
+    """What is tracked. Made by `track_rules_of`.
 
     root: links resolved. excludes: git's own excludes file of the user, if any.
-    file_bytes_max: larger files are not covered.
+    file_bytes_max: larger files are not tracked.
     own: what of the root is ragforge's own (its data, its settings), as paths relative to the root.
     """
 
@@ -35,8 +35,8 @@ class Coverage(Struct, frozen=True):
     own: frozenset[str] = frozenset()
 
 
-def coverage_of(root: Path, settings: Settings, environ: Mapping[str, str]) -> Coverage | None:
-    """What is covered of the folder; None where nothing is.
+def track_rules_of(root: Path, settings: Settings, environ: Mapping[str, str]) -> TrackRules | None:
+    """What is tracked of the folder; None where nothing is.
 
     That is so for the home, for `/` and what else holds the home, and for ragforge's own folders. Asks git
     for its settings, so call it in a thread.
@@ -49,7 +49,7 @@ def coverage_of(root: Path, settings: Settings, environ: Mapping[str, str]) -> C
         return None
     inside = frozenset(str(path.relative_to(root)) for path in own if path.is_relative_to(root))
     bytes_max = int(settings.history.file_mb_max * 1024 * 1024)
-    return Coverage(root, excludes_file(environ), bytes_max, inside)
+    return TrackRules(root, excludes_file(environ), bytes_max, inside)
 
 
 def is_version_control(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is not covered and is removed cannot be had back: it is named at the turn, and at its undo."""
+"""What is not tracked and is removed cannot be had back: it is named at the turn, and at its undo."""
 
 import subprocess
 from pathlib import Path
@@ -16,14 +16,14 @@ def repository(folder: Path) -> None:
 
 
 async def run(session: Session, gemini: GeminiStandIn, command: str) -> tuple[dict[str, str], str]:
-    """What the version of a turn with this command says is not covered, and what the person heard."""
+    """What the version of a turn with this command says is not tracked, and what the person heard."""
     gemini.script(shell(command), Text("ok"))
     events = await say(session, "go")
     version = await version_of(session, events)
-    return {each.path: each.why for each in version.uncovered}, told(events)
+    return {each.path: each.why for each in version.untracked}, told(events)
 
 
-async def test_what_is_removed_without_being_covered_is_named(tmp_path: Path, gemini: GeminiStandIn) -> None:
+async def test_what_is_removed_without_being_tracked_is_named(tmp_path: Path, gemini: GeminiStandIn) -> None:
     async with opened(tmp_path, environ(tmp_path, gemini, RAGFORGE_HISTORY_FILE_MB_MAX="0.001")) as session:
         root = session.cwd
         repository(root)
@@ -73,7 +73,7 @@ async def test_what_stays_is_not_named(session: Session, gemini: GeminiStandIn) 
     assert (await undo(session)).notes == ()
 
 
-async def test_what_is_covered_from_now_on_is_not_gone(session: Session, gemini: GeminiStandIn) -> None:
+async def test_what_is_tracked_from_now_on_is_not_gone(session: Session, gemini: GeminiStandIn) -> None:
     (session.cwd / ".gitignore").write_text("*.log\n")
     (session.cwd / "a.log").write_text("x")
     found, _ = await run(session, gemini, "printf '' > .gitignore")
