@@ -71,7 +71,7 @@ def list_memories(
                     types=tuple(types or ()),
                     forgotten=forgotten or when is not None,
                     replaced=True,
-                    left=True,
+                    abandoned=True,
                     sort=sort,
                     limit=READ_MAX if scope or when else limit,
                 )
@@ -128,9 +128,9 @@ def why(context: typer.Context, memory_id: IdPart, as_json: AsJson = False) -> N
         async with opened_library(options) as library:
             memory = await memories.find_memory(library.store, memory_id)
             story = await memories.why(library.store, memory)
-            left = await library.store.turns.left([each.turn.id for each in story.evidence])
+            abandoned = await library.store.turns.abandoned([each.turn.id for each in story.evidence])
             await library.store.memories.touch([memory.id], now())
-        print_json_story(story, left) if as_json else print_story(story, left)
+        print_json_story(story, abandoned) if as_json else print_story(story, abandoned)
         return 0
 
     raise typer.Exit(run_async(work))

@@ -62,14 +62,14 @@ def print_memory(memory: Memory) -> None:
             typer.echo(f"  {name:<11} {value}")
 
 
-def print_story(story: Story, left: Collection[str]) -> None:
+def print_story(story: Story, abandoned: Collection[str]) -> None:
     """The memory, the turns that it rests on with the command that opens each, and what it is linked with."""
     print_memory(story.memory)
     typer.echo("")
     if not story.evidence:
         typer.echo("No turn is kept that it rests on: the person said so, or the session was deleted.")
     for each in story.evidence:
-        undone = "  (undone)" if each.turn.id in left else ""
+        undone = "  (undone)" if each.turn.id in abandoned else ""
         title = one_line(each.session.title) if each.session else "a deleted session"
         typer.echo(
             f"{each.turn.started_at.astimezone():%Y-%m-%d %H:%M}  {title}, turn {each.turn.index + 1}{undone}"
@@ -91,7 +91,7 @@ def print_json(memory: Memory) -> None:
     typer.echo(json_line(as_json(memory)))
 
 
-def print_json_story(story: Story, left: Collection[str]) -> None:
+def print_json_story(story: Story, abandoned: Collection[str]) -> None:
     """The object, with `evidence` and `linked`."""
     evidence = [
         {
@@ -99,7 +99,7 @@ def print_json_story(story: Story, left: Collection[str]) -> None:
             "session": each.turn.session_id,
             "at": each.turn.started_at.isoformat(),
             "text": text_of(each.turn.user)[:EVIDENCE_CHARS_SHOWN],
-            "undone": each.turn.id in left,
+            "undone": each.turn.id in abandoned,
             "resume": resume_command(each) if each.session else None,
         }
         for each in story.evidence
@@ -136,13 +136,17 @@ def as_json(memory: Memory) -> dict[str, Any]:
         "used": memory.access_count,
         "forgotten": memory.forgotten_at.isoformat() if memory.forgotten_at else None,
         "replaced": memory.replaced,
-        "undone": memory.left,
+        "undone": memory.abandoned,
     }
 
 
 def marks_of(memory: Memory) -> list[str]:
     """What keeps it from being put in front of a model."""
-    marks = {"forgotten": memory.forgotten_at is not None, "replaced": memory.replaced, "undone": memory.left}
+    marks = {
+        "forgotten": memory.forgotten_at is not None,
+        "replaced": memory.replaced,
+        "undone": memory.abandoned,
+    }
     return [mark for mark, holds in marks.items() if holds]
 
 

@@ -144,7 +144,7 @@ def resume_command(hit: "Hit") -> str:
     if not hit.session_id or not hit.turn_id:
         version = hit.version_id and short_id(hit.version_id)
         return f"ragforge diff {version}~ {version}" if version else f"ragforge memory show {hit.id}"
-    at = "" if hit.left else f" --at {hit.turn_index + 1}"
+    at = "" if hit.abandoned else f" --at {hit.turn_index + 1}"
     return f"ragforge -r {hit.session_id}{at}"
 
 
@@ -162,7 +162,7 @@ def _as_json(words: str, answer: "SearchResults") -> dict[str, Any]:
             "level": hit.level,
             "type": hit.memory_type,
             "version": hit.version_id,
-            "undone": hit.left,
+            "undone": hit.abandoned,
             "replaced": hit.replaced,
             "forgotten": hit.forgotten,
             "why": [

@@ -155,7 +155,7 @@ class DerivedFilter(Struct, frozen=True):
     """Empty means all."""
     forgotten: bool = False
     """Those that are forgotten as well."""
-    left: bool = False
+    abandoned: bool = False
     """Those of abandoned turns as well."""
     limit: int = 100
 

@@ -95,11 +95,11 @@ class Memory(Struct, frozen=True):
     forgotten_at: datetime | None = None
     """Forgotten memories are kept, found only when asked for, and can be restored."""
     replaced: bool = False
-    """Another memory that is neither forgotten nor left `updates` it, and it has replaced none since; links
-    of turns that are left do not count. Read from the associations, so that `save` ignores it."""
-    left: bool = False
-    """All turns that it rests on are left (see `Turns`); never so for the user's own. Read from the tree;
-    `save` ignores it."""
+    """Another memory that is neither forgotten nor abandoned `updates` it, and it has replaced none since;
+    links of abandoned turns do not count. Read from the associations, so that `save` ignores it."""
+    abandoned: bool = False
+    """All turns that it rests on are abandoned (see `Turns`); never so for the user's own. Read from the
+    tree; `save` ignores it."""
 
 
 MEMORY = Description(
@@ -111,7 +111,7 @@ MEMORY = Description(
         **{"created_at": "created", "updated_at": "updated", "accessed_at": "lastAccessed"},
         **{"turns": "evidence"},
     },
-    derived=("replaced", "left"),
+    derived=("replaced", "abandoned"),
 )
 
 
@@ -134,8 +134,8 @@ class Association(Struct, frozen=True):
     to_id: str
     at: datetime
     turn: str = ""
-    """The turn in which one memory was said to replace the other. While that is left, nothing is replaced by
-    this link. Empty where it was said in none: then it always counts."""
+    """The turn in which one memory was said to replace the other. While that is abandoned, this link
+    replaces nothing. Empty where it was said in none: then it always counts."""
 
 
 ASSOCIATION = Description(
@@ -179,8 +179,8 @@ class MemoryFilter(Struct, frozen=True):
     """Those that are forgotten as well."""
     replaced: bool = False
     """Those that another one updates as well."""
-    left: bool = False
-    """Those that rest on left turns only as well."""
+    abandoned: bool = False
+    """Those that rest on abandoned turns only as well."""
     sort: MemorySort = MemorySort.IMPORTANCE
     limit: int = 100
 

@@ -61,8 +61,8 @@ class Hit(Struct, frozen=True):
     tool: str = ""
     level: int = 0
     """Of a summary, from 1."""
-    left: bool = False
-    """It lies on a branch that was left: shown as undone, and never put in front of the model."""
+    abandoned: bool = False
+    """It lies on an abandoned branch: shown as undone, and never put in front of the model."""
     memory_type: str = ""
     replaced: bool = False
     """A memory that another one updates."""
@@ -86,9 +86,9 @@ class Candidate(Struct, frozen=True):
     at: datetime
     words: float | None = None
     meaning: float | None = None
-    left: bool = False
-    """A turn, or the call or version of one, that is left; a summary of which any turn is; a memory that
-    rests on left turns only."""
+    abandoned: bool = False
+    """A turn, or the call or version of one, that is abandoned; a summary of which any turn is; a memory that
+    rests on abandoned turns only."""
     importance: float = 0.0
     """Of a memory."""
     level: int = 0
@@ -142,5 +142,5 @@ def _kind_words(hit: Hit) -> str:
 
 def states(hit: Hit) -> tuple[str, ...]:
     """What a user must know of it: that it was undone, replaced by something newer, or forgotten in part."""
-    each = ((hit.left, "undone"), (hit.replaced, "replaced"), (hit.forgotten, "partly forgotten"))
+    each = ((hit.abandoned, "undone"), (hit.replaced, "replaced"), (hit.forgotten, "partly forgotten"))
     return tuple(words for holds, words in each if holds)

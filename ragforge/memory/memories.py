@@ -115,7 +115,7 @@ async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
         if any(link.to_id == memory.id and link.at >= memory.updated_at for link in links):
             return []  # it was said before it was replaced, and is only filed now
     found = await store.memories.get(sorted(await _took_place_of(store, memory.id)))
-    return [other for other in found if not (other.replaced or other.forgotten_at or other.left)]
+    return [other for other in found if not (other.replaced or other.forgotten_at or other.abandoned)]
 
 
 async def associate(store: Store, associations: Sequence[Association]) -> None:
@@ -129,8 +129,8 @@ async def associate(store: Store, associations: Sequence[Association]) -> None:
 async def _replace(
     store: Store, memory_id: str, replaced: Sequence[str], *, at: datetime, turn: str, is_now: bool
 ) -> None:
-    """Let the memory hold in place of these, as long as the turn is not left; a forgotten one stays so unless
-    `is_now`.
+    """Let the memory hold in place of these, as long as the turn is not abandoned; a forgotten one
+    stays so unless `is_now`.
 
     is_now: it is said at this moment, so it comes after all that is known, whatever a clock says. What the
     background files has the time of its turn, and comes after what is older.
@@ -158,9 +158,9 @@ async def _updates(store: Store, ids: Sequence[str]) -> list[Association]:
 
 
 async def _that_count(store: Store, links: Sequence[Association]) -> list[Association]:
-    """The links without those of turns that are left."""
-    left = await store.turns.left(sorted({link.turn for link in links if link.turn}))
-    return [link for link in links if link.turn not in left]
+    """The links without those of abandoned turns."""
+    abandoned = await store.turns.abandoned(sorted({link.turn for link in links if link.turn}))
+    return [link for link in links if link.turn not in abandoned]
 
 
 async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> Memory:

@@ -23,12 +23,12 @@ class Period(Struct, frozen=True):
 async def periods_of(store: Store, memories: Sequence[Memory]) -> Mapping[str, tuple[Period, ...]]:
     """The times in which each held, by its id, oldest first: several where it was replaced and said again.
 
-    Links of turns that are left do not count, and with the forgetting the last one ends. Raises StoreError.
+    Links of abandoned turns do not count, and with the forgetting the last one ends. Raises StoreError.
     """
     links = await store.memories.associations([memory.id for memory in memories])
     updates = [link for link in links if link.kind is AssociationKind.UPDATES]
-    left = await store.turns.left(sorted({link.turn for link in updates if link.turn}))
-    counted = sorted((link for link in updates if link.turn not in left), key=lambda link: link.at)
+    abandoned = await store.turns.abandoned(sorted({link.turn for link in updates if link.turn}))
+    counted = sorted((link for link in updates if link.turn not in abandoned), key=lambda link: link.at)
     found: dict[str, tuple[Period, ...]] = {}
     for memory in memories:
         changes = [

@@ -34,13 +34,13 @@ class MemoryBook(Struct, frozen=True):
     workspace: Workspace
 
     async def list(self, *, sort: MemorySort, forgotten: bool) -> list[Memory]:
-        """All of them, also what was replaced or rests on turns that were left."""
+        """All of them, also what was replaced or rests on abandoned turns."""
         return await self.workspace.store.memories.find(
             MemoryFilter(
                 project_id=self.workspace.project.id,
                 forgotten=forgotten,
                 replaced=True,
-                left=True,
+                abandoned=True,
                 sort=sort,
                 limit=LISTED_MAX,
             )

@@ -89,7 +89,7 @@ async def near_memories(workspace: Workspace, memory: Memory, *, without: set[st
     query = Query(memory.content, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
     try:
         hits = (await search(workspace.recall, query)).hits
-        ids = [hit.id for hit in hits if not hit.replaced and not hit.left]
+        ids = [hit.id for hit in hits if not hit.replaced and not hit.abandoned]
         others = await workspace.store.memories.get([id for id in ids if id not in without | {memory.id}])
     except StoreError as error:
         log.warning("What is near to a memory cannot be told: %s", error)

@@ -116,7 +116,7 @@ class Sessions(Protocol):
 class Turns(Protocol):
     """The turns and their steps.
 
-    A turn is *left* when no head of any session has it on its path: heads moved away from it. It stays
+    A turn is *abandoned* when no head of any session has it on its path: heads moved away from it. It stays
     stored and is found, marked.
     """
 
@@ -147,8 +147,8 @@ class Turns(Protocol):
         """The turns from the root to `head`, oldest first; with a limit, the newest of them."""
         ...
 
-    async def left(self, turn_ids: Sequence[str]) -> set[str]:
-        """Those of the turns that are left."""
+    async def abandoned(self, turn_ids: Sequence[str]) -> set[str]:
+        """Those of the turns that are abandoned."""
         ...
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:

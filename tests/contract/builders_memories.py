@@ -9,7 +9,7 @@ from tests.contract.builders import NOON
 
 LATER = NOON + timedelta(hours=1)
 EARLIER = NOON - timedelta(hours=1)
-ALL = MemoryFilter(forgotten=True, replaced=True, left=True)
+ALL = MemoryFilter(forgotten=True, replaced=True, abandoned=True)
 
 
 async def kept(store: Store, *memories: Memory) -> None:

@@ -63,13 +63,13 @@ async def test_loaded_store_is_the_same_and_loading_again_changes_nothing(
     assert [near.owner for near in found] == [near.owner for near in expected]
     assert [near.score for near in found] == pytest.approx([near.score for near in expected], abs=1e-3)
     assert {*await store.vectors.lacking(MODEL)} == {*await source.vectors.lacking(MODEL)}
-    everything = MemoryFilter(forgotten=True, replaced=True, left=True)
+    everything = MemoryFilter(forgotten=True, replaced=True, abandoned=True)
     assert await store.memories.find(everything) == await source.memories.find(everything)
     assert await store.usage.by_model() == await source.usage.by_model()
-    foresights = DerivedFilter("Foresight", forgotten=True, left=True)
+    foresights = DerivedFilter("Foresight", forgotten=True, abandoned=True)
     assert await store.derivations.find(foresights) == await source.derivations.find(foresights) != []
     turns = [record.id for record in records if isinstance(record, Turn)]
-    assert await store.turns.left(turns) == await source.turns.left(turns)
+    assert await store.turns.abandoned(turns) == await source.turns.abandoned(turns)
     for got, wanted in (
         (store.versions.rows, source.versions.rows),
         (store.versions.branches, source.versions.branches),
@@ -138,10 +138,10 @@ async def test_turns_that_come_after_their_memory_are_its_evidence(source: Store
     early = [record for record in records if isinstance(record, Project | Memory)]
     await store.archive.load(early)
     (found,) = await store.memories.get([memory.id])
-    assert (found.turns, found.left) == ((turn.id,), False), "nobody knows yet where the turn lies"
+    assert (found.turns, found.abandoned) == ((turn.id,), False), "nobody knows yet where the turn lies"
     await store.archive.load(records)
     assert await store.memories.get([memory.id]) == [undone]
-    assert undone.left
+    assert undone.abandoned
 
 
 @pytest.mark.emptied

@@ -166,8 +166,8 @@ async def test_turns_that_only_a_deleted_fork_stood_on_are_left(store: Store) ->
     fork = await new_session(store, head=turns[1].id, forked_from=session.id)
     own = await said(store, fork, "Elsewhere.", parent=turns[1])
     await store.sessions.set_head(session.id, turns[0].id)
-    assert await store.turns.left([turn.id for turn in turns]) == {turns[2].id}
+    assert await store.turns.abandoned([turn.id for turn in turns]) == {turns[2].id}
     await store.sessions.delete(fork.id)
     assert await store.turns.get(own.id) is None
-    assert await store.turns.left([turn.id for turn in turns]) == {turns[1].id, turns[2].id}
+    assert await store.turns.abandoned([turn.id for turn in turns]) == {turns[1].id, turns[2].id}
     assert await store.check() == []

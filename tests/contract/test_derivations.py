@@ -136,7 +136,7 @@ async def test_records_of_turns_that_are_left_are_left(store: Store) -> None:
     wanted = DerivedFilter("Foresight", session.project_id)
     await store.sessions.set_head(session.id, turns[0].id)
     assert await store.derivations.find(wanted) == records[:1]
-    assert await store.derivations.find(replace(wanted, left=True)) == records[::-1]
+    assert await store.derivations.find(replace(wanted, abandoned=True)) == records[::-1]
     await store.sessions.set_head(session.id, turns[1].id)
     assert await store.derivations.find(wanted) == records[::-1]
 

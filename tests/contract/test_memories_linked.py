@@ -68,7 +68,7 @@ async def test_updated_memory_is_replaced_until_the_newer_is_forgotten(store: St
     assert {*await contents(store, project_id=session.project_id, replaced=True)} == {"MySQL", "PostgreSQL"}
     assert (await one(store, old)).replaced
     # What `save` is given does not count.
-    await kept(store, replace(old, replaced=False), replace(new, replaced=True, left=True))
+    await kept(store, replace(old, replaced=False), replace(new, replaced=True, abandoned=True))
     assert await contents(store, project_id=session.project_id) == ["PostgreSQL"]
     await store.memories.forget([new.id], NOON)
     assert await contents(store, project_id=session.project_id) == ["MySQL"]
@@ -120,7 +120,7 @@ async def test_memory_is_left_when_all_turns_that_it_rests_on_are(store: Store) 
     assert [
         memory.content
         for memory in await store.memories.find(replace(ALL, project_id=session.project_id))
-        if memory.left
+        if memory.abandoned
     ] == ["second"]
     await store.sessions.set_head(session.id, None)
     assert {*await contents(store, project_id=session.project_id)} == {"of nothing", "unknown"}
@@ -140,7 +140,7 @@ async def test_memory_that_the_person_made_is_never_left(store: Store) -> None:
     await store.sessions.set_head(session.id, None)
     assert await contents(store, project_id=session.project_id) == ["by the person"]
     found = await store.search.by_id([owner_of(of_person)])
-    assert [(hit.id, hit.left) for hit in found] == [(of_person.id, False)]
+    assert [(hit.id, hit.abandoned) for hit in found] == [(of_person.id, False)]
     # With the turn deleted, it stands as the person's own word.
     assert await after_deletion(store, session) == [
         replace(replaced, session_id="", replaced=True),
@@ -244,6 +244,6 @@ async def test_memory_of_turns_that_a_fork_keeps_still_rests_on_them(store: Stor
     await kept(store, memory)
     (found,) = await after_deletion(store, session)
     assert found == replace(memory, session_id="", turns=(first.id,))
-    assert await store.turns.left([first.id]) == set()
+    assert await store.turns.abandoned([first.id]) == set()
     await store.sessions.set_head(fork.id, None)
-    assert (await one(store, memory)).left
+    assert (await one(store, memory)).abandoned

@@ -54,7 +54,7 @@ async def test_memory_is_found_by_its_words_topic_type_and_date(store: Store) ->
     assert (hit.kind, hit.id, hit.at) == (HitKind.MEMORY, memory.id, memory.created_at)
     assert (hit.session_id, hit.session_title, hit.cwd) == (session.id, "Animals", session.cwd)
     assert (hit.turn_id, hit.turn_index) == (turns[1].id, 1), "the newest that it rests on"
-    assert (hit.memory_type, hit.replaced, hit.left) == ("decision", False, False)
+    assert (hit.memory_type, hit.replaced, hit.abandoned) == ("decision", False, False)
     assert [hit.text[start:end] for start, end in hit.marks] == ["zebras"]
 
 
@@ -226,10 +226,10 @@ async def test_candidate_tells_that_a_memory_is_replaced_or_left(store: Store) -
     async def states() -> dict[str, tuple[bool, bool, float]]:
         candidates = await store.search.candidates(Query("zebra", session.project_id))
         hits = await store.search.hits(candidates, "zebra")
-        assert [(hit.replaced, hit.left) for hit in hits] == [
-            (each.replaced, each.left) for each in candidates
+        assert [(hit.replaced, hit.abandoned) for hit in hits] == [
+            (each.replaced, each.abandoned) for each in candidates
         ]
-        return {each.id: (each.replaced, each.left, each.importance) for each in candidates}
+        return {each.id: (each.replaced, each.abandoned, each.importance) for each in candidates}
 
     assert await states() == {old.id: (True, False, 0.8), new.id: (False, False, 0.9)}
     await store.sessions.set_head(session.id, first.id)

@@ -61,7 +61,7 @@ async def test_turn_is_related_to_the_turn_before_and_all_after(store: Store) ->
     assert {each.turn.id for each in found} == near
     assert {(each.of, each.relation) for each in found} == {(turns[1].id, Relation.NEIGHBOUR)}
     assert found[0].turn.id == turns[0].id
-    assert {each.turn.id: each.turn.left for each in found} == {
+    assert {each.turn.id: each.turn.abandoned for each in found} == {
         **{turns[0].id: False, turns[2].id: True, beside.id: False}
     }
 

@@ -207,5 +207,5 @@ async def test_repair_makes_again_what_memories_are_found_by_and_what_is_left(tm
     assert {hit.id for hit in await store.search.words(Query("zebra okapi"))} == {kept.id}
     near = await store.vectors.nearest(Nearby(a_vector(1, 0), "m"))
     assert {each.owner.id for each in near} == {kept.id, turns[0].id}
-    assert await store.turns.left([turn.id for turn in turns]) == {turns[2].id}
+    assert await store.turns.abandoned([turn.id for turn in turns]) == {turns[2].id}
     await store.close()

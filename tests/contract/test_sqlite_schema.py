@@ -172,7 +172,7 @@ async def test_schema_2_is_brought_up_to_date_with_its_summaries_and_vectors(tmp
     store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     assert await store.check() == []
     assert (await store.status()).schema == len(STORE.steps)
-    assert await store.turns.left(["t1", "t2", "t3"]) == {"t3"}, "the head had moved away from it"
+    assert await store.turns.abandoned(["t1", "t2", "t3"]) == {"t3"}, "the head had moved away from it"
     (summary,) = await store.summaries.of_session("s")
     assert (summary.text, summary.covers) == ("It was fed.", ("t1",))
     assert await store.summaries.outdated() == []
@@ -182,7 +182,7 @@ async def test_schema_2_is_brought_up_to_date_with_its_summaries_and_vectors(tmp
     assert session is not None
     await store.memories.save(a_memory(session, "The zebra is fed.", turns=("t3",)))
     (hit,) = await store.search.words(Query("zebra", kinds=(HitKind.MEMORY,)))
-    assert hit.left
+    assert hit.abandoned
     assert await store.check() == []
     await store.close()
 
@@ -204,7 +204,7 @@ async def test_schema_3_is_brought_up_to_date_and_its_turns_lack_no_version(tmp_
     assert await store.check() == []
     assert (await store.status()).schema == len(STORE.steps)
     assert [memory.content for memory in await store.memories.get(["m1"])] == ["The zebra is fed."]
-    assert await store.turns.left(["t1", "t2", "t3"]) == {"t3"}
+    assert await store.turns.abandoned(["t1", "t2", "t3"]) == {"t3"}
     # Those that ended before there were versions lack none; from now on all that end do.
     assert await store.versions.unversioned("s") == []
     session = await store.sessions.get("s")
@@ -217,7 +217,7 @@ async def test_schema_3_is_brought_up_to_date_and_its_turns_lack_no_version(tmp_
     assert await store.versions.unversioned("s") == []
     assert await store.versions.line(new.id) == [new, old]
     (hit,) = await store.search.words(Query("zebra", kinds=(HitKind.VERSION,)))
-    assert (hit.id, hit.left) == (old.id, True)
+    assert (hit.id, hit.abandoned) == (old.id, True)
     assert await store.check() == []
     await store.close()
 

@@ -134,12 +134,13 @@ async def test_version_of_a_left_turn_is_marked(store: Store) -> None:
         hit.turn_id: hit
         for hit in await store.search.words(Query("zebra", session.project_id, kinds=OF_VERSIONS))
     }
-    assert hits[turn.id].left
+    assert hits[turn.id].abandoned
     assert what(hits[turn.id]).endswith(", undone")
-    assert not hits[""].left, "no turn made it"
+    assert not hits[""].abandoned, "no turn made it"
     await store.sessions.set_head(session.id, turn.id)
     assert not any(
-        hit.left for hit in await store.search.words(Query("zebra", session.project_id, kinds=OF_VERSIONS))
+        hit.abandoned
+        for hit in await store.search.words(Query("zebra", session.project_id, kinds=OF_VERSIONS))
     )
 
 

@@ -95,7 +95,7 @@ async def test_the_question_itself_and_earlier_lists_are_no_answer():
 async def test_summaries_and_memories_are_told_as_what_they_are():
     memory = replace(hit("We use MySQL.", kind=HitKind.MEMORY), memory_type="decision", replaced=True)
     shelf = Shelf(
-        replace(hit("All about lexers.", kind=HitKind.SUMMARY), level=2, left=True),
+        replace(hit("All about lexers.", kind=HitKind.SUMMARY), level=2, abandoned=True),
         memory,
         replace(memory, session_id="", session_title="", turn_id="", turn_index=-1, text="Be brief."),
     )

@@ -41,7 +41,7 @@ from tests.standins.gemini import (
 MYSQL = "The shop keeps its orders in MySQL."
 POSTGRES = "The shop keeps its orders in PostgreSQL."
 SQLITE = "The shop keeps its orders in SQLite."
-EVERYTHING = MemoryFilter(forgotten=True, replaced=True, left=True)
+EVERYTHING = MemoryFilter(forgotten=True, replaced=True, abandoned=True)
 
 
 async def save(session: Session, gemini: GeminiStandIn, **args: Any) -> ToolCall:

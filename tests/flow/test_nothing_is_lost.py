@@ -17,7 +17,7 @@ from tests.contract.builders import a_memory, new_session
 from tests.contract.test_sqlite_schema import THIRD_ROWS
 
 WAIT_S = 0.3
-ALL = MemoryFilter(left=True, limit=1_000)
+ALL = MemoryFilter(abandoned=True, limit=1_000)
 
 
 async def opened(path: Path) -> Store:

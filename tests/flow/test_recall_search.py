@@ -147,7 +147,7 @@ async def test_what_was_undone_is_marked_and_what_was_replaced_too(store: Store)
         await store.memories.save(memory)
     await store.memories.associate([an_association(new, old)])
     hits = {hit.id: hit for hit in (await search(await embedded(store), Query("which table to use"))).hits}
-    assert (hits[undone.id].left, hits[kept.id].left) == (True, False)
+    assert (hits[undone.id].abandoned, hits[kept.id].abandoned) == (True, False)
     assert what(hits[undone.id]) == "turn 2, undone"
     assert (hits[old.id].replaced, hits[new.id].replaced) == (True, False)
     assert what(hits[old.id]) == "fact, replaced"

@@ -90,7 +90,7 @@ async def test_a_whole_history_is_answered_as_by_sqlite(away: Store, local: Stor
         await local.summaries.save(summary)
         row = summary_row(summary)
         await outbox.write(lambda rows, row=row: rows.put(Label.SUMMARY, row["id"], row))
-    project, memories = session.project_id, MemoryFilter(forgotten=True, replaced=True, left=True)
+    project, memories = session.project_id, MemoryFilter(forgotten=True, replaced=True, abandoned=True)
     turns = [hit.id for hit in await local.search.words(Query("zebra left kept may", project))]
     versions = [row.version.id for row in await local.versions.rows(project)]
     owners = [Owner(OwnerKind.TURN, turn) for turn in turns]
@@ -99,7 +99,7 @@ async def test_a_whole_history_is_answered_as_by_sqlite(away: Store, local: Stor
     def asked(store: Store) -> list[Awaitable[object]]:
         return [
             store.sessions.recent(project_id=project),
-            store.turns.left(turns),
+            store.turns.abandoned(turns),
             store.usage.by_model(project_id=project),
             store.usage.by_model(session_id=session.id, since=session.started_at),
             store.summaries.of_session(session.id),
@@ -108,7 +108,7 @@ async def test_a_whole_history_is_answered_as_by_sqlite(away: Store, local: Stor
             store.memories.find(MemoryFilter(project, session.id, sort=MemorySort.RECENT)),
             _unscored(store.search.words(Query("zebra okapi gnu straw", project))),
             _unscored(store.search.words(Query("tapir quagga", project))),
-            store.derivations.find(DerivedFilter("Foresight", project, forgotten=True, left=True)),
+            store.derivations.find(DerivedFilter("Foresight", project, forgotten=True, abandoned=True)),
             store.search.by_id(owners),
             store.search.related(found),
             store.search.hits(found, "hay for the zebra"),
@@ -146,7 +146,7 @@ async def test_what_is_written_while_it_is_away_is_found_at_once(away: Store) ->
     second = await said(away, session, "Brush the zebra.", parent=first)
     assert {hit.id for hit in await away.search.words(Query("zebra"))} == {first.id, second.id}
     await away.sessions.set_head(session.id, first.id)
-    assert await away.turns.left([first.id, second.id]) == {second.id}
+    assert await away.turns.abandoned([first.id, second.id]) == {second.id}
 
 
 async def test_a_count_that_sqlite_cannot_hold_hides_nothing_else(away: Store) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from ragforge.store.base import RecordKind
+from ragforge.store.neo4j.abandonment import HEADS
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.check import findings
 from ragforge.store.neo4j.connection import Graph, Row
-from ragforge.store.neo4j.left import HEADS
 from ragforge.store.neo4j.migrations import database_info, prepare
 from ragforge.store.neo4j.schema import use_embedder
 from ragforge.store.neo4j.status import status

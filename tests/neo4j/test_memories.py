@@ -93,15 +93,15 @@ async def test_memories_go_on_while_the_server_is_away(there: Store, far: Store,
     assert [each.id for each in await far.search.by_id([owner_of(new)])] == [new.id]
     assert [row.purpose for row in await far.usage.by_model(session_id=session.id)] == [spent.purpose]
     await far.sessions.set_head(session.id, turns[0].id)
-    assert await far.turns.left([turn.id for turn in turns]) == {turns[1].id}
+    assert await far.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}
     (found,) = await far.memories.get([new.id])
-    assert found.left
+    assert found.abandoned
     by_person = a_memory(session, "We use tabs.", turns[1], importance=0.1, source=MemorySource.PERSON)
     await far.memories.save(by_person)
-    assert [memory.left for memory in await far.memories.get([by_person.id])] == [False]
+    assert [memory.abandoned for memory in await far.memories.get([by_person.id])] == [False]
     await proxy.accept()
     await arrived(far)
-    assert await there.turns.left([turn.id for turn in turns]) == {turns[1].id}
+    assert await there.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}
     assert await there.memories.find(scope) == [old, by_person], "what was taken back replaces nothing"
     assert await there.memories.associations([new.id]) == [link]
     assert len(await there.usage.by_model(session_id=session.id)) == 1

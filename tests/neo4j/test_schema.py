@@ -202,7 +202,7 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     assert [(row["turns"], row["undoes"]) for row in known] == [move[3:] for move in moves]
     store = await open_store(graph.address.driver_uri, machine_dir=tmp_path)
     try:
-        assert await store.turns.left([turn.id for turn in turns]) == {turns[1].id}
+        assert await store.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}
         memory = a_memory(rows.session, "We use tabs.")
         await store.memories.save(memory)
         assert [hit.id for hit in await store.search.words(Query("tabs"))] == [memory.id]
@@ -211,7 +211,7 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
         await store.close()
     info = await database_info(graph)
     assert info is not None
-    assert not info.left_stale
+    assert not info.abandoned_stale
 
 
 @pytest.mark.each_server

@@ -236,7 +236,7 @@ class StoresAlike(Versioning):
             since=self.since(data),
             forgotten=data.draw(st.booleans()),
             replaced=data.draw(st.booleans()),
-            left=data.draw(st.booleans()),
+            abandoned=data.draw(st.booleans()),
             sort=sort,
             limit=limit,
         )
@@ -288,7 +288,7 @@ class StoresAlike(Versioning):
         found = self.alike(lambda store: store.search.by_id(owners))
         assert not isinstance(found, Refused)
         self.alike(lambda store: store.search.related(found, limit=limit))
-        self.alike(lambda store: store.turns.left([each.turn_id for each in found]))
+        self.alike(lambda store: store.turns.abandoned([each.turn_id for each in found]))
 
     @rule(data=st.data(), limit=st.sampled_from([None, -1, 0, 1, 2]))
     def ask_for_a_path(self, data: st.DataObject, limit: int | None) -> None:
@@ -366,7 +366,7 @@ class StoresAlike(Versioning):
         self.alike(lambda store: store.summaries.get(summaries))
         self.alike(lambda store: store.summaries.covering(turns))
         self.alike(lambda store: store.summaries.lacking(limit=EVERYTHING), without_clocks)
-        self.alike(lambda store: store.turns.left(turns))
+        self.alike(lambda store: store.turns.abandoned(turns))
         self.alike(lambda store: store.search.by_id(owners))
         self.alike(lambda store: store.summaries.stand_ins(limit=EVERYTHING))
         self.alike(lambda store: store.summaries.outdated(limit=EVERYTHING))

@@ -99,7 +99,7 @@ async def _read(
         found = await store.search.candidates(Query("question", **scope), replace(nearby, **scope))
     await store.search.hits(found, "question")
     await store.search.related(found)
-    await store.turns.left([turns[0].id])
+    await store.turns.abandoned([turns[0].id])
     await store.memories.find(MemoryFilter())
     await store.usage.by_model()
     await store.versions.of_turns([turns[0].id])

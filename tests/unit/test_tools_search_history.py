@@ -27,10 +27,10 @@ async def test_hits_say_where_and_when_they_were(tmp_path: Path) -> None:
 
 async def test_each_kind_is_told_and_what_no_longer_holds_is_marked(tmp_path: Path) -> None:
     kinds = [
-        replace(hit("use a hash"), left=True),
+        replace(hit("use a hash"), abandoned=True),
         replace(hit("we chose"), kind=HitKind.SUMMARY, level=2),
         replace(hit("use mysql"), kind=HitKind.MEMORY, memory_type="decision", replaced=True),
-        replace(hit("+x = 1"), kind=HitKind.VERSION, version_id="0" * 24 + "abcdefgh", left=True),
+        replace(hit("+x = 1"), kind=HitKind.VERSION, version_id="0" * 24 + "abcdefgh", abandoned=True),
         replace(hit("by hand"), kind=HitKind.VERSION, version_id="12345678", session_id="", turn_id=""),
     ]
     result = await search_history.run(SearchHistoryArgs("x"), make_context(tmp_path, Kept(hits=kinds)))

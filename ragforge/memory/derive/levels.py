@@ -2,7 +2,7 @@
 
 Turns form a tree, and a summary stands for turns of one path. A turn is rolled up with others of its own
 session, the oldest that nothing covers first: before what is covered lie only covered turns of the session.
-What rests on left turns (see `Turns`) is not rolled up: it does not serve, nor would what is built on it.
+What rests on abandoned turns (see `Turns`) is not rolled up: neither it nor what is built on it would serve.
 """
 
 import asyncio
@@ -256,10 +256,10 @@ async def due(store: Store, session_id: str, limits: MemorySettings) -> Children
 
 
 async def standing(store: Store, summaries: Sequence[Summary]) -> list[Summary]:
-    """Those that serve: none of their turns is left. Raises StoreError."""
+    """Those that serve: none of their turns is abandoned. Raises StoreError."""
     newest = await newest_turns(store, summaries)
-    left = await store.turns.left(list(dict.fromkeys(newest.values())))
-    return [summary for summary in summaries if summary.id in newest and newest[summary.id] not in left]
+    abandoned = await store.turns.abandoned(list(dict.fromkeys(newest.values())))
+    return [summary for summary in summaries if summary.id in newest and newest[summary.id] not in abandoned]
 
 
 async def newest_turns(store: Store, summaries: Iterable[Summary]) -> dict[str, str]:
@@ -279,8 +279,8 @@ async def _due_of_turns(
     store: Store, session_id: str, summaries: Sequence[Summary], limits: MemorySettings
 ) -> Children:
     own = {summary.covers[-1]: summary for summary in summaries}
-    left = await store.turns.left(list(own))
-    stand = [turn_id for turn_id in own if turn_id not in left]
+    abandoned = await store.turns.abandoned(list(own))
+    stand = [turn_id for turn_id in own if turn_id not in abandoned]
     size = WINDOW
     while stand:
         children = await _due_below(store, session_id, stand[:size], own, limits)
@@ -329,11 +329,11 @@ async def _uncovered_turns(
 
 async def _due_of_summaries(store: Store, summaries: Sequence[Summary], limits: MemorySettings) -> Children:
     newest = await newest_turns(store, summaries)
-    left = await store.turns.left(list(newest.values()))
+    abandoned = await store.turns.abandoned(list(newest.values()))
     places: list[tuple[Turn, Summary]] = []
     for summary in summaries:
         turn_id = newest.get(summary.id)
-        turn = await store.turns.get(turn_id) if turn_id and turn_id not in left else None
+        turn = await store.turns.get(turn_id) if turn_id and turn_id not in abandoned else None
         if turn is not None:
             places.append((turn, summary))
     places.sort(key=lambda place: (place[0].index, place[0].id))

@@ -99,7 +99,7 @@ class RecordDerivation(Derivation):
         """Whether a turn that was told of lacks a record: the one call may have brought it."""
         if source in self._passed:
             return False
-        wanted = DerivedFilter(self.kind.label, owners=(source.owner,), forgotten=True, left=True)
+        wanted = DerivedFilter(self.kind.label, owners=(source.owner,), forgotten=True, abandoned=True)
         return not any(
             record.forgotten_at or (record.hash == self.kind.hash and record.at >= source.at)
             for record in await home.store.derivations.find(wanted)

@@ -407,7 +407,7 @@ async def near_memories(home: Home, turn: Turn) -> tuple[Memory, ...]:
     query = Query(said, project_id=home.project_id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
     try:
         hits = (await search(home.recall, query)).hits
-        ids = [hit.id for hit in hits if not hit.replaced and not hit.left]
+        ids = [hit.id for hit in hits if not hit.replaced and not hit.abandoned]
         found = await home.store.memories.get(ids)
     except StoreError as error:
         log.warning("What is near to turn %s cannot be told: %s", turn.id, error)

@@ -210,7 +210,7 @@ async def _search(asked: RecallQuestion, query: str, look: _Look) -> str:
 
 
 async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
-    """What may be shown to a model: nothing of branches that were left, nor what the asker has."""
+    """What may be shown to a model: nothing of abandoned branches, nor what the asker has."""
     found = await search(
         asked.recall,
         Query(query, project_id=asked.project_id, kinds=KINDS, limit=HITS_MAX + len(asked.without)),
@@ -219,7 +219,7 @@ async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
     return [
         asked.forgotten.hit(hit)
         for hit in found.hits
-        if not hit.left and (hit.kind is HitKind.MEMORY or hit.turn_id not in asked.without)
+        if not hit.abandoned and (hit.kind is HitKind.MEMORY or hit.turn_id not in asked.without)
     ][:HITS_MAX]
 
 

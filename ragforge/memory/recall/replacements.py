@@ -42,7 +42,7 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
         link, new = links.get(memory.id), None
         while link and (new := by_id.get(link.from_id)) and new.replaced:
             link = links.get(new.id)
-        if link and new and not (new.forgotten_at or new.left):
+        if link and new and not (new.forgotten_at or new.abandoned):
             found.append(ReplacedStatement(memory, new, link.at, link.turn))
     return sorted(found, key=lambda each: each.at, reverse=True)
 
@@ -62,10 +62,10 @@ async def _links_above(store: Store, ids: Sequence[str]) -> dict[str, Associatio
             for link in await store.memories.associations(asked)
             if link.kind is AssociationKind.UPDATES and link.to_id in asked
         ]
-        left = await store.turns.left(sorted({link.turn for link in links if link.turn}))
+        abandoned = await store.turns.abandoned(sorted({link.turn for link in links if link.turn}))
         for link in sorted(links, key=lambda each: each.at):
             below = found.get(link.to_id)
-            if link.turn not in left and (below is None or below.at <= link.at):
+            if link.turn not in abandoned and (below is None or below.at <= link.at):
                 found[link.to_id] = link
         asked = sorted({found[each].from_id for each in asked if each in found} - found.keys())
     return found

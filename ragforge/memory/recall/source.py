@@ -125,7 +125,7 @@ class Lookup:
         for each in (await self.hits()).found:
             hit = each.hit
             is_own = hit.kind is not HitKind.SUMMARY or hit.level == 1
-            if is_own and not hit.left and hit.turn_id and hit.turn_id not in self.request.around.turns:
+            if is_own and not hit.abandoned and hit.turn_id and hit.turn_id not in self.request.around.turns:
                 first.setdefault(hit.turn_id, each)
         return dict(list(first.items())[:COMPARED_MAX])
 

@@ -54,9 +54,9 @@ class Neo4jStore:
     """Implements `Store` on a database of a server, with an outbox on this machine."""
 
     def __init__(
-        self, url: str, graph: Graph, here: Here, *, away: str = "", left_stale: bool = False
+        self, url: str, graph: Graph, here: Here, *, away: str = "", abandoned_stale: bool = False
     ) -> None:
-        """away: why the server could not be reached, where it could not. left_stale: see `Carrier`."""
+        """away: why the server could not be reached, where it could not. abandoned_stale: see `Carrier`."""
         outbox = here.outbox
         self.url = url
         self._graph = graph
@@ -65,7 +65,7 @@ class Neo4jStore:
         self._database_id = here.database_id
         self._carrier = Carrier(graph, outbox, reach=self._reach, fenced=self._fenced, away=away)
         self._nodes = Nodes(graph, outbox, self._carrier)
-        self._carrier.left_stale = left_stale
+        self._carrier.abandoned_stale = abandoned_stale
         self._claims = Claims(self._nodes, here.lock_dir, here.machine)
         self.projects = Neo4jProjects(self._nodes)
         self.sessions = Neo4jSessions(self._nodes, self._claims)
@@ -105,7 +105,7 @@ class Neo4jStore:
             taken += await take_over(each, self._outbox, lock_dir=self._here.lock_dir)
         self._here = replace(self._here, stranded=())
         # The heads came before their turns.
-        self._carrier.left_stale = True
+        self._carrier.abandoned_stale = True
         self._carrier.nudge()
         return taken
 
@@ -132,7 +132,7 @@ class Neo4jStore:
         if repair:
             await self._outbox.write(Rows.retry_refused)
         await self._nodes.arrive()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         refused = await self._outbox.read(Rows.refused)
         found = await findings(self._graph, repair=repair)
         if repair:
@@ -152,7 +152,7 @@ class Neo4jStore:
             return
         self._closed = True
         await self._carrier.drain(timeouts.NEO4J_DRAIN_S_MAX)
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         await self._claims.release_all()
         await self._carrier.close()
         bookmarks = "\n".join(self._graph.bookmarks)
@@ -170,7 +170,7 @@ class Neo4jStore:
                 "for the one it was written for: end ragforge and start it anew, then `ragforge db waiting` "
                 "shows it."
             )
-        self._carrier.left_stale |= info.left_stale
+        self._carrier.abandoned_stale |= info.abandoned_stale
 
     async def _fenced(self, session_ids: tuple[str, ...]) -> None:
         await self._claims.fenced(session_ids)
@@ -190,12 +190,12 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
     here = await _here(machine_dir, expected, address) if expected else None
     bookmarks = await here.outbox.read(lambda rows: rows.fact("bookmarks")) if here else ""
     graph = Graph(address, bookmarks=bookmarks.split())
-    away, left_stale = "", False
+    away, abandoned_stale = "", False
     try:
         try:
             await graph.connect()
             info = await migrations.prepare(graph, adopt=adopt)
-            found, left_stale = info.id, info.left_stale
+            found, abandoned_stale = info.id, info.abandoned_stale
             await asyncio.to_thread(known.remember, address.shown, found)
             if here is None or here.database_id != found:
                 if here:
@@ -210,7 +210,7 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
                 ) from error
             away = str(error)
         here = replace(here, stranded=await asyncio.to_thread(_stranded, here, address, known))
-        return Neo4jStore(url, graph, here, away=away, left_stale=left_stale)
+        return Neo4jStore(url, graph, here, away=away, abandoned_stale=abandoned_stale)
     except BaseException:
         await graph.close()
         raise

@@ -25,14 +25,14 @@ class Neo4jArchive:
     async def dump(self) -> AsyncGenerator[Record, None]:
         """Every record, kind by kind, parents before children; it streams."""
         await self._settle()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         async for record in archive_read.dump(self._nodes.graph):
             yield record
 
     async def load(self, records: Sequence[Record]) -> int:
         """Keep the records; how many were new or newer here. They go to the graph directly, in bulk."""
         # Before the first is written: whoever breaks off in the middle asks for it all the same.
-        self._nodes.carrier.left_stale = True
+        self._nodes.carrier.abandoned_stale = True
         if self._loader is None:
             database = self._nodes.outbox.database_id
             self._loader = Loader(self._nodes.graph, database=database, settle=self._settle)
@@ -45,7 +45,7 @@ class Neo4jArchive:
         """Those of the kind with these ids that there are, in any order."""
         await self._settle()
         if kind is RecordKind.MEMORY:
-            await self._nodes.settle_lefts()
+            await self._nodes.settle_abandoned()
         return await archive_read.fetch(self._nodes.graph, kind, valid_ids(ids))
 
     async def counts(self) -> Mapping[RecordKind, int]:

@@ -11,9 +11,9 @@ from ragforge.domain import timeouts
 from ragforge.domain.vectors import OwnerKind
 from ragforge.store.archive_items import DESCRIPTIONS, key_of, kind_of, references
 from ragforge.store.base import Record, RecordKind
+from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.derivation_rows import DERIVATIONS
-from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memory_rows import MEMORIES, MODEL_CALLS, REPLACED, TYPES, association_of
 from ragforge.store.neo4j.nodes import identifier
 from ragforge.store.neo4j.outbox import TIMES, with_times
@@ -87,7 +87,7 @@ SOURCES: Mapping[RecordKind, Source] = {
         MEMORIES,
         "content",
         "n.id",
-        more=f"{REPLACED} AS replaced, {MEMORY_LEFT.format('n')} AS left",
+        more=f"{REPLACED} AS replaced, {MEMORY_ABANDONED.format('n')} AS abandoned",
     ),
     RecordKind.DERIVED: Source(Label.DERIVED, DERIVATIONS, "data", "n.id"),
     RecordKind.SPENT: Source(Label.USAGE, MODEL_CALLS, "purpose", "n.id"),

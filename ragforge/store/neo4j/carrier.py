@@ -49,8 +49,8 @@ class Carrier:
         self._patience = 1
         self._warm = False
         """Whether the server has planned what rows are written by."""
-        self.left_stale = False
-        """Whether all turns are to be looked at before it is told which are left (see `left.py`)."""
+        self.abandoned_stale = False
+        """Whether all turns must be looked at to know which are abandoned; see `abandonment.py`."""
 
     @property
     def link(self) -> Link:
@@ -223,7 +223,7 @@ class Carrier:
                 database=self._outbox.database_id,
             )
             self._patience = 1
-            self.left_stale |= arrived.unsettled
+            self.abandoned_stale |= arrived.unsettled
         except StatementRefused as error:
             await self._send_apart(rows, error)
             return

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from ragforge.domain.errors import StoreError, StoreUnavailable
 from ragforge.domain.ids import new_id
+from ragforge.store.neo4j.abandonment import SETTLE_MOVED
 from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
 from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
-from ragforge.store.neo4j.left import SETTLE_MOVED
 from ragforge.store.neo4j.outbox import EMBEDDING, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 
@@ -73,7 +73,7 @@ CALL () {
   RETURN collect(CASE WHEN fenced THEN n.sessionId END) AS fenced,
     collect(CASE WHEN late THEN n.sessionId END) AS late,
     collect(CASE
-      WHEN late OR NOT $lefts OR coalesce(row.onto = head, false) AND NOT fenced THEN []
+      WHEN late OR NOT $marks OR coalesce(row.onto = head, false) AND NOT fenced THEN []
       WHEN head = coalesce(n.headId, '') AND NOT row.make THEN row.made
       ELSE [n.headId, head] + row.made
     END) AS moved
@@ -204,7 +204,7 @@ PARTS: Mapping[Cargo, str] = {
     + "".join(EMBEDDING_PART.format(name=owner, label=label) for owner, label in OWNERS.items()),
 }
 
-# Which turns are left by it is counted right after; until it is, the database says that it is to be.
+# Which turns are abandoned by it is counted right after; until it is, the database says that it is to be.
 ANSWER = """
 WITH d, fenced, late, [id IN reduce(ids = [], each IN moved | ids + each) WHERE id <> ''] AS moved
 FOREACH (_ IN CASE WHEN size(moved) = 0 OR d.leftStale IS NOT NULL THEN [] ELSE [1] END |
@@ -213,10 +213,10 @@ RETURN fenced, late, moved
 """
 
 # Another database may answer at the address by now, on a connection that was made to the one before.
-# Where the turns that are left are not kept in line with what is written, it is noted that they must be.
+# Where the abandoned turns are not kept in line with what is written, it is noted that they must be.
 HERE = f"""
 MATCH (d:{Label.DATABASE}) WHERE d.id = $database WITH d
-FOREACH (_ IN CASE WHEN $lefts THEN [] ELSE [1] END | SET d.leftStale = $mark)
+FOREACH (_ IN CASE WHEN $marks THEN [] ELSE [1] END | SET d.leftStale = $mark)
 WITH d
 """
 
@@ -239,7 +239,7 @@ class Writer(Protocol):
 class Arrived(Struct, frozen=True):
     """What the graph said of a batch. fenced: sessions that others write now; late: what was skipped.
 
-    unsettled: which turns are left is still to be counted.
+    unsettled: which turns are abandoned is still to be counted.
     """
 
     fenced: tuple[str, ...] = ()
@@ -254,16 +254,16 @@ async def carry(
     batch: int,
     deadline_s: float,
     database: str,
-    lefts: bool = True,
+    marks: bool = True,
 ) -> Arrived:
     """Write the rows, which are of one cargo. batch: a number that is higher for each of this machine.
 
-    database: the id of the only one that may have them. lefts: keep the turns that
-    are left in line with it (see `left.py`), else all must be looked at afterwards. Raises StoreUnavailable
-    where it is another database.
+    database: the id of the only one that may have them. marks: also mark which turns are abandoned now
+    (see `abandonment.py`); else all must be looked at afterwards. Raises StoreUnavailable where it is another
+    database.
     """
     query, parameters = statement(rows, rows[0].cargo)
-    parameters |= {"batch": batch, "database": database, "lefts": lefts, "mark": new_id()}
+    parameters |= {"batch": batch, "database": database, "marks": marks, "mark": new_id()}
     found = await graph.write(query, deadline_s=deadline_s, **parameters)
     if not found:
         raise StoreUnavailable(OTHER_DATABASE)
@@ -287,7 +287,7 @@ async def warm_up(graph: Writer, *, database: str, deadline_s: float) -> None:
     """
     for cargo in Cargo:
         query, parameters = statement([], cargo)
-        parameters |= {"batch": 0, "database": database, "lefts": True, "mark": new_id()}
+        parameters |= {"batch": 0, "database": database, "marks": True, "mark": new_id()}
         await graph.write(query, deadline_s=deadline_s, **parameters)
     await graph.write(SETTLE_MOVED, deadline_s=deadline_s, ids={"of": []}, mark=new_id())
 

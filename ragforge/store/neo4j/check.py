@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError, StoreUnavailable
+from ragforge.store.neo4j.abandonment import mark_afresh, wrongly_marked
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.laws import Law, laws
-from ragforge.store.neo4j.left import mark_afresh, wrong_lefts
 from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.schema import Definition, Kind, Standing, await_online, find, fits, wanted_now
 
@@ -30,18 +30,18 @@ async def findings(graph: Graph, *, repair: bool) -> list[str]:
         found.append(sentence)
     for law in laws(embedder=info.embedder, dimensions=info.dimensions):
         found += await _of_law(graph, law, repair=repair, embedder=info.embedder, dimensions=info.dimensions)
-    return found + await _of_lefts(graph, repair=repair)
+    return found + await _of_abandoned(graph, repair=repair)
 
 
-async def _of_lefts(graph: Graph, *, repair: bool) -> list[str]:
-    """Turns of which it is said that they are left, and they are not, or the other way round."""
-    wrong = await wrong_lefts(graph)
-    for _ in range(timeouts.NEO4J_LEFTS_LOOKS_MAX - 1):
+async def _of_abandoned(graph: Graph, *, repair: bool) -> list[str]:
+    """Turns of which it is said that they are abandoned, and they are not, or the other way round."""
+    wrong = await wrongly_marked(graph)
+    for _ in range(timeouts.NEO4J_ABANDONED_LOOKS_MAX - 1):
         if not wrong:
             break
         # Somebody may be undoing something at this moment.
-        await asyncio.sleep(timeouts.NEO4J_LEFTS_PAUSE_S)
-        still = set(await wrong_lefts(graph))
+        await asyncio.sleep(timeouts.NEO4J_ABANDONED_PAUSE_S)
+        still = set(await wrongly_marked(graph))
         wrong = [turn for turn in wrong if turn in still]
     done = ""
     if wrong and repair:

@@ -8,9 +8,9 @@ from msgspec import Struct
 from ragforge.domain import timeouts
 from ragforge.domain.search import HitKind
 from ragforge.store.base_conversations import Deleted
+from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED, SETTLE_THESE
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import version_props
-from ragforge.store.neo4j.left import MEMORY_LEFT, SETTLE_THESE
 from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import ASSOCIATION, Rows
 from ragforge.store.neo4j.rows import Label, Props
@@ -86,14 +86,14 @@ CALL (x) {{ OPTIONAL MATCH (x)-[:SUMMARIZES]->(t:{Label.TURN}) SET t.embeddingSt
 DETACH DELETE x
 """
 
-# Those of the session alone, and those that only turns attest which are left and go: with its turns gone,
+# Those of the session alone, and those attested only by abandoned turns that go: with its turns gone,
 # what the user took back would count as never doubted.
 MEMORIES = f"""
 CALL () {{
   MATCH (n:{Label.MEMORY} {{sessionId: $id}}) WHERE n.scope = 'session' RETURN n
   UNION
   MATCH (t:{Label.TURN})<-[:EVIDENCE]-(n:{Label.MEMORY}) WHERE t.id IN $turns
-  WITH DISTINCT n WHERE {MEMORY_LEFT.format("n")} AND NOT EXISTS {{
+  WITH DISTINCT n WHERE {MEMORY_ABANDONED.format("n")} AND NOT EXISTS {{
     UNWIND n.evidence AS proof MATCH (t:{Label.TURN} {{id: proof}}) WHERE NOT t.id IN $turns }}
   RETURN n
 }}
@@ -102,7 +102,7 @@ DETACH DELETE n
 RETURN id
 """
 
-# What was said in a turn that is left and goes would count again.
+# What was said in an abandoned turn and goes would count again.
 REMOVE_LINKS = f"""
 MATCH (t:{Label.TURN}) WHERE t.id IN $turns AND t.left
 WITH collect(t.id) AS turns
@@ -196,7 +196,7 @@ async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False
     """
     await nodes.arrive()
 
-    await nodes.settle_lefts()
+    await nodes.settle_abandoned()
 
     async def work(transaction: Transaction) -> tuple[Deleted, _Plan, _Changed]:
         plan = await _plan(transaction, session_id)

@@ -24,7 +24,7 @@ WHOLE = f"RETURN {fields('n', Label.DERIVED)} AS n"
 
 GET = f"MATCH (n:{Label.DERIVED}) WHERE n.id IN $ids {WHOLE}"
 
-LEFT = f"(n.ownerKind = 'turn' AND EXISTS {{ MATCH (t:{Label.TURN} {{id: n.ownerId}}) WHERE t.left }})"
+ABANDONED = f"(n.ownerKind = 'turn' AND EXISTS {{ MATCH (t:{Label.TURN} {{id: n.ownerId}}) WHERE t.left }})"
 
 
 # Each with its project and its last change.
@@ -89,7 +89,7 @@ class Neo4jDerived:
     async def find(self, wanted: DerivedFilter) -> list[Derived]:
         """Those that fit, the newest first, then by id."""
         await self._nodes.settle()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         try:
             found = await self._nodes.ask(
                 _fitting(wanted),
@@ -97,7 +97,7 @@ class Neo4jDerived:
                 project=wanted.project_id,
                 owners=valid_ids(wanted.owners),
                 forgotten=wanted.forgotten,
-                left=wanted.left,
+                abandoned=wanted.abandoned,
                 limit=max(0, wanted.limit),
             )
         except StoreUnavailable:
@@ -166,7 +166,7 @@ def _fitting(wanted: DerivedFilter) -> str:
     of_owners = "AND n.ownerId IN $owners" if wanted.owners else ""
     return f"""
 MATCH (n:{Label.DERIVED}) WHERE n.kind = $kind {of_project} {of_owners}
-  AND ($forgotten OR n.forgottenAt IS NULL) AND ($left OR NOT {LEFT})
+  AND ($forgotten OR n.forgottenAt IS NULL) AND ($abandoned OR NOT {ABANDONED})
 WITH n ORDER BY n.timestamp DESC, n.id LIMIT $limit
 {WHOLE} ORDER BY n.timestamp DESC, n.id
 """

@@ -145,7 +145,7 @@ class Loader:
         for cargo in Cargo:
             if rows := [row for row in batch.rows.values() if row.cargo is cargo]:
                 await carry(
-                    graph, rows, batch=0, deadline_s=timeouts.NEO4J_LOAD_S_MAX, database=database, lefts=False
+                    graph, rows, batch=0, deadline_s=timeouts.NEO4J_LOAD_S_MAX, database=database, marks=False
                 )
             if cargo is Cargo.CONVERSATION:
                 await write_nodes(graph, batch.new, database=database, deadline_s=timeouts.NEO4J_LOAD_S_MAX)

@@ -145,7 +145,7 @@ CALL () {{
 )
 
 # Another database may answer at the address by now. The node of the database is written last: whoever moves a
-# head waits for it. Which turns are left is to be counted after this, see `left.py`.
+# head waits for it. Which turns are abandoned is to be counted after this, see `abandonment.py`.
 _QUERY = f"""{PLAN_ONCE}
 MATCH (d:{Label.DATABASE}) WHERE d.id = $database
 WITH d

@@ -18,10 +18,10 @@ from ragforge.domain.memories import (
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import CHANGED, TOLD, check_memory, merged, recent
+from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
 from ragforge.store.neo4j.connection import as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
-from ragforge.store.neo4j.left import MEMORY_LEFT
 from ragforge.store.neo4j.memory_rows import (
     REPLACED,
     TYPES,
@@ -35,10 +35,10 @@ from ragforge.store.neo4j.outbox import ASSOCIATION, TIMES, Rows, with_times
 from ragforge.store.neo4j.rows import Label, Props, utc
 
 # As one record, and times as numbers: see `Graph.read_as_one`.
-COLUMNS = (*FIELDS[Label.MEMORY], "replaced", "left")
+COLUMNS = (*FIELDS[Label.MEMORY], "replaced", "abandoned")
 _VALUES = (f"n.{name}{'.epochMillis' if name in TIMES else ''} AS {name}" for name in FIELDS[Label.MEMORY])
 WHOLE = f"""
-RETURN {", ".join(_VALUES)}, {REPLACED} AS replaced, {MEMORY_LEFT.format("n")} AS left
+RETURN {", ".join(_VALUES)}, {REPLACED} AS replaced, {MEMORY_ABANDONED.format("n")} AS abandoned
 """
 
 GET = f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids {WHOLE}"
@@ -129,7 +129,7 @@ class Neo4jMemories:
     async def get(self, ids: Sequence[str]) -> list[Memory]:
         """Those that there are, in the order of the ids, forgotten or not."""
         await self._nodes.settle()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         try:
             answer = await self._nodes.ask(as_one(GET, COLUMNS), ids=valid_ids(ids))
             found = [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
@@ -141,7 +141,7 @@ class Neo4jMemories:
     async def find(self, wanted: MemoryFilter) -> list[Memory]:
         """Those that fit, in the order asked for."""
         await self._nodes.settle()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         try:
             answer = await self._nodes.ask(
                 as_one(_fitting(ORDERS[wanted.sort]), COLUMNS),
@@ -152,7 +152,7 @@ class Neo4jMemories:
                 since=None if wanted.since is None else utc(wanted.since),
                 forgotten=wanted.forgotten,
                 replaced=wanted.replaced,
-                left=wanted.left,
+                abandoned=wanted.abandoned,
                 limit=max(0, wanted.limit),
             )
         except StoreUnavailable:
@@ -168,7 +168,7 @@ class Neo4jMemories:
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
         await self._nodes.settle()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         try:
             answer = await self._nodes.ask(as_one(OF_TURNS, COLUMNS), ids=valid_ids(turn_ids))
         except StoreUnavailable:
@@ -282,7 +282,7 @@ WHERE ($project IS NULL OR n.scope = 'global' OR n.projectId = $project)
   AND (size($types) = 0 OR n.type IN $types)
   AND n.importance >= $importance AND ($since IS NULL OR n.updated >= $since)
   AND ($forgotten OR n.forgottenAt IS NULL)
-  AND ($replaced OR NOT {REPLACED}) AND ($left OR NOT ({MEMORY_LEFT.format("n")}))
+  AND ($replaced OR NOT {REPLACED}) AND ($abandoned OR NOT ({MEMORY_ABANDONED.format("n")}))
 WITH n ORDER BY {order} DESC, n.created DESC, n.id LIMIT $limit
 {WHOLE} ORDER BY {order} DESC, n.created DESC, n.id
 """

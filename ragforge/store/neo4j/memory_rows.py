@@ -10,7 +10,7 @@ from ragforge.domain.memories import ASSOCIATION, MEMORY, AssociationKind
 from ragforge.domain.usage import SPENT
 from ragforge.store.json_text import storable
 from ragforge.store.layouts import Form
-from ragforge.store.neo4j.left import LINK_LEFT, MEMORY_LEFT
+from ragforge.store.neo4j.abandonment import LINK_ABANDONED, MEMORY_ABANDONED
 from ragforge.store.neo4j.rows import Label, RecordNode
 
 TYPES = {kind: kind.upper() for kind in AssociationKind}
@@ -21,11 +21,11 @@ TYPES = {kind: kind.upper() for kind in AssociationKind}
 REPLACED = f"""
 EXISTS {{
   MATCH (n)<-[link:UPDATES]-(newer:{Label.MEMORY})
-  WHERE newer.forgottenAt IS NULL AND NOT ({MEMORY_LEFT.format("newer")})
-    AND NOT {LINK_LEFT.format("link")}
+  WHERE newer.forgottenAt IS NULL AND NOT ({MEMORY_ABANDONED.format("newer")})
+    AND NOT {LINK_ABANDONED.format("link")}
     AND NOT EXISTS {{
       MATCH (n)-[later:UPDATES]->(:{Label.MEMORY})
-      WHERE later.at > link.at AND NOT {LINK_LEFT.format("later")}
+      WHERE later.at > link.at AND NOT {LINK_ABANDONED.format("later")}
     }}
 }}
 """

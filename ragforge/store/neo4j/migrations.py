@@ -47,8 +47,8 @@ class DatabaseInfo(Struct, frozen=True):
     schema: int
     embedder: str = ""
     dimensions: int = DEFAULT_DIMENSIONS
-    left_stale: bool = False
-    """Whether all turns are to be looked at before it is told which are left (see `left.py`)."""
+    abandoned_stale: bool = False
+    """Whether all turns must be looked at to know which are abandoned; see `abandonment.py`."""
 
 
 async def database_info(graph: Graph) -> DatabaseInfo | None:
@@ -62,7 +62,7 @@ async def database_info(graph: Graph) -> DatabaseInfo | None:
         schema=found.get("schema", 0),
         embedder=found.get("embedder", ""),
         dimensions=found.get("dimensions", DEFAULT_DIMENSIONS),
-        left_stale="leftStale" in found,
+        abandoned_stale="leftStale" in found,
     )
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.store.json_text import storable
+from ragforge.store.neo4j.abandonment import mark_all
 from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.derivation_rows import DERIVATIONS
-from ragforge.store.neo4j.left import mark_all
 from ragforge.store.neo4j.memory_rows import MEMORIES, MODEL_CALLS
 from ragforge.store.neo4j.outbox import Outbox, OutboxRow, Rows
 from ragforge.store.neo4j.rows import CALLS, PROJECTS, SESSIONS, STEPS, SUMMARIES, TURNS, Label, Props
@@ -133,15 +133,15 @@ class Nodes:
         """Let what was written until now arrive first, so that the graph's answer holds it."""
         await self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX)
 
-    async def settle_lefts(self) -> None:
-        """Bring in line which turns are left, where a load did not."""
-        if self.carrier.left_stale and not self.carrier.away:
+    async def settle_abandoned(self) -> None:
+        """Bring in line which turns are abandoned, where a load did not."""
+        if self.carrier.abandoned_stale and not self.carrier.away:
             try:
                 await mark_all(self.graph)
             except StoreUnavailable as error:
                 self.carrier.lost(str(error))
             else:
-                self.carrier.left_stale = False
+                self.carrier.abandoned_stale = False
 
     async def get(self, label: Label, wanted: str | None) -> Props | None:
         """The node, or None."""

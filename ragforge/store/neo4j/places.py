@@ -1,12 +1,12 @@
-"""Where something that was found lies in the graph: its session, its turn, and whether it was left."""
+"""Where something that was found lies in the graph: its session, its turn, and whether that is abandoned."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ragforge.domain.search import Candidate, HitKind, Related, Relation
+from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED, SUMMARY_ABANDONED
 from ragforge.store.neo4j.connection import Graph
-from ragforge.store.neo4j.left import MEMORY_LEFT, SUMMARY_LEFT
 from ragforge.store.neo4j.memory_rows import REPLACED
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.sqlite.rows import from_ms
@@ -47,12 +47,12 @@ FOUND: Mapping[HitKind, str] = {
     f"OPTIONAL MATCH (t:{Label.TURN} {{id: n.turnId}})",
 }
 
-# left, importance, level, replaced, type.
+# abandoned, importance, level, replaced, type.
 SAID: Mapping[HitKind, tuple[str, str, str, str, str]] = {
     HitKind.TURN: ("coalesce(t.left, false)", "0.0", "0", "false", "''"),
     HitKind.TOOL_CALL: ("coalesce(t.left, false)", "0.0", "0", "false", "''"),
-    HitKind.SUMMARY: (SUMMARY_LEFT.format("n"), "0.0", "n.level", "false", "''"),
-    HitKind.MEMORY: (MEMORY_LEFT.format("n"), "n.importance", "0", REPLACED, "n.type"),
+    HitKind.SUMMARY: (SUMMARY_ABANDONED.format("n"), "0.0", "n.level", "false", "''"),
+    HitKind.MEMORY: (MEMORY_ABANDONED.format("n"), "n.importance", "0", REPLACED, "n.type"),
     HitKind.VERSION: ("coalesce(t.left, false)", "0.0", "0", "false", "''"),
 }
 
@@ -71,13 +71,13 @@ TEXTS: Mapping[HitKind, tuple[str, str]] = {
 
 
 def _places(kind: HitKind) -> str:
-    left, importance, level, replaced, type_ = SAID[kind]
+    abandoned, importance, level, replaced, type_ = SAID[kind]
     session = SESSION if kind in OUTLIVING else "n.sessionId"
     return (
         f"{FOUND[kind]}\nRETURN '{kind}' AS kind, n.id AS id, {session} AS session, "
         f"coalesce(t.id, '') AS turn, coalesce(t.turnIndex, -1) AS index, "
-        f"coalesce(n.timestamp, n.created).epochMillis AS at, {left} AS left, {importance} AS importance, "
-        f"{level} AS level, {replaced} AS replaced, {type_} AS type"
+        f"coalesce(n.timestamp, n.created).epochMillis AS at, {abandoned} AS abandoned, "
+        f"{importance} AS importance, {level} AS level, {replaced} AS replaced, {type_} AS type"
     )
 
 
@@ -96,7 +96,19 @@ PLACES: Mapping[bool, str] = {
     False: "\nUNION ALL\n".join(_places(kind) for kind in HitKind if kind is not HitKind.MEMORY),
     True: _places(HitKind.MEMORY),
 }
-PLACE = ("kind", "id", "session", "turn", "index", "at", "left", "importance", "level", "replaced", "type")
+PLACE = (
+    "kind",
+    "id",
+    "session",
+    "turn",
+    "index",
+    "at",
+    "abandoned",
+    "importance",
+    "level",
+    "replaced",
+    "type",
+)
 CONTENTS = "\nUNION ALL\n".join(_texts(kind) for kind in HitKind)
 SHOWN = ("kind", "id", "title", "cwd", "tool", "texts")
 
@@ -132,11 +144,23 @@ CALL (one) {{
 }}
 WITH place, one, t, position ORDER BY place, position, t.turnIndex, t.timestamp, t.id LIMIT $limit
 RETURN one.kind AS of_kind, one.id AS of, '{HitKind.TURN}' AS kind, t.id AS id, t.sessionId AS session,
-  t.id AS turn, t.timestamp.epochMillis AS at, coalesce(t.left, false) AS left, 0.0 AS importance, 0 AS level,
-  false AS replaced
+  t.id AS turn, t.timestamp.epochMillis AS at, coalesce(t.left, false) AS abandoned, 0.0 AS importance,
+  0 AS level, false AS replaced
 ORDER BY place, position, t.turnIndex, t.timestamp, t.id
 """
-STEP = ("of_kind", "of", "kind", "id", "session", "turn", "at", "left", "importance", "level", "replaced")
+STEP = (
+    "of_kind",
+    "of",
+    "kind",
+    "id",
+    "session",
+    "turn",
+    "at",
+    "abandoned",
+    "importance",
+    "level",
+    "replaced",
+)
 
 
 async def places_of(graph: Graph, keys: Iterable[Key]) -> dict[Key, dict[str, Any]]:
@@ -185,7 +209,7 @@ def candidate_of(
         at=from_ms(row["at"]),
         words=words,
         meaning=meaning,
-        left=row["left"],
+        abandoned=row["abandoned"],
         importance=row["importance"],
         level=row["level"],
         replaced=row["replaced"],

@@ -23,12 +23,12 @@ from ragforge.store.neo4j.memory_rows import association_of, memory_of, spent_of
 from ragforge.store.neo4j.outbox import ASSOCIATION, Outbox, OutboxRow, Rows
 from ragforge.store.neo4j.rows import Label, call_of, project_of, session_of, step_of, summary_of, turn_of
 from ragforge.store.neo4j.version_rows import branch_of, move_of, version_of
+from ragforge.store.sqlite.abandonment import count_afresh
 from ragforge.store.sqlite.associations import insert_association
 from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.derivations import SqliteDerived, put_derived
 from ragforge.store.sqlite.index import index_turn
-from ragforge.store.sqlite.left import count_afresh
 from ragforge.store.sqlite.memories import SqliteMemories
 from ragforge.store.sqlite.memory_rows import put_memory
 from ragforge.store.sqlite.migrations import STORE
@@ -236,7 +236,7 @@ class Tables:
     def _set_heads(self, sessions: Sequence[ConversationSession]) -> None:
         """Set the heads, and which turns they leave.
 
-        A turn of a session whose head is here is left if no path to a head that is here contains it.
+        A turn of a session whose head is here is abandoned if no path to a head that is here contains it.
         """
         for session in sessions:
             if session.head is not None:

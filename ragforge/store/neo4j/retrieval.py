@@ -75,7 +75,7 @@ class Neo4jSearch:
 
     async def _settle(self) -> None:
         await self._nodes.settle()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
 
     def _check_there(self) -> None:
         """Raise StoreUnavailable at once while the server is away: what is here answers then."""

@@ -179,7 +179,7 @@ def _hit(row: Mapping[str, Any], score: float, stems: frozenset[str]) -> Hit:
         cwd=row["cwd"],
         tool=row["tool"],
         level=row["level"],
-        left=row["left"],
+        abandoned=row["abandoned"],
         memory_type=row["type"],
         replaced=row["replaced"],
         version_id=row["id"] if kind is HitKind.VERSION else "",

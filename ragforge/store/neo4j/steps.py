@@ -50,7 +50,7 @@ CREATE VECTOR INDEX memory_embedding IF NOT EXISTS FOR (n:Memory) ON (n.embeddin
 OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
 """
 
-# Which turns are left is counted by whoever asks first.
+# Which turns are abandoned is counted by whoever asks first.
 MEMORIES_DATA = """
 MATCH (d:RagforgeDatabase) SET d.leftStale = coalesce(d.leftStale, randomUUID());
 """

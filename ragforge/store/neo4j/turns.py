@@ -10,8 +10,8 @@ from ragforge.domain.ids import now
 from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.store.json_text import storable
+from ragforge.store.neo4j.abandonment import ABANDONED
 from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
-from ragforge.store.neo4j.left import LEFT
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import OutboxRow, Rows
 from ragforge.store.neo4j.rows import (
@@ -115,15 +115,15 @@ class Neo4jTurns:
             older = [turn_of(props) for props in more]
         return [*older[::-1], *found[::-1]]
 
-    async def left(self, turn_ids: Sequence[str]) -> set[str]:
-        """Those of the turns that are left. While the server is away, as far as what is here tells."""
+    async def abandoned(self, turn_ids: Sequence[str]) -> set[str]:
+        """Those of the turns that are abandoned. While the server is away, as far as what is here tells."""
         wanted = valid_ids(turn_ids)
         await self._nodes.settle()
-        await self._nodes.settle_lefts()
+        await self._nodes.settle_abandoned()
         try:
-            found = await self._nodes.ask(LEFT, ids=wanted)
+            found = await self._nodes.ask(ABANDONED, ids=wanted)
         except StoreUnavailable:
-            return await self._nodes.here.turns.left(wanted)
+            return await self._nodes.here.turns.abandoned(wanted)
         return {each["id"] for each in found}
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:

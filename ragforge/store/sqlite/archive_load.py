@@ -13,12 +13,12 @@ from ragforge.domain.vectors import Embedding
 from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.base import Record
 from ragforge.store.memory_rules import check_memory
+from ragforge.store.sqlite.abandonment import head_moved, turn_came
 from ragforge.store.sqlite.associations import insert_association
 from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.derivations import load_derived
 from ragforge.store.sqlite.index import index_turn
-from ragforge.store.sqlite.left import head_moved, turn_came
 from ragforge.store.sqlite.memory_rows import put_memory
 from ragforge.store.sqlite.owed import owe_turn
 from ragforge.store.sqlite.projects import insert_project

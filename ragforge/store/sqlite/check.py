@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ragforge.domain.blas import load_numpy
+from ragforge.store.sqlite.abandonment import KEPT
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.left import KEPT
 from ragforge.store.sqlite.owed import REMEMBERED
 from ragforge.store.sqlite.rows import one
 from ragforge.store.sqlite.vectors import MEMORY_PLACE

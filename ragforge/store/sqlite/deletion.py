@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 
 from ragforge.store.base_conversations import Deleted
+from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, head_went, turns_went
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_call, index_turn
-from ragforge.store.sqlite.left import MEMORY_LEFT, head_went, turns_went
 from ragforge.store.sqlite.memory_rows import drop_memories, place_memory
 from ragforge.store.sqlite.owed import owe_nothing, owe_turn
 from ragforge.store.sqlite.rows import one
@@ -51,14 +51,14 @@ SELECT DISTINCT turn.key FROM json_each(?) JOIN cover ON cover.summary = value J
 """
 
 
-# Those of the session alone, and those that only turns attest which are left and go: with its turns gone,
+# Those of the session alone, and those attested only by abandoned turns that go: with its turns gone,
 # what the user took back would count as never doubted.
 MEMORIES_THAT_GO = f"""
 SELECT key FROM memory WHERE session = :id AND scope = 'session'
 UNION
 SELECT attested.key FROM evidence JOIN turn ON turn.id = evidence.turn
     JOIN memory AS attested ON attested.key = evidence.memory
-WHERE turn.key IN (SELECT value FROM json_each(:turns)) AND {MEMORY_LEFT.format("attested")}
+WHERE turn.key IN (SELECT value FROM json_each(:turns)) AND {MEMORY_ABANDONED.format("attested")}
     AND NOT EXISTS (SELECT 1 FROM evidence AS other JOIN turn AS proof ON proof.id = other.turn
         WHERE other.memory = attested.key AND proof.key NOT IN (SELECT value FROM json_each(:turns)))
 """
@@ -70,7 +70,7 @@ SELECT memory FROM evidence JOIN turn ON turn.id = evidence.turn
 WHERE turn.key IN (SELECT value FROM json_each(:turns))
 """
 
-# What was said in a turn that is left and goes would count again.
+# What was said in an abandoned turn and goes would count again.
 REMOVE_LINKS = """
 DELETE FROM association WHERE turn IN (SELECT turn.id FROM turn
     JOIN json_each(:turns) ON value = turn.key JOIN left_turn ON left_turn.turn = turn.key)

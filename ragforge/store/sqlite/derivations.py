@@ -18,18 +18,21 @@ from ragforge.domain.derivations import (
     replaces,
 )
 from ragforge.store.json_text import storable
+from ragforge.store.sqlite.abandonment import TURN_ABANDONED
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.left import TURN_LEFT
 from ragforge.store.sqlite.rows import RecordTable, from_ms, key_of, one, to_ms
 
 DERIVATIONS = RecordTable(DERIVED, joined={"project_id": "project.id"})
 
 SELECT = f"SELECT {DERIVATIONS.select} FROM derived JOIN project ON project.key = derived.project"
 
-LEFT = f"(owner_kind = 'turn' AND {TURN_LEFT.format('(SELECT key FROM turn WHERE turn.id = owner)')})"
+ABANDONED = (
+    f"(owner_kind = 'turn' AND {TURN_ABANDONED.format('(SELECT key FROM turn WHERE turn.id = owner)')})"
+)
 
 FITTING = f"""
-{SELECT} WHERE kind = :kind {{within}} AND (:forgotten OR forgotten_at IS NULL) AND (:left OR NOT {LEFT})
+{SELECT} WHERE kind = :kind {{within}} AND (:forgotten OR forgotten_at IS NULL)
+    AND (:abandoned OR NOT {ABANDONED})
 ORDER BY at DESC, derived.id LIMIT max(0, :limit)
 """
 OF_PROJECT = "AND derived.project = (SELECT key FROM project WHERE id = :project)"
@@ -98,7 +101,7 @@ class SqliteDerived:
                 "project": wanted.project_id,
                 "owners": json.dumps(wanted.owners),
                 "forgotten": wanted.forgotten,
-                "left": wanted.left,
+                "abandoned": wanted.abandoned,
                 "limit": wanted.limit,
             }
             # Only what is asked for, so that each question has its index.

@@ -26,7 +26,8 @@ FITTING = f"""
     AND (:session IS NULL OR scope != 'session' OR +memory.session = :session)
     AND (:types = '[]' OR memory.type IN (SELECT value FROM json_each(:types)))
     AND importance >= :importance AND updated_at >= :since
-    AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced) AND (:left OR NOT is_left)
+    AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced)
+    AND (:abandoned OR NOT is_abandoned)
 ORDER BY {{order}}, memory.created_at DESC, memory.id LIMIT max(0, :limit)
 """
 
@@ -95,7 +96,7 @@ class SqliteMemories:
                 "since": EVER if wanted.since is None else to_ms(wanted.since),
                 "forgotten": wanted.forgotten,
                 "replaced": wanted.replaced,
-                "left": wanted.left,
+                "abandoned": wanted.abandoned,
                 "limit": wanted.limit,
             }
             rows = connection.execute(FITTING.format(order=ORDERS[wanted.sort]), values)

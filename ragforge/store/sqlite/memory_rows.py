@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from ragforge.domain.memories import MEMORY, Memory
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import TOLD
+from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, REPLACED
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_memory
-from ragforge.store.sqlite.left import MEMORY_LEFT, REPLACED
 from ragforge.store.sqlite.owed import owe_memory, owe_nothing
 from ragforge.store.sqlite.rows import RecordTable, key_of, new_key, one
 from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
@@ -22,7 +22,7 @@ MEMORIES = RecordTable(
         "project_id": "project.id",
         "turns": EVIDENCE,
         "replaced": f"{REPLACED.format('memory.key')} AS is_replaced",
-        "left": f"{MEMORY_LEFT.format('memory')} AS is_left",
+        "abandoned": f"{MEMORY_ABANDONED.format('memory')} AS is_abandoned",
     },
 )
 

@@ -235,7 +235,7 @@ CREATE TABLE lease (
     until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE left_turn (turn INTEGER PRIMARY KEY) STRICT; -- on the path to no session's head; see left.py
+CREATE TABLE left_turn (turn INTEGER PRIMARY KEY) STRICT; -- see abandonment.py
 INSERT INTO left_turn
 WITH RECURSIVE kept (key) AS (
     SELECT head FROM session WHERE head IS NOT NULL

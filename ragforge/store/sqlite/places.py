@@ -1,4 +1,4 @@
-"""Where something that was found lies in SQLite: its session, its turn, and whether it was left."""
+"""Where something that was found lies in SQLite: its session, its turn, and whether that is abandoned."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from ragforge.domain.search import Candidate, HitKind
 from ragforge.domain.vectors import OwnerKind
+from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, REPLACED, SUMMARY_ABANDONED, TURN_ABANDONED
 from ragforge.store.sqlite.connection import Connection, Row
-from ragforge.store.sqlite.left import MEMORY_LEFT, REPLACED, SUMMARY_LEFT, TURN_LEFT
 from ragforge.store.sqlite.rows import from_ms, one
 
 TABLES: Mapping[HitKind, str] = {
@@ -27,25 +27,25 @@ OF_OWNER: Mapping[OwnerKind, HitKind] = {
 }
 
 # Of the keys in a JSON list: key, kind, id, time, session and turn by key, then by id, level, type,
-# importance, replaced, left. Cross joins: each key is looked up, no table is read from its beginning.
+# importance, replaced, abandoned. Cross joins: each key is looked up, no table is read from its beginning.
 PLACES = f"""
 SELECT value, '{HitKind.TURN}', turn.id, turn.started_at, session.key, turn.key, session.id, turn.id, 0, '',
-    0.0, 0, {TURN_LEFT.format("turn.key")}
+    0.0, 0, {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN turn ON turn.key = value CROSS JOIN session ON session.key = turn.session
 UNION ALL
 SELECT value, '{HitKind.TOOL_CALL}', tool_call.id, tool_call.started_at, session.key, turn.key, session.id,
-    turn.id, 0, '', 0.0, 0, {TURN_LEFT.format("turn.key")}
+    turn.id, 0, '', 0.0, 0, {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN tool_call ON tool_call.key = value
     CROSS JOIN turn ON turn.key = tool_call.turn CROSS JOIN session ON session.key = turn.session
 UNION ALL
 SELECT value, '{HitKind.SUMMARY}', summary.id, summary.at, session.key, NULL, session.id, NULL, summary.level,
-    '', 0.0, 0, :left AND {SUMMARY_LEFT.format("summary.key")}
+    '', 0.0, 0, :abandoned AND {SUMMARY_ABANDONED.format("summary.key")}
 FROM json_each(:keys) CROSS JOIN summary ON summary.key = value
     CROSS JOIN session ON session.key = summary.session
 UNION ALL
 SELECT value, '{HitKind.MEMORY}', memory.id, memory.created_at, session.key, newest.key,
     coalesce(session.id, ''), coalesce(newest.id, ''), 0, memory.type, memory.importance,
-    {REPLACED.format("memory.key")}, :left AND {MEMORY_LEFT.format("memory")}
+    {REPLACED.format("memory.key")}, :abandoned AND {MEMORY_ABANDONED.format("memory")}
 FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
     LEFT JOIN session ON session.id = memory.session
     LEFT JOIN turn AS newest ON newest.key = (
@@ -53,7 +53,7 @@ FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
         ORDER BY turn.started_at DESC, turn.depth DESC, turn.id DESC LIMIT 1)
 UNION ALL
 SELECT value, '{HitKind.VERSION}', version.id, version.at, session.key, turn.key, coalesce(session.id, ''),
-    coalesce(turn.id, ''), 0, '', 0.0, 0, {TURN_LEFT.format("turn.key")}
+    coalesce(turn.id, ''), 0, '', 0.0, 0, {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN version ON version.key = value
     LEFT JOIN session ON session.key = version.session LEFT JOIN turn ON turn.key = version.turn
 """
@@ -86,15 +86,15 @@ class Place(Struct, frozen=True):
     memory_type: str
     importance: float
     replaced: bool
-    left: bool
+    abandoned: bool
 
 
 def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
     """The places of these, in their order, but for summaries whose turns an archive has yet to bring."""
     wanted = list(keys)
-    # Mostly nothing is left, and then the walk down from each summary is spared.
-    any_left = one(connection, "SELECT 1 FROM left_turn LIMIT 1") is not None
-    rows = connection.execute(PLACES, {"keys": json.dumps(wanted), "left": any_left})
+    # Mostly nothing is abandoned, and then the walk down from each summary is spared.
+    any_abandoned = one(connection, "SELECT 1 FROM left_turn LIMIT 1") is not None
+    rows = connection.execute(PLACES, {"keys": json.dumps(wanted), "abandoned": any_abandoned})
     by_key = {row[0]: row for row in list(rows)}
     if lost := [key for key in wanted if key not in by_key]:
         raise apsw.CorruptError(f"the search index holds row {lost[0]}, which stands for nothing")
@@ -112,7 +112,7 @@ def candidate_of(place: Place, *, words: float | None = None, meaning: float | N
         at=place.at,
         words=words,
         meaning=meaning,
-        left=place.left,
+        abandoned=place.abandoned,
         importance=place.importance,
         level=place.level,
         replaced=place.replaced,
@@ -126,7 +126,7 @@ def key_by_id(connection: Connection, kind: HitKind, identifier: str) -> int | N
 
 
 def _place(connection: Connection, row: Row) -> Place | None:
-    key, kind, identifier, at, session, turn, session_id, turn_id, level, *of_memory, left = row
+    key, kind, identifier, at, session, turn, session_id, turn_id, level, *of_memory, abandoned = row
     kind = HitKind(kind)
     if kind is HitKind.SUMMARY:
         turn, turn_id = one(connection, NEWEST_TURN, (key,)) or (None, "")
@@ -146,5 +146,5 @@ def _place(connection: Connection, row: Row) -> Place | None:
         memory_type=memory_type,
         importance=importance,
         replaced=bool(replaced),
-        left=bool(left),
+        abandoned=bool(abandoned),
     )

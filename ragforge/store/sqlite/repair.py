@@ -1,5 +1,6 @@
 """Making again what follows from the rest. Turns, steps and tool calls are read, never written."""
 
+from ragforge.store.sqlite.abandonment import count_afresh
 from ragforge.store.sqlite.check import (
     LACKING_VERSIONS,
     OF_NOTHING,
@@ -10,7 +11,6 @@ from ragforge.store.sqlite.check import (
 )
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_call, index_memory, index_summary, index_turn, index_version
-from ragforge.store.sqlite.left import count_afresh
 from ragforge.store.sqlite.owed import list_afresh
 from ragforge.store.sqlite.vector_tail import write_codes
 from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings, seal_afresh

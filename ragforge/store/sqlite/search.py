@@ -175,7 +175,7 @@ def _hit(connection: Connection, place: Place, score: float, stems: frozenset[st
         cwd=cwd,
         tool=tool,
         level=place.level,
-        left=place.left,
+        abandoned=place.abandoned,
         memory_type=place.memory_type,
         replaced=place.replaced,
         version_id=place.id if place.kind is HitKind.VERSION else "",

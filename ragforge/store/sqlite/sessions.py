@@ -5,10 +5,10 @@ from pathlib import Path
 from ragforge.domain.turns import SESSION, ConversationSession
 from ragforge.store.base_conversations import Deleted, SessionRow
 from ragforge.store.json_text import storable
+from ragforge.store.sqlite.abandonment import head_moved
 from ragforge.store.sqlite.claims import FileClaim
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.deletion import delete_session
-from ragforge.store.sqlite.left import head_moved
 from ragforge.store.sqlite.recovery import interrupt_running_turns
 from ragforge.store.sqlite.rows import RecordTable, key_of, one
 

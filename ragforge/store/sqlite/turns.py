@@ -7,9 +7,9 @@ from ragforge.domain.errors import Conflict
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import STEP, TURN, Step, Turn, TurnEnd, TurnStatus
 from ragforge.store.json_text import storable
+from ragforge.store.sqlite.abandonment import TURN_ABANDONED, head_moved
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.index import index_ended, index_turn
-from ragforge.store.sqlite.left import TURN_LEFT, head_moved
 from ragforge.store.sqlite.owed import owe_nothing, owe_turn
 from ragforge.store.sqlite.rows import RecordTable, key_of, new_key, one, to_ms
 from ragforge.store.sqlite.version_rows import turn_ended, turn_runs_on
@@ -124,13 +124,13 @@ class SqliteTurns:
 
         return [] if head is None else await self._database.read(read)
 
-    async def left(self, turn_ids: Sequence[str]) -> set[str]:
-        """Those of the turns that are left."""
+    async def abandoned(self, turn_ids: Sequence[str]) -> set[str]:
+        """Those of the turns that are abandoned."""
 
         def read(connection: Connection) -> set[str]:
             rows = connection.execute(
                 "SELECT turn.id FROM json_each(?) JOIN turn ON turn.id = value "
-                f"WHERE {TURN_LEFT.format('turn.key')}",
+                f"WHERE {TURN_ABANDONED.format('turn.key')}",
                 (json.dumps(list(turn_ids)),),
             )
             return {identifier for (identifier,) in rows}

@@ -135,7 +135,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
             self.notify(f"This belongs to no session. {shown} shows it.", markup=False)
         else:
             # What was undone, and what rests on no turn, has no place on the path.
-            in_path = hit.turn_id and not hit.left
+            in_path = hit.turn_id and not hit.abandoned
             self.dismiss(Chosen(hit.session_id, hit.turn_index + 1 if in_path else None))
 
     async def _step(self, by: int) -> None:

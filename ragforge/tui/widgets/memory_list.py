@@ -78,7 +78,11 @@ class MemoryList(RowList[Memory]):
 
 def marks_of(memory: Memory) -> list[str]:
     """What keeps it from being recalled."""
-    marks = {"forgotten": memory.forgotten_at is not None, "replaced": memory.replaced, "undone": memory.left}
+    marks = {
+        "forgotten": memory.forgotten_at is not None,
+        "replaced": memory.replaced,
+        "undone": memory.abandoned,
+    }
     return [mark for mark, holds in marks.items() if holds]
 
 

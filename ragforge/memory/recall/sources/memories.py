@@ -166,8 +166,8 @@ async def choose(
 
 
 def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> bool:
-    """Whether it holds here and now: neither forgotten nor replaced nor left, and of this place."""
-    if memory.forgotten_at is not None or memory.replaced or memory.left:
+    """Whether it holds here and now: neither forgotten nor replaced nor abandoned, and of this place."""
+    if memory.forgotten_at is not None or memory.replaced or memory.abandoned:
         return False
     if limits.session_scope or memory.scope is MemoryScope.SESSION:
         return memory.session_id == around.session_id

@@ -27,7 +27,7 @@ async def _look(lookup: Lookup) -> Finding:
     newest, answer = await asyncio.gather(
         lookup.attempt(partial(_newest, recall, around), list[Summary]()), lookup.hits()
     )
-    standing = [each for each in answer.found if not each.hit.left]
+    standing = [each for each in answer.found if not each.hit.abandoned]
     # Those of level 1 stand for turns, which are shown themselves.
     hits = {each.hit.id: each for each in standing if each.hit.kind is HitKind.SUMMARY and each.hit.level > 1}
 
@@ -72,8 +72,8 @@ async def _newest(recall: Recall, around: Around) -> list[Summary]:
     store = recall.store
     summaries = await store.summaries.of_session(around.session_id, level=1, uncovered=True)
     outside = [each for each in summaries if not set(each.covers) <= set(around.turns)][-SHOWN_MAX:]
-    left = await store.turns.left([turn for each in outside for turn in each.covers])
-    return [each for each in reversed(outside) if not left.intersection(each.covers)]
+    abandoned = await store.turns.abandoned([turn for each in outside for turn in each.covers])
+    return [each for each in reversed(outside) if not abandoned.intersection(each.covers)]
 
 
 def _by_relevance(newest: Sequence[Summary], found: Sequence[RankedHit]) -> list[Summary]:

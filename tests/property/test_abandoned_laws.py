@@ -1,4 +1,4 @@
-"""Whatever moves the heads, the turns that are left are those that the definition names."""
+"""Whatever moves the heads, the abandoned turns are those that the definition names."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -157,7 +157,7 @@ class LeftLaws(RuleBasedStateMachine):
     def is_stored(self, turn: str) -> bool:
         return self.run(self.store.turns.get(turn)) is not None
 
-    def left(self) -> set[str]:
+    def abandoned(self) -> set[str]:
         """By the definition: on the path to no session's head."""
         kept: set[str] = set()
         for head in self.heads.values():
@@ -174,20 +174,20 @@ class LeftLaws(RuleBasedStateMachine):
 
     @invariant()
     def what_is_left_is_what_the_definition_names(self) -> None:
-        left = self.left()
-        assert self.run(self.store.turns.left([*self.turns, "nowhere"])) == left
+        abandoned = self.abandoned()
+        assert self.run(self.store.turns.abandoned([*self.turns, "nowhere"])) == abandoned
         assert self.run(self.store.check()) == []
-        expected = {turn: turn in left for turn in self.turns}
-        expected |= {each: bool(self.turns_under(each) & left) for each in self.summaries}
+        expected = {turn: turn in abandoned for turn in self.turns}
+        expected |= {each: bool(self.turns_under(each) & abandoned) for each in self.summaries}
         for key, memory in self.memories.items():
             evidence = {turn for turn in memory.turns if turn in self.turns}
             by_person = memory.source is MemorySource.PERSON
-            expected[key] = bool(evidence) and evidence <= left and not by_person
+            expected[key] = bool(evidence) and evidence <= abandoned and not by_person
         owners = owners_of([*self.turns.values(), *self.summaries.values(), *self.memories.values()])
         found = self.run(self.store.search.by_id(owners))
-        assert {each.id: each.left for each in found} == expected
+        assert {each.id: each.abandoned for each in found} == expected
         memories = self.run(self.store.memories.get([*self.memories]))
-        assert {memory.id: memory.left for memory in memories}.items() <= expected.items()
+        assert {memory.id: memory.abandoned for memory in memories}.items() <= expected.items()
 
 
 TestLeftLaws = LeftLaws.TestCase

@@ -1,9 +1,9 @@
-"""Which turns are left: on the path to no session's head.
+"""Which turns are abandoned: on the path to no session's head.
 
 The table `left_turn` holds them, so that asking costs nothing. It is kept in the transaction that moves a
 head. A child of the head that becomes the head, which is nearly every turn, changes nothing here.
 
-If a turn is not left, none of those above it is: both walks end at the first turn that stays as it is.
+If a turn is not abandoned, none of those above it is: both walks end at the first turn that stays as it is.
 """
 
 from collections.abc import Iterable
@@ -21,8 +21,8 @@ WITH RECURSIVE kept (key) AS (
 """
 
 # A column of `turn` or `summary`, or the alias of a row of `memory`; as 0 or 1.
-TURN_LEFT = "EXISTS (SELECT 1 FROM left_turn WHERE turn = {0})"
-SUMMARY_LEFT = """
+TURN_ABANDONED = "EXISTS (SELECT 1 FROM left_turn WHERE turn = {0})"
+SUMMARY_ABANDONED = """
 EXISTS (
     WITH RECURSIVE down (id) AS (
         SELECT covered FROM cover WHERE cover.summary = {0}
@@ -35,14 +35,14 @@ EXISTS (
 )
 """
 # Turns that are not stored (yet) say nothing. What the user said with a command belongs to no turn.
-MEMORY_LEFT = """
+MEMORY_ABANDONED = """
 ({0}.source != 'person'
     AND EXISTS (SELECT 1 FROM evidence JOIN turn AS proof ON proof.id = evidence.turn WHERE memory = {0}.key)
     AND NOT EXISTS (SELECT 1 FROM evidence JOIN turn AS proof ON proof.id = evidence.turn
         WHERE memory = {0}.key AND proof.key NOT IN (SELECT turn FROM left_turn)))
 """
 # A link between memories, by the alias of its row.
-LINK_LEFT = """
+LINK_ABANDONED = """
 EXISTS (SELECT 1 FROM turn AS told JOIN left_turn ON left_turn.turn = told.key WHERE told.id = {0}.turn)
 """
 
@@ -51,10 +51,10 @@ EXISTS (SELECT 1 FROM turn AS told JOIN left_turn ON left_turn.turn = told.key W
 REPLACED = f"""
 EXISTS (SELECT 1 FROM association AS link JOIN memory AS newer ON newer.key = link.source
     WHERE link.target = {{0}} AND link.kind = 'updates' AND newer.forgotten_at IS NULL
-    AND NOT {MEMORY_LEFT.format("newer")} AND NOT {LINK_LEFT.format("link")}
+    AND NOT {MEMORY_ABANDONED.format("newer")} AND NOT {LINK_ABANDONED.format("link")}
     AND NOT EXISTS (SELECT 1 FROM association AS later
         WHERE later.source = {{0}} AND later.kind = 'updates' AND later.at > link.at
-            AND NOT {LINK_LEFT.format("later")}))
+            AND NOT {LINK_ABANDONED.format("later")}))
 """
 
 
@@ -91,13 +91,13 @@ def count_afresh(connection: Connection) -> None:
 
 def _found_again(connection: Connection, turn: int | None) -> None:
     """The turn and those above it are on a head's path."""
-    while turn is not None and _is_left(connection, turn):
+    while turn is not None and _is_abandoned(connection, turn):
         connection.execute("DELETE FROM left_turn WHERE turn = ?", (turn,))
         turn = _parent(connection, turn)
 
 
 def _leave(connection: Connection, turn: int | None) -> None:
-    """The turn and those above it are left, as far as no other head holds them."""
+    """The turn and those above it are abandoned, as far as no other head holds them."""
     if turn is None:
         return
     # Not one look-up a turn: an index on heads would be written with every turn that starts.
@@ -112,7 +112,7 @@ def _has_kept_child(connection: Connection, turn: int) -> bool:
     return one(connection, sql, (turn,)) is not None
 
 
-def _is_left(connection: Connection, turn: int) -> bool:
+def _is_abandoned(connection: Connection, turn: int) -> bool:
     return one(connection, "SELECT 1 FROM left_turn WHERE turn = ?", (turn,)) is not None
 
 

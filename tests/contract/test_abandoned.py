@@ -1,4 +1,4 @@
-"""Which turns are left: on the path to no session's head."""
+"""Which turns are abandoned: on the path to no session's head."""
 
 from datetime import timedelta
 
@@ -24,8 +24,8 @@ from tests.contract.builders import (
 from tests.contract.conftest import Opener
 
 
-async def left(store: Store, *turns: Turn) -> list[Turn]:
-    found = await store.turns.left([turn.id for turn in turns])
+async def abandoned(store: Store, *turns: Turn) -> list[Turn]:
+    found = await store.turns.abandoned([turn.id for turn in turns])
     return [turn for turn in turns if turn.id in found]
 
 
@@ -38,18 +38,18 @@ async def fork(store: Store, session: ConversationSession, head: Turn) -> Conver
 async def test_nothing_is_left_while_a_conversation_goes_on(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 3)
-    assert await left(store, *turns) == []
-    assert await store.turns.left([]) == set()
-    assert await store.turns.left(["nowhere", "", "\0"]) == set()
+    assert await abandoned(store, *turns) == []
+    assert await store.turns.abandoned([]) == set()
+    assert await store.turns.abandoned(["nowhere", "", "\0"]) == set()
 
 
 async def test_head_that_moves_back_leaves_what_was_below(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 4)
     await store.sessions.set_head(session.id, turns[1].id)
-    assert await left(store, *turns) == turns[2:]
+    assert await abandoned(store, *turns) == turns[2:]
     await store.sessions.set_head(session.id, None)
-    assert await left(store, *turns) == turns
+    assert await abandoned(store, *turns) == turns
 
 
 async def test_head_that_moves_forward_again_finds_what_it_left(store: Store) -> None:
@@ -57,25 +57,25 @@ async def test_head_that_moves_forward_again_finds_what_it_left(store: Store) ->
     turns = await conversation(store, session, 4)
     await store.sessions.set_head(session.id, turns[0].id)
     await store.sessions.set_head(session.id, turns[2].id)
-    assert await left(store, *turns) == turns[3:]
+    assert await abandoned(store, *turns) == turns[3:]
     await store.turns.reopen(turns[3].id)
-    assert await left(store, *turns) == []
+    assert await abandoned(store, *turns) == []
 
 
 async def test_turn_beside_the_head_leaves_the_head(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 3)
     beside = await said(store, session, "Another way.", parent=turns[0])
-    assert await left(store, *turns, beside) == turns[1:]
+    assert await abandoned(store, *turns, beside) == turns[1:]
     below = await said(store, session, "And on.", parent=turns[2])
-    assert await left(store, *turns, beside, below) == [beside]
+    assert await abandoned(store, *turns, beside, below) == [beside]
 
 
 async def test_start_at_the_root_leaves_all_before(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 2)
     anew = await said(store, session, "From the start.")
-    assert await left(store, *turns, anew) == turns
+    assert await abandoned(store, *turns, anew) == turns
 
 
 async def test_fork_holds_what_its_head_has_on_its_path(store: Store) -> None:
@@ -83,9 +83,9 @@ async def test_fork_holds_what_its_head_has_on_its_path(store: Store) -> None:
     turns = await conversation(store, session, 4)
     forked = await fork(store, session, turns[2])
     await store.sessions.set_head(session.id, turns[0].id)
-    assert await left(store, *turns) == turns[3:]
+    assert await abandoned(store, *turns) == turns[3:]
     await store.sessions.set_head(forked.id, turns[1].id)
-    assert await left(store, *turns) == turns[2:]
+    assert await abandoned(store, *turns) == turns[2:]
 
 
 async def test_fork_of_what_was_left_finds_it(store: Store) -> None:
@@ -93,7 +93,7 @@ async def test_fork_of_what_was_left_finds_it(store: Store) -> None:
     turns = await conversation(store, session, 4)
     await store.sessions.set_head(session.id, turns[0].id)
     await fork(store, session, turns[2])
-    assert await left(store, *turns) == turns[3:]
+    assert await abandoned(store, *turns) == turns[3:]
 
 
 @pytest.mark.emptied
@@ -103,9 +103,9 @@ async def test_deleted_fork_holds_nothing_any_more(store: Store) -> None:
     forked = await fork(store, session, turns[3])
     own = await said(store, forked, "Elsewhere.", parent=turns[3])
     await store.sessions.set_head(session.id, turns[1].id)
-    assert await left(store, *turns, own) == []
+    assert await abandoned(store, *turns, own) == []
     await store.sessions.delete(forked.id)
-    assert await left(store, *turns) == turns[2:]
+    assert await abandoned(store, *turns) == turns[2:]
     assert await store.check() == []
 
 
@@ -114,9 +114,9 @@ async def test_turns_of_a_deleted_session_that_a_fork_rests_on_are_held_by_it(st
     turns = await conversation(store, session, 3)
     forked = await fork(store, session, turns[1])
     await store.sessions.delete(session.id)
-    assert await left(store, *turns) == []
+    assert await abandoned(store, *turns) == []
     await store.sessions.set_head(forked.id, turns[0].id)
-    assert await left(store, *turns) == [turns[1]]
+    assert await abandoned(store, *turns) == [turns[1]]
 
 
 async def test_all_processes_know_what_was_left(opener: Opener) -> None:
@@ -125,7 +125,7 @@ async def test_all_processes_know_what_was_left(opener: Opener) -> None:
     turns = await conversation(first, session, 3)
     await first.sessions.set_head(session.id, turns[0].id)
     await first.drain(timeout_s=120)
-    assert await left(second, *turns) == turns[1:]
+    assert await abandoned(second, *turns) == turns[1:]
 
 
 @pytest.mark.emptied
@@ -140,10 +140,10 @@ async def test_loaded_turns_are_left_where_no_loaded_head_has_them(store: Store)
     await store.archive.load([replace(session, head=turns[2].id)])
     for turn in turns:
         await store.archive.load([turn])
-    assert await left(store, *turns) == turns[3:]
+    assert await abandoned(store, *turns) == turns[3:]
     later = session.last_activity_at + timedelta(hours=2)
     await store.archive.load([replace(session, head=turns[0].id, last_activity_at=later)])
-    assert await left(store, *turns) == turns[1:]
+    assert await abandoned(store, *turns) == turns[1:]
     assert await store.check() == []
 
 
@@ -171,13 +171,13 @@ async def test_what_rests_on_left_turns_is_found_and_marked(store: Store) -> Non
     query = Query("zebra", session.project_id)
     hits = await store.search.words(query)
     assert len(hits) == 10
-    assert {hit.id for hit in hits if hit.left} == marked
-    assert {each.id for each in await store.search.candidates(query) if each.left} == marked
+    assert {hit.id for hit in hits if hit.abandoned} == marked
+    assert {each.id for each in await store.search.candidates(query) if each.abandoned} == marked
     by_id = await store.search.by_id(owners_of([kept, gone, *summaries, over, *memories]))
-    assert {each.id for each in by_id if each.left} == marked - {call.id}
+    assert {each.id for each in by_id if each.abandoned} == marked - {call.id}
     related = await store.search.related([each for each in by_id if each.kind is HitKind.TURN])
-    assert {each.turn.id: each.turn.left for each in related} == {kept.id: False, gone.id: True}
-    assert [memory.left for memory in await store.memories.get([each.id for each in memories])] == [
+    assert {each.turn.id: each.turn.abandoned for each in related} == {kept.id: False, gone.id: True}
+    assert [memory.abandoned for memory in await store.memories.get([each.id for each in memories])] == [
         *(False, False, True, False)
     ]
 
@@ -193,5 +193,5 @@ async def test_turn_that_is_started_again_moves_no_head(opener: Opener) -> None:
     found = await store.sessions.get(session.id)
     assert found is not None
     assert found.head == turns[0].id
-    assert await left(store, *turns) == turns[1:]
+    assert await abandoned(store, *turns) == turns[1:]
     await claim.release()

@@ -1,6 +1,6 @@
-"""Which turns are left: on the path to no session's head. Their nodes say so, as `left: true`.
+"""Which turns are abandoned: on the path to no session's head. Their nodes say so, as `left: true`.
 
-It is kept right after the query that moves a head. If a turn is not left, none above it is; so whatever
+It is kept right after the query that moves a head. If a turn is not abandoned, none above it is; so whatever
 happens to a turn, those above it are looked at only as far as they change. A load of many records in any
 order would look at the same turns again and again: it notes instead that all are to be looked at
 (`leftStale` on the node of the database), which whoever asks next does.
@@ -50,18 +50,18 @@ WITH * MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $mark REMOVE d.leftStale
 
 # Of a node `{0}`; no query names others as these do. Turns that are not stored (yet) say nothing. What the
 # person said by a command, no turn takes along.
-MEMORY_LEFT = """({0}.source <> 'person' AND coalesce(COLLECT {{
+MEMORY_ABANDONED = """({0}.source <> 'person' AND coalesce(COLLECT {{
   UNWIND {0}.evidence AS proof MATCH (proven:ConversationTurn {{id: proof}})
   RETURN coalesce(proven.left, false) AS gone ORDER BY gone LIMIT 1
 }}[0], false))"""
-LINK_LEFT = "EXISTS {{ MATCH (told:ConversationTurn {{id: {0}.turn}}) WHERE told.left }}"
-SUMMARY_LEFT = "EXISTS {{ ({0})-[:SUMMARIZES*1..]->(under:ConversationTurn) WHERE under.left }}"
+LINK_ABANDONED = "EXISTS {{ MATCH (told:ConversationTurn {{id: {0}.turn}}) WHERE told.left }}"
+SUMMARY_ABANDONED = "EXISTS {{ ({0})-[:SUMMARIZES*1..]->(under:ConversationTurn) WHERE under.left }}"
 
-LEFT = f"MATCH (t:{Label.TURN}) WHERE t.id IN $ids AND t.left RETURN t.id AS id"
+ABANDONED = f"MATCH (t:{Label.TURN}) WHERE t.id IN $ids AND t.left RETURN t.id AS id"
 
 TURNS = f"""
 MATCH (t:{Label.TURN}) WHERE t.turnIndex IS NOT NULL
-RETURN t.id AS id, t.parentId AS parent, t.turnIndex AS depth, coalesce(t.left, false) AS left
+RETURN t.id AS id, t.parentId AS parent, t.turnIndex AS depth, coalesce(t.left, false) AS abandoned
 """
 HEADS = f"MATCH (s:{Label.SESSION}) WHERE s.headId IS NOT NULL RETURN s.headId AS head"
 STALE = f"MATCH (d:{Label.DATABASE}) WHERE d.leftStale IS NOT NULL RETURN d.leftStale AS stale"
@@ -69,17 +69,21 @@ STALE = f"MATCH (d:{Label.DATABASE}) WHERE d.leftStale IS NOT NULL RETURN d.left
 FRESH = f"MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $stale REMOVE d.leftStale"
 
 
-async def wrong_lefts(graph: Graph) -> list[str]:
-    """Ids of turns that are marked as left and are not, or the other way round; the lowest first.
+async def wrongly_marked(graph: Graph) -> list[str]:
+    """Ids of turns that are marked as abandoned and are not, or the other way round; the lowest first.
 
-    Not those that are their own ancestors: each would have to be left before the other.
+    Not those that are their own ancestors: each would have to be abandoned before the other.
     """
     # The head first: of a turn that comes meanwhile, it is better to know too little than too much.
     parents: dict[str, str | None] = {}
     marked: dict[str, bool] = {}
     depths: dict[str, int] = {}
     async for row in graph.stream(TURNS, deadline_s=timeouts.NEO4J_STREAM_S_MAX):
-        parents[row["id"]], marked[row["id"]], depths[row["id"]] = row["parent"], row["left"], row["depth"]
+        parents[row["id"]], marked[row["id"]], depths[row["id"]] = (
+            row["parent"],
+            row["abandoned"],
+            row["depth"],
+        )
     kept: set[str] = set()
     for row in await graph.read(HEADS, deadline_s=timeouts.NEO4J_STREAM_S_MAX):
         turn = row["head"]
@@ -87,7 +91,7 @@ async def wrong_lefts(graph: Graph) -> list[str]:
             kept.add(turn)
             turn = parents[turn]
     endless = _on_circles(parents, depths)
-    wrong = [turn for turn, left in marked.items() if left == (turn in kept) and turn not in endless]
+    wrong = [turn for turn, mark in marked.items() if mark == (turn in kept) and turn not in endless]
     return sorted(wrong, key=lambda turn: (-depths[turn], turn))
 
 
@@ -119,5 +123,5 @@ async def mark_all(graph: Graph) -> None:
     """Put all right, if a load left that to be done."""
     found = await graph.read(STALE)
     if found:
-        await mark_afresh(graph, await wrong_lefts(graph))
+        await mark_afresh(graph, await wrongly_marked(graph))
         await graph.write(FRESH, stale=found[0]["stale"])
