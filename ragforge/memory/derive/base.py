@@ -5,6 +5,7 @@ loses nothing.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from enum import Enum, StrEnum, auto
 from typing import ClassVar, Protocol, TypeVar
@@ -158,7 +159,7 @@ class Queue(Struct, frozen=True):
     """It waits a little for more to come, gives way to a turn after each step, and says what it wrote."""
 
 
-class Derivation:
+class Derivation(ABC):
     """A kind of thing that is made of turns. There is one of each for a run, with a task of its own."""
 
     title: ClassVar[str]
@@ -198,12 +199,12 @@ class Derivation:
     def turn_ended(self, home: Home, turn_id: str) -> None:
         """The end of a turn of this run is stored, and its project remembers."""
 
+    @abstractmethod
     async def step(self) -> float | None:
         """Do some of the work; in how many seconds to do more: 0 for at once, None for when it is woken.
 
         What it raises is told to the user and tried again later and later.
         """
-        raise NotImplementedError
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
         """A turn has its summary and memories. own: it is one of this run. Raises StoreError."""

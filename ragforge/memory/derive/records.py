@@ -5,6 +5,7 @@ costs no call of its own.
 """
 
 import logging
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -49,12 +50,12 @@ class RecordDerivation(Derivation):
         self._last: set[Underived] = set()
         """Those of the last step."""
 
+    @abstractmethod
     async def make(self, home: Home, source: Underived) -> Sequence[Derived]:
         """Return the records of the owner, by `kind.record`; none where none can be made in this run.
 
         An owner that gets none is listed again in the next run. Raises StoreError, and what `Desk.ask` does.
         """
-        raise NotImplementedError
 
     async def turn(self, home: Home, source: Underived) -> Turn | None:
         """Return the owner, which is a turn, without secrets and what is forgotten. Raises StoreError."""
