@@ -18,9 +18,15 @@ from ragforge.domain.errors import AnswerUnusable, ModelError, ModelRefusedKey, 
 from ragforge.domain.events import ModelEvent
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest, Provider, ProviderParts
-from ragforge.providers.openai_compatible import errors
 from ragforge.providers.openai_compatible.answer import DONE, Answer, StreamError
 from ragforge.providers.openai_compatible.convert import chars_of, encode, to_chat
+from ragforge.providers.openai_compatible.errors import (
+    Service,
+    failed_in_stream,
+    no_stream,
+    refused,
+    silent,
+)
 from ragforge.providers.openai_compatible.http import Http, read
 from ragforge.providers.openai_compatible.limits import ask_window, limits_of
 from ragforge.providers.pump import StreamSilent, pump
@@ -48,7 +54,7 @@ class OpenAICompatibleProvider:
         self.name = name
         self.model = model
         self._base_url = base_url.rstrip("/")
-        self._service = errors.Service(
+        self._service = Service(
             name,
             self._base_url,
             model,
@@ -149,12 +155,12 @@ class OpenAICompatibleProvider:
         # What ends after the reason to stop, in whatever way, has taken no word along.
         except StreamSilent as error:
             if not answer.finished:
-                raise errors.silent(self._service, error.idle_timeout_s) from error
+                raise silent(self._service, error.idle_timeout_s) from error
         except Retryable:
             if not answer.finished:
                 raise
         except StreamError as error:
-            raise errors.failed_in_stream(self._service, error.body) from error
+            raise failed_in_stream(self._service, error.body) from error
         for event in answer.end():
             yield event
 
@@ -164,7 +170,7 @@ class OpenAICompatibleProvider:
         async with self._http.request("POST", url, data, timeout_s=None) as response:
             if response.status_code >= 300:
                 text = await read(response)
-                raise errors.refused(self._service, response.status_code, text, response.headers)
+                raise refused(self._service, response.status_code, text, response.headers)
             content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if content_type not in ("text/event-stream", ""):
                 yield [self._whole_answer(content_type, await read(response))]
@@ -190,9 +196,9 @@ class OpenAICompatibleProvider:
         try:
             found = msgspec.json.decode(body)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise errors.no_stream(self._service, content_type, body) from error
+            raise no_stream(self._service, content_type, body) from error
         if not (isinstance(found, dict) and ("choices" in found or "error" in found)):
-            raise errors.no_stream(self._service, content_type, body)
+            raise no_stream(self._service, content_type, body)
         return body
 
 

@@ -10,8 +10,15 @@ import msgspec
 from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.json import JsonObject, JsonValue
-from ragforge.providers.openai_compatible import errors
 from ragforge.providers.openai_compatible.convert import encode
+from ragforge.providers.openai_compatible.errors import (
+    Service,
+    broken_off,
+    no_stream,
+    refused,
+    silent,
+    unreachable,
+)
 from ragforge.providers.retry import Retryable
 
 if TYPE_CHECKING:
@@ -25,7 +32,7 @@ BODY_BYTES_MAX = 8 * 1024 * 1024
 class Http:
     """Requests to one service."""
 
-    def __init__(self, service: errors.Service) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
         self._client: httpx2.AsyncClient | None = None
         self._lock = asyncio.Lock()
@@ -46,14 +53,14 @@ class Http:
             async with client.stream(method, url, content=data, timeout=timeout) as response:
                 yield response
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            unreachable = errors.unreachable(self._service, _reason(error))
+            failure = unreachable(self._service, _reason(error))
             if self._service.is_local:
-                raise unreachable from error
+                raise failure from error
             raise Retryable(
-                unreachable, reason="no connection", attempts_max=timeouts.OPENAI_CONNECT_ATTEMPTS_MAX
+                failure, reason="no connection", attempts_max=timeouts.OPENAI_CONNECT_ATTEMPTS_MAX
             ) from error
         except httpx2.RequestError as error:
-            broken = errors.broken_off(self._service, _reason(error))
+            broken = broken_off(self._service, _reason(error))
             raise Retryable(broken, reason="connection lost") from error
 
     async def ask(self, url: str, body: JsonObject | None = None, *, needed: bool = False) -> JsonObject:
@@ -69,9 +76,9 @@ class Http:
             ):
                 text = await read(response)
                 if response.status_code in (401, 403) or (needed and response.status_code >= 300):
-                    raise errors.refused(self._service, response.status_code, text, response.headers)
+                    raise refused(self._service, response.status_code, text, response.headers)
         except TimeoutError as error:
-            raise errors.silent(self._service, timeouts.OPENAI_QUESTION_S_MAX) from error
+            raise silent(self._service, timeouts.OPENAI_QUESTION_S_MAX) from error
         except Retryable as failure:
             raise failure.error from failure
         if response.status_code >= 300:
@@ -80,7 +87,7 @@ class Http:
             found: JsonValue = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
             if needed:
-                raise errors.no_stream(self._service, "something that is no JSON", text) from error
+                raise no_stream(self._service, "something that is no JSON", text) from error
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -107,7 +114,7 @@ async def read(response: "httpx2.Response") -> str:
     return body[:BODY_BYTES_MAX].decode("utf-8", "replace")
 
 
-def _make_client(service: errors.Service) -> "httpx2.AsyncClient":
+def _make_client(service: Service) -> "httpx2.AsyncClient":
     """Slow (importing, reading certificates), so it runs in a thread."""
     import httpx2
 

@@ -7,7 +7,7 @@ from ragforge.domain.memories import Memory
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.versions import Branch, Version
 from ragforge.store.base import Record, RecordKind
-from ragforge.store.neo4j import archive_read
+from ragforge.store.neo4j.archive_read import counts, dump, fetch
 from ragforge.store.neo4j.load import Loader
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import Rows
@@ -26,7 +26,7 @@ class Neo4jArchive:
         """Every record, kind by kind, parents before children; it streams."""
         await self._settle()
         await self._nodes.settle_abandoned()
-        async for record in archive_read.dump(self._nodes.graph):
+        async for record in dump(self._nodes.graph):
             yield record
 
     async def load(self, records: Sequence[Record]) -> int:
@@ -46,12 +46,12 @@ class Neo4jArchive:
         await self._settle()
         if kind is RecordKind.MEMORY:
             await self._nodes.settle_abandoned()
-        return await archive_read.fetch(self._nodes.graph, kind, valid_ids(ids))
+        return await fetch(self._nodes.graph, kind, valid_ids(ids))
 
     async def counts(self) -> Mapping[RecordKind, int]:
         """How many there are of every kind; 0 where there are none."""
         await self._settle()
-        return await archive_read.counts(self._nodes.graph)
+        return await counts(self._nodes.graph)
 
     async def _settle(self) -> None:
         await self._nodes.arrive(vectors=True)

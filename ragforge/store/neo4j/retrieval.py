@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.search import Candidate, Hit, Query, Related
 from ragforge.domain.vectors import Nearby, Owner
-from ragforge.store.neo4j import search
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.places import related
 from ragforge.store.neo4j.scores import Rarities
+from ragforge.store.neo4j.search import by_id, candidates, hits, words
 
 
 class Neo4jSearch:
@@ -23,7 +23,7 @@ class Neo4jSearch:
         await self._settle()
         try:
             self._check_there()
-            return await search.words(self._nodes.graph, self._rarities, query)
+            return await words(self._nodes.graph, self._rarities, query)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             return await self._nodes.here.search.words(query)
@@ -35,7 +35,7 @@ class Neo4jSearch:
         await self._settle()
         try:
             self._check_there()
-            return await search.candidates(self._nodes.graph, self._rarities, query, nearby)
+            return await candidates(self._nodes.graph, self._rarities, query, nearby)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             return await self._nodes.here.search.candidates(query)
@@ -45,7 +45,7 @@ class Neo4jSearch:
         await self._settle()
         try:
             self._check_there()
-            return await search.by_id(self._nodes.graph, owners)
+            return await by_id(self._nodes.graph, owners)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             found = await self._nodes.here.search.by_id(owners)
@@ -68,7 +68,7 @@ class Neo4jSearch:
         """The candidates as hits, in their order, with the excerpt that fits the text best."""
         try:
             self._check_there()
-            return await search.hits(self._nodes.graph, candidates, text)
+            return await hits(self._nodes.graph, candidates, text)
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             return await self._nodes.here.search.hits(candidates, text)

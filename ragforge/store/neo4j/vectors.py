@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from ragforge.domain.errors import UsageError
 from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner, Vector, check_vector
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j import vectors_read
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import EMBEDDING, Rows
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.neo4j.schema import use_embedder
+from ragforge.store.neo4j.vectors_read import get, lacking, nearest, same_text
 
 
 class Neo4jVectors:
@@ -48,27 +48,25 @@ class Neo4jVectors:
     async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
         """Those that there are, in the order of the owners."""
         await self._nodes.arrive(vectors=True)
-        return await vectors_read.get(self._nodes.graph, owners)
+        return await get(self._nodes.graph, owners)
 
     async def lacking(self, model: str, *, project_id: str | None = None, limit: int = 100) -> list[Owner]:
         """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
         await self._nodes.arrive(vectors=True)
-        return await vectors_read.lacking(
-            self._nodes.graph, storable(model), project_id=project_id, limit=limit
-        )
+        return await lacking(self._nodes.graph, storable(model), project_id=project_id, limit=limit)
 
     async def same_text(self, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
         """Vectors of the model for texts of these hashes, where some owner has one."""
         if not hashes:
             return {}
         await self._nodes.arrive(vectors=True)
-        return await vectors_read.same_text(self._nodes.graph, storable(model), valid_ids(hashes))
+        return await same_text(self._nodes.graph, storable(model), valid_ids(hashes))
 
     async def nearest(self, nearby: Nearby) -> list[Near]:
         """The nearest, best first, ties by id. Vectors of other dimensions are not compared."""
         check_vector(nearby.vector, of="the question")
         await self._nodes.arrive(vectors=True)
-        return await vectors_read.nearest(self._nodes.graph, nearby)
+        return await nearest(self._nodes.graph, nearby)
 
 
 def _props(embedding: Embedding) -> Props:
