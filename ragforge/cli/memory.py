@@ -159,19 +159,20 @@ def add(
         from ragforge.domain.ids import now
         from ragforge.domain.memories import MemorySource
         from ragforge.memory.memories import gives_way_to, new_memory, remember
+        from ragforge.session.library import redacted
         from ragforge.store.base import keep_project
 
         about, text = (type, " ".join(words)) if type else split_type(" ".join(words))
         async with opened_library(options) as library:
             memory = new_memory(
-                _safe(library, text),
+                await redacted(library, text),
                 about,
                 project_id=library.project.id,
                 at=now(),
                 source=MemorySource.PERSON,
                 scope=scope,
                 importance=importance,
-                topic=_safe(library, topic or ""),
+                topic=await redacted(library, topic or ""),
             )
             was_known = bool(await library.store.memories.get([memory.id]))
             await keep_project(library.store, library.project)
@@ -200,11 +201,12 @@ def edit(
     async def work() -> int:
         from ragforge.cli.library import opened_library
         from ragforge.memory.memories import find_memory
+        from ragforge.session.library import redacted
 
         async with opened_library(options) as library:
             old = await find_memory(library.store, memory_id)
-            text = None if words is None else _safe(library, " ".join(words))
-            topic_safe = None if topic is None else _safe(library, topic)
+            text = None if words is None else await redacted(library, " ".join(words))
+            topic_safe = None if topic is None else await redacted(library, topic)
             new = await _edited(library, old, text, type, importance, topic_safe)
         typer.echo(f"Changed: {_words(new)}")
         if new.id != old.id:
@@ -274,16 +276,6 @@ def _mark(context: typer.Context, memory_ids: list[str], *, forgets: bool) -> No
         return 0
 
     raise typer.Exit(run_async(work))
-
-
-def _safe(library: "Library", text: str) -> str:
-    """The text without secrets, which never reach the store."""
-    from ragforge.config.secrets import all_secrets
-    from ragforge.domain.redact import Redactor
-
-    settings = library.loaded.settings
-    secrets = all_secrets(library.environ, endpoints=settings.endpoints, store_url=settings.store)
-    return Redactor(secrets).text(text)
 
 
 def _words(memory: "Memory") -> str:

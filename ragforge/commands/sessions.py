@@ -56,17 +56,13 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
 
 
 async def _rename(library: "Library", args: RenameArguments) -> Outcome:
-    from ragforge.config.secrets import all_secrets
-    from ragforge.domain.redact import Redactor
-    from ragforge.session.library import find_session
+    from ragforge.session.library import find_session, redacted
 
     words = " ".join(args.title.split())
     if not words:
         raise UsageError("A title needs at least one word.")
     record = await find_session(library.store, args.id)
-    settings = library.loaded.settings
-    secrets = all_secrets(library.environ, endpoints=settings.endpoints, store_url=settings.store)
-    title = Redactor(secrets).text(words)
+    title = await redacted(library, words)
     await library.store.sessions.rename(record.id, title)
     return Tell(f"{record.id} is now called {title!r}.")
 

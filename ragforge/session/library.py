@@ -14,7 +14,7 @@ from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.link import leave_store
-from ragforge.session.machine import Library
+from ragforge.session.machine import Library, Machine
 from ragforge.session.project import allowed_repositories, identify_project
 from ragforge.session.store_access import open_named
 from ragforge.store.base import Store
@@ -59,6 +59,23 @@ async def close_library(library: Library) -> str:
     """Release what is open; what the user should hear of rows that still wait for a server."""
     await library.local.close()
     return await leave_store(library.store)
+
+
+async def read_secrets(machine: Machine) -> list[str]:
+    """Return every key and password that is configured."""
+    from ragforge.config.secrets import all_secrets  # not for lists and searches, which save nothing
+
+    # In a thread: the keyring may take seconds.
+    return await asyncio.to_thread(
+        all_secrets, machine.environ, endpoints=machine.settings.endpoints, store_url=machine.url
+    )
+
+
+async def redacted(library: Library, text: str) -> str:
+    """Return the text without secrets, which never reach the store."""
+    from ragforge.domain.redact import Redactor  # likewise
+
+    return Redactor(await read_secrets(library)).text(text)
 
 
 async def find_session(store: Store, id_part: str) -> ConversationSession:

@@ -1,6 +1,5 @@
 """Opening: the workspace of a folder, then a session in it, new, resumed or forked."""
 
-import asyncio
 import getpass
 import logging
 import socket
@@ -12,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ragforge.config.project import find_project
-from ragforge.config.secrets import all_secrets, child_env
-from ragforge.config.settings import Settings, load_settings
+from ragforge.config.secrets import child_env
+from ragforge.config.settings import load_settings
 from ragforge.domain import timeouts
 from ragforge.domain.allocator import limit_memory
 from ragforge.domain.approvals import Mode
@@ -29,7 +28,7 @@ from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.consent import consent_in
 from ragforge.session.history import keep_end, read_window, window_limits
-from ragforge.session.library import close_library, newest_session, open_library
+from ragforge.session.library import close_library, newest_session, open_library, read_secrets
 from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.machine import Library
@@ -71,7 +70,7 @@ async def open_workspace(
     """
     limit_memory()  # before the threads of the store begin
     library = await open_library(cwd=cwd, flags=flags, environ=environ)
-    secrets = await _secrets(library.loaded.settings, environ)
+    secrets = await read_secrets(library)
     redactor = Redactor(secrets)
     start_log(environ, redactor)
     history = await _history(library)
@@ -130,21 +129,14 @@ async def reload_settings(workspace: Workspace) -> Workspace:
     """The workspace with settings and keys as they are now. Raises UsageError."""
     place, environ = workspace.place, workspace.environ
     loaded = load_settings(cwd=place.cwd, flags=workspace.flags, environ=environ, project_root=place.root)
-    secrets = await _secrets(loaded.settings, environ)
+    workspace = replace(workspace, loaded=loaded)
+    secrets = await read_secrets(workspace)
     redactor = Redactor(secrets)
     start_log(environ, redactor)
     return replace(
         workspace,
-        loaded=loaded,
         child_env=child_env(environ, endpoints=loaded.settings.endpoints, secrets=secrets),
         redactor=redactor,
-    )
-
-
-async def _secrets(settings: Settings, environ: Mapping[str, str]) -> list[str]:
-    # In a thread: the keyring may take seconds.
-    return await asyncio.to_thread(
-        all_secrets, environ, endpoints=settings.endpoints, store_url=settings.store
     )
 
 
