@@ -9,7 +9,7 @@ import json
 import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -143,6 +143,17 @@ class Underived(Struct, frozen=True):
     project_id: str
     at: datetime
     """Its last change."""
+
+
+class UnderivedFilter(Struct, frozen=True):
+    """Which owners lack a record of a kind."""
+
+    kind: DerivedKind[Any]
+    model: str | None = None
+    """What made the record; None means anything."""
+    project_id: str | None = None
+    """None means every project's."""
+    limit: int = 100
 
 
 class DerivedFilter(Struct, frozen=True):

@@ -6,9 +6,9 @@ writes are durable when they return, and the same call repeated changes nothing.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Protocol
 
-from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, Underived
+from ragforge.domain.derivations import Derived, DerivedFilter, Underived, UnderivedFilter
 from ragforge.domain.memories import Association, Memory, MemoryFilter
 from ragforge.domain.search import Candidate, Hit, Query, Related
 from ragforge.domain.summaries import Summary
@@ -214,14 +214,7 @@ class DerivedRecords(Protocol):
         """Those that fit, the newest first, then by id."""
         ...
 
-    async def lacking(
-        self,
-        kind: DerivedKind[Any],
-        *,
-        model: str | None = None,
-        project_id: str | None = None,
-        limit: int = 100,
-    ) -> list[Underived]:
+    async def lacking(self, wanted: UnderivedFilter) -> list[Underived]:
         """Owners without a record of the kind, or which changed since it was made; the newest first.
 
         A record counts if it was made as the kind says now and, where one is named, by this model. Turns that

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner
+from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner, UnderivedFilter
 from ragforge.domain.errors import Conflict, UsageError
 from ragforge.domain.turns import Turn
 from ragforge.store.base import Store
@@ -40,7 +40,10 @@ async def found(store: Store, record: Derived) -> Derived | None:
 
 
 async def lacking(store: Store, kind: DerivedKind[Any], project: str, **asked: Any) -> list[str]:
-    return [each.owner for each in await store.derivations.lacking(kind, project_id=project, **asked)]
+    return [
+        each.owner
+        for each in await store.derivations.lacking(UnderivedFilter(kind, project_id=project, **asked))
+    ]
 
 
 async def test_record_is_given_back_whole(store: Store) -> None:
@@ -146,7 +149,7 @@ async def test_turns_that_ended_lack_what_is_not_made_as_it_is_now(store: Store)
     turns = await conversation(store, session, 3)
     await store.turns.start(a_turn(session, "Go on.", parent=turns[-1]))
     project = session.project_id
-    [last, *_] = await store.derivations.lacking(OF_TURN, project_id=project)
+    [last, *_] = await store.derivations.lacking(UnderivedFilter(OF_TURN, project_id=project))
     assert (last.owner, last.project_id, last.at) == (turns[2].id, project, an_end(turns[2]).ended_at)
     assert await lacking(store, OF_TURN, project) == [turn.id for turn in turns[::-1]]
     assert await lacking(store, OF_TURN, project, limit=2) == [turns[2].id, turns[1].id]
@@ -172,7 +175,10 @@ async def test_sessions_and_projects_lack_what_does_not_know_of_their_newest_tur
     turn: Turn | None = None
     for _ in range(2):
         for kind, owner in ((OF_SESSION, session.id), (OF_PROJECT, project)):
-            due = {each.owner: each for each in await store.derivations.lacking(kind, project_id=project)}
+            due = {
+                each.owner: each
+                for each in await store.derivations.lacking(UnderivedFilter(kind, project_id=project))
+            }
             await store.derivations.save(kind.record(due[owner], Foresight()))
             assert owner not in await lacking(store, kind, project)
         turn = await said(store, session, parent=turn)
@@ -182,7 +188,7 @@ async def test_forgotten_record_is_kept_and_not_made_anew(store: Store) -> None:
     session = await new_session(store)
     turn = await said(store, session)
     wanted = DerivedFilter("Foresight", session.project_id)
-    [due] = await store.derivations.lacking(OF_TURN, project_id=session.project_id)
+    [due] = await store.derivations.lacking(UnderivedFilter(OF_TURN, project_id=session.project_id))
     record = OF_TURN.record(due, Foresight("Feed it."))
     await store.derivations.save(record)
     for at in (NOON, NOON + timedelta(days=1)):

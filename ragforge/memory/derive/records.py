@@ -12,7 +12,15 @@ from typing import Any, ClassVar, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner, Underived, as_kept
+from ragforge.domain.derivations import (
+    Derived,
+    DerivedFilter,
+    DerivedKind,
+    DerivedOwner,
+    Underived,
+    UnderivedFilter,
+    as_kept,
+)
 from ragforge.domain.errors import Conflict
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.redact import Redactor
@@ -86,9 +94,8 @@ class RecordDerivation(Derivation):
         told = self._told.get(home.project_id, {})
         if self.kind.owner is DerivedOwner.TURN and home.project_id in self._looked:
             return [source for source in told.values() if await self._lacks(home, source)]
-        found = await home.store.derivations.lacking(
-            self.kind, project_id=home.project_id, limit=len(self._passed) + AT_ONCE
-        )
+        wanted = UnderivedFilter(self.kind, project_id=home.project_id, limit=len(self._passed) + AT_ONCE)
+        found = await home.store.derivations.lacking(wanted)
         # What is listed again right after it was kept would be made for ever.
         self._passed |= self._last.intersection(found)
         due = [source for source in found if source not in self._passed]

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 from ragforge.domain.derivations import (
     Derived,
     DerivedFilter,
-    DerivedKind,
     DerivedOwner,
     Underived,
+    UnderivedFilter,
     as_kept,
     replaces,
 )
@@ -104,26 +103,19 @@ class Neo4jDerived:
             return await self._nodes.here.derivations.find(wanted)
         return [derived_of(each["n"]) for each in found]
 
-    async def lacking(
-        self,
-        kind: DerivedKind[Any],
-        *,
-        model: str | None = None,
-        project_id: str | None = None,
-        limit: int = 100,
-    ) -> list[Underived]:
+    async def lacking(self, wanted: UnderivedFilter) -> list[Underived]:
         """Owners without a record of the kind, by this model, made as it is made now; the newest first.
 
         Raises StoreUnavailable while the server is away.
         """
         found = await self._nodes.insist(
-            CHANGED[kind.owner] + LACKING,
-            kind=kind.label,
-            owner=str(kind.owner),
-            hash=kind.hash,
-            model=None if model is None else storable(model),
-            project=project_id,
-            limit=max(0, limit),
+            CHANGED[wanted.kind.owner] + LACKING,
+            kind=wanted.kind.label,
+            owner=str(wanted.kind.owner),
+            hash=wanted.kind.hash,
+            model=None if wanted.model is None else storable(wanted.model),
+            project=wanted.project_id,
+            limit=max(0, wanted.limit),
         )
         return [Underived(each["id"], each["project"], each["at"]) for each in found]
 

@@ -3,17 +3,16 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ragforge.domain.derivations import (
     DERIVED,
     Derived,
     DerivedFilter,
-    DerivedKind,
     DerivedOwner,
     Underived,
+    UnderivedFilter,
     as_kept,
     replaces,
 )
@@ -35,7 +34,7 @@ FITTING = f"""
     AND (:abandoned OR NOT {ABANDONED})
 ORDER BY at DESC, derived.id LIMIT max(0, :limit)
 """
-OF_PROJECT = "AND derived.project = (SELECT key FROM project WHERE id = :project)"
+OF_PROJECT = "AND derived.project = (SELECT key FROM project WHERE id = :project_id)"
 OF_OWNERS = "AND owner IN (SELECT value FROM json_each(:owners))"
 
 # Each with its project and its last change.
@@ -53,10 +52,10 @@ FROM project JOIN session ON session.project = project.key GROUP BY project.key
 
 LACKING = """
 SELECT source.id, project.id, source.at FROM ({owners}) AS source
-JOIN project ON project.key = source.project AND (:project IS NULL OR project.id = :project)
+JOIN project ON project.key = source.project AND (:project_id IS NULL OR project.id = :project_id)
 WHERE NOT EXISTS (
     SELECT 1 FROM derived
-    WHERE derived.owner = source.id AND kind = :kind AND owner_kind = :owner_kind AND (
+    WHERE derived.owner = source.id AND kind = :label AND owner_kind = :owner_kind AND (
         forgotten_at IS NOT NULL
         OR hash = :hash AND (:model IS NULL OR model = :model) AND derived.at >= source.at)
 ) ORDER BY source.at DESC, source.id LIMIT max(0, :limit)
@@ -96,14 +95,7 @@ class SqliteDerived:
         """Those that fit, the newest first, then by id."""
 
         def read(connection: Connection) -> list[Derived]:
-            values = {
-                "kind": wanted.kind,
-                "project": wanted.project_id,
-                "owners": json.dumps(wanted.owners),
-                "forgotten": wanted.forgotten,
-                "abandoned": wanted.abandoned,
-                "limit": wanted.limit,
-            }
+            values = {**asdict(wanted), "owners": json.dumps(wanted.owners)}
             # Only what is asked for, so that each question has its index.
             within = " ".join(
                 condition
@@ -119,24 +111,18 @@ class SqliteDerived:
 
         return await self._database.read(read)
 
-    async def lacking(
-        self,
-        kind: DerivedKind[Any],
-        *,
-        model: str | None = None,
-        project_id: str | None = None,
-        limit: int = 100,
-    ) -> list[Underived]:
+    async def lacking(self, wanted: UnderivedFilter) -> list[Underived]:
         """Owners without a record of the kind, by this model, made as it is made now; the newest first."""
 
         def read(connection: Connection) -> list[Underived]:
+            kind = wanted.kind
             values = {
-                "kind": kind.label,
+                "label": kind.label,
                 "owner_kind": kind.owner,
                 "hash": kind.hash,
-                "model": None if model is None else storable(model),
-                "project": project_id,
-                "limit": limit,
+                "model": None if wanted.model is None else storable(wanted.model),
+                "project_id": wanted.project_id,
+                "limit": wanted.limit,
             }
             rows = connection.execute(LACKING.format(owners=OWNERS[kind.owner]), values)
             return [Underived(owner, project, from_ms(at)) for owner, project, at in rows]

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from msgspec.structs import asdict
+
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import FORGOTTEN_MAX, Association, Memory, MemoryFilter, MemorySort
 from ragforge.store.json_text import storable
@@ -21,11 +23,11 @@ ORDERS = {
 
 # The plus keeps SQLite to the index of the order, which ends the search at the limit.
 FITTING = f"""
-{SELECT} WHERE (:project IS NULL OR +scope = 'global'
-        OR +memory.project = (SELECT key FROM project WHERE id = :project))
-    AND (:session IS NULL OR scope != 'session' OR +memory.session = :session)
+{SELECT} WHERE (:project_id IS NULL OR +scope = 'global'
+        OR +memory.project = (SELECT key FROM project WHERE id = :project_id))
+    AND (:session_id IS NULL OR scope != 'session' OR +memory.session = :session_id)
     AND (:types = '[]' OR memory.type IN (SELECT value FROM json_each(:types)))
-    AND importance >= :importance AND updated_at >= :since
+    AND importance >= :importance_min AND updated_at >= :since
     AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced)
     AND (:abandoned OR NOT is_abandoned)
 ORDER BY {{order}}, memory.created_at DESC, memory.id LIMIT max(0, :limit)
@@ -88,17 +90,8 @@ class SqliteMemories:
         """Those that fit, in the order asked for."""
 
         def read(connection: Connection) -> list[Memory]:
-            values = {
-                "project": wanted.project_id,
-                "session": wanted.session_id,
-                "types": json.dumps(wanted.types),
-                "importance": wanted.importance_min,
-                "since": EVER if wanted.since is None else to_ms(wanted.since),
-                "forgotten": wanted.forgotten,
-                "replaced": wanted.replaced,
-                "abandoned": wanted.abandoned,
-                "limit": wanted.limit,
-            }
+            since = EVER if wanted.since is None else to_ms(wanted.since)
+            values = {**asdict(wanted), "types": json.dumps(wanted.types), "since": since}
             rows = connection.execute(FITTING.format(order=ORDERS[wanted.sort]), values)
             return [MEMORIES.record(row) for row in rows]
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 import apsw
 from msgspec import Struct
@@ -75,18 +74,11 @@ class Place(Struct, frozen=True):
     """Where something that was found lies."""
 
     key: int
-    kind: HitKind
-    id: str
-    at: datetime
     session: int | None
     turn: int | None
-    session_id: str
-    turn_id: str
-    level: int
     memory_type: str
-    importance: float
-    replaced: bool
-    abandoned: bool
+    found: Candidate
+    """What it is, as one that nothing is said of yet."""
 
 
 def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
@@ -102,23 +94,6 @@ def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
     return [place for place in places if place is not None]
 
 
-def candidate_of(place: Place, *, words: float | None = None, meaning: float | None = None) -> Candidate:
-    """The place as a candidate."""
-    return Candidate(
-        kind=place.kind,
-        id=place.id,
-        session_id=place.session_id,
-        turn_id=place.turn_id,
-        at=place.at,
-        words=words,
-        meaning=meaning,
-        abandoned=place.abandoned,
-        importance=place.importance,
-        level=place.level,
-        replaced=place.replaced,
-    )
-
-
 def key_by_id(connection: Connection, kind: HitKind, identifier: str) -> int | None:
     """The key of what has this id, or None."""
     found = one(connection, f"SELECT key FROM {TABLES[kind]} WHERE id = ?", (identifier,))
@@ -126,25 +101,22 @@ def key_by_id(connection: Connection, kind: HitKind, identifier: str) -> int | N
 
 
 def _place(connection: Connection, row: Row) -> Place | None:
-    key, kind, identifier, at, session, turn, session_id, turn_id, level, *of_memory, abandoned = row
+    key, kind, identifier, at, session, turn, session_id, turn_id, *facts = row
     kind = HitKind(kind)
     if kind is HitKind.SUMMARY:
         turn, turn_id = one(connection, NEWEST_TURN, (key,)) or (None, "")
         if turn is None:
             return None
-    memory_type, importance, replaced = of_memory
-    return Place(
-        key=key,
-        kind=kind,
-        id=identifier,
-        at=from_ms(at),
-        session=session,
-        turn=turn,
-        session_id=session_id,
-        turn_id=turn_id,
-        level=level,
-        memory_type=memory_type,
-        importance=importance,
-        replaced=bool(replaced),
+    level, type_, importance, replaced, abandoned = facts
+    found = Candidate(
+        kind,
+        identifier,
+        session_id,
+        turn_id,
+        from_ms(at),
         abandoned=bool(abandoned),
+        importance=importance,
+        level=level,
+        replaced=bool(replaced),
     )
+    return Place(key, session, turn, type_, found)

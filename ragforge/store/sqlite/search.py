@@ -5,13 +5,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, check_vector
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.neighbours import related_turns
-from ragforge.store.sqlite.places import OF_OWNER, Place, candidate_of, key_by_id, places_of
+from ragforge.store.sqlite.places import OF_OWNER, Place, key_by_id, places_of
 from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.sqlite.words import matching, wanted_words
 from ragforge.store.text import Cut, excerpt, tokenizer
@@ -98,7 +100,7 @@ class SqliteSearch:
         def read(connection: Connection) -> list[Candidate]:
             keys = (key_by_id(connection, OF_OWNER[owner.kind], owner.id) for owner in owners)
             places = places_of(connection, (key for key in keys if key is not None))
-            return [candidate_of(place) for place in places]
+            return [place.found for place in places]
 
         return await self._database.read(read)
 
@@ -135,7 +137,7 @@ def _candidates(
     """Those found by words, then those found by meaning alone."""
     places = places_of(connection, dict.fromkeys((*words, *meanings)))
     return [
-        candidate_of(place, words=words.get(place.key), meaning=meanings.get(place.key)) for place in places
+        replace(place.found, words=words.get(place.key), meaning=meanings.get(place.key)) for place in places
     ]
 
 
@@ -146,8 +148,9 @@ def _hits(connection: Connection, scored: dict[int, float], text: str, cut: Cut)
 
 def _hit(connection: Connection, place: Place, score: float, stems: frozenset[str], cut: Cut) -> Hit:
     session, title, cwd, turn, depth = next(connection.execute(SURROUNDINGS, (place.session, place.turn)))
-    tool, first, second = next(connection.execute(CONTENTS[place.kind], (place.key,)))
-    match place.kind:
+    found = place.found
+    tool, first, second = next(connection.execute(CONTENTS[found.kind], (place.key,)))
+    match found.kind:
         case HitKind.TURN:
             texts = [said(first), second]
         case HitKind.TOOL_CALL:
@@ -159,24 +162,24 @@ def _hit(connection: Connection, place: Place, score: float, stems: frozenset[st
         case HitKind.VERSION:
             texts = [*json.loads(first), second]
         case _:
-            assert_never(place.kind)
+            assert_never(found.kind)
     piece = excerpt(texts, stems, cut)
     return Hit(
-        kind=place.kind,
-        id=place.id,
+        kind=found.kind,
+        id=found.id,
         session_id=session,
         session_title=title,
         turn_id=turn,
         turn_index=depth,
-        at=place.at,
+        at=found.at,
         score=score,
         text=piece.text,
         marks=piece.marks,
         cwd=cwd,
         tool=tool,
-        level=place.level,
-        abandoned=place.abandoned,
+        level=found.level,
+        abandoned=found.abandoned,
         memory_type=place.memory_type,
-        replaced=place.replaced,
-        version_id=place.id if place.kind is HitKind.VERSION else "",
+        replaced=found.replaced,
+        version_id=found.id if found.kind is HitKind.VERSION else "",
     )
