@@ -24,7 +24,7 @@ from ragforge.providers.prices import price_of
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.turn import submit
 from tests.flow.beside import an_answer
-from tests.flow.running import Person, environ
+from tests.flow.running import User, environ
 from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Recorded, Text
 
 TURNS = 500
@@ -132,7 +132,7 @@ async def ours(turns: int) -> Meter:
                     return Text(_answer(number))
 
                 server.script(reads, answers)
-                async for _ in submit(session, (TextPart(_words(number)),), Person().approve):
+                async for _ in submit(session, (TextPart(_words(number)),), User().approve):
                     pass
                 await workspace.background.finish(timeout_s=30)
             await close_session(session)

@@ -1,4 +1,4 @@
-"""What a search costs at 100,000 turns: by words inside a process, and as the command that a person types.
+"""What a search costs at 100,000 turns: by words inside a process, and as the command that a user types.
 
 The command compares meaning too: each turn has a vector of the embedder that ships with the program. Its
 time stands beside that of `python -c "import typer"`, which any command line of this kind pays.

@@ -223,7 +223,7 @@ async def main() -> None:
 
 
 def in_a_home_of_its_own() -> Path:
-    """A folder like a person's, with nothing of the one who runs this."""
+    """A folder like a user's, with nothing of the one who runs this."""
     home = Path(tempfile.mkdtemp(prefix="ragforge-pictures-"))
     for name in [name for name in os.environ if name.startswith(("RAGFORGE_", "GOOGLE_", "GEMINI_"))]:
         del os.environ[name]

@@ -1,4 +1,4 @@
-"""What holds for every test: nothing of the person who runs them is read or touched."""
+"""What holds for every test: nothing of the user who runs them is read or touched."""
 
 import gc
 import hashlib

@@ -198,7 +198,7 @@ async def _writer(graph: Graph) -> AsyncIterator[Writer]:
 
 
 async def _starts(url: str, name: str) -> None:
-    """How long the person's words take to be durable, in turns with a bare fsync of as many bytes."""
+    """How long the user's words take to be durable, in turns with a bare fsync of as many bytes."""
     names = {"sqlite": "SQLite", **({url: name} if url else {})}
     times: dict[str, list[float]] = {each: [] for each in (*names, "fsync")}
     with tempfile.TemporaryDirectory() as folder:

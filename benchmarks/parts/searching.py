@@ -95,7 +95,7 @@ async def _remember(store: Store, project: str, words: Words, points: Points) ->
             kinds[at % len(kinds)],
             project_id=project,
             at=now(),
-            source=MemorySource.PERSON,
+            source=MemorySource.USER,
         )
         for at in range(MEMORIES)
     ]

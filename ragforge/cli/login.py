@@ -1,4 +1,4 @@
-"""Asking for the password of a store's server, where a person sits at a terminal."""
+"""Asking for the password of a store's server, where a user sits at a terminal."""
 
 import sys
 from getpass import getpass

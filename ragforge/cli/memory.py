@@ -169,7 +169,7 @@ def add(
                 about,
                 project_id=library.project.id,
                 at=now(),
-                source=MemorySource.PERSON,
+                source=MemorySource.USER,
                 scope=scope,
                 importance=importance,
                 topic=await redacted(library, topic or ""),

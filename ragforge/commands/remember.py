@@ -32,7 +32,7 @@ async def _run(session: "Session", args: RememberArguments) -> Outcome:
         raise UsageError(
             f"Say what to remember: /remember TEXT, or /remember TYPE: TEXT with one of {_TYPES}."
         )
-    saved = await save_memory(session, ToSave(text, type), source=MemorySource.PERSON)
+    saved = await save_memory(session, ToSave(text, type), source=MemorySource.USER)
     return Tell(_told(saved))
 
 

@@ -61,7 +61,7 @@ class MemorySource(StrEnum):
     """Found in a turn after it ended, by a model or by rules."""
     MODEL = "model"
     """Saved by the model during a turn, through its tool."""
-    PERSON = "person"
+    USER = "person"
     """Added by the user with a command. It comes from no turn: an undo never removes it."""
 
 

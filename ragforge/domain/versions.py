@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from ragforge.domain.records import Description, RecordKind
 from ragforge.domain.usage import Usage
 
-PERSON = "person"
+USER = "person"
 RESTORE = "restore"
 MERGE = "merge"
 """Who made a version, where no model did: the user's own edits, undo and its kin, a merge."""
@@ -118,7 +118,7 @@ class Version(Struct, frozen=True):
     parents: none for the first of a project, two for a merge (ours, theirs).
     changes: in the order in which they came about; a path stands among them again where its change is of
     another provenance, or over a content that lay there in between. `history.tree.summed` gives one a path.
-    by: a model's name ("gemini:gemini-3.8-flash"), PERSON, RESTORE or MERGE.
+    by: a model's name ("gemini:gemini-3.8-flash"), USER, RESTORE or MERGE.
     title: the first words of the turn's message, or what was done ("undo of turn 3").
     words: paths and changed lines, without secrets, cut at WORDS_CHARS_MAX: what search finds it by.
     note: anything the user should know of it, such as that it was found after a crash.

@@ -86,7 +86,7 @@ def kind_of(content: bytes) -> str:
 
 
 def size(count: int) -> str:
-    """The number of bytes as a person reads it."""
+    """The number of bytes as a user reads it."""
     if count < 1024:
         return f"{count} bytes"
     value, unit = count / 1024, "KB"

@@ -179,12 +179,12 @@ class _Reader:
         if self._refused:
             # In words that are not the user's; in theirs, rules may find it.
             for memory in memories_in(self._material)[0]:
-                if memory.type in self._refused and is_theirs(memory.content, message=self._material.person):
+                if memory.type in self._refused and is_theirs(memory.content, message=self._material.user):
                     self._memories.setdefault(memory.id, memory)
-        at, person = self._material.turn.started_at, typed(self._material.person)
+        at, user = self._material.turn.started_at, typed(self._material.user)
         text = part.get("summary")
         words = with_dates(one_line(text), at) if isinstance(text, str) else ""
-        quotes = (word_for_word(quote, person) for quote in _texts(part.get("constraints")))
+        quotes = (word_for_word(quote, user) for quote in _texts(part.get("constraints")))
         constraints = tuple(dict.fromkeys(filter(None, quotes)))[:CONSTRAINTS_MAX]
         findings = _united(part.get("findings"), FINDING_CHARS_MAX, FINDINGS_MAX)
         if not (words or self._memories or constraints or findings):
@@ -244,8 +244,8 @@ class _Reader:
         content = one_line(said.content)
         if not normalised(content) or (said.said_by != "person" and said.type not in FOUND_OUT):
             return None
-        person, before = self._material.person, self._material.before
-        if not may_keep(content, said.type, message=person, before=before):
+        user, before = self._material.user, self._material.before
+        if not may_keep(content, said.type, message=user, before=before):
             self._refused.add(said.type)
             return None
         scope = MemoryScope(said.scope) if said.scope in set(MemoryScope) else MemoryScope.PROJECT

@@ -30,20 +30,20 @@ def binds(sentence: str) -> bool:
     return is_demand(words) or _BINDS.search(words) is not None
 
 
-def constraints_in(person: str) -> tuple[str, ...]:
+def constraints_in(user: str) -> tuple[str, ...]:
     """What the user demands, word for word, each at most `CONSTRAINT_CHARS_MAX` characters."""
     found = (
         sentence
-        for sentence, words in said_by(person)
+        for sentence, words in said_by(user)
         if is_demand(words) and not is_report(words) and not is_wondering(words)
     )
     return tuple(dict.fromkeys(cut_words(each, CONSTRAINT_CHARS_MAX) for each in found))[:CONSTRAINTS_MAX]
 
 
-def word_for_word(quote: str, person: str) -> str:
+def word_for_word(quote: str, user: str) -> str:
     """The words of the user that the quote repeats, as the user wrote them but for spacing, at most
     `CONSTRAINT_CHARS_MAX` characters; empty where the user did not say so."""
-    said = " ".join(person.split())
+    said = " ".join(user.split())
     same = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
     for attempt in (quote, quote.strip(" \"'“”«»"), quote.replace("&lt;", "<")):
         wanted = " ".join(attempt.split()).translate(same)

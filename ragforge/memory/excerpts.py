@@ -14,7 +14,7 @@ from ragforge.memory.material import Material
 from ragforge.memory.sentences import one_line
 from ragforge.store.json_text import storable
 
-PERSON_CHARS_MAX = 6_000
+USER_CHARS_MAX = 6_000
 ASSISTANT_CHARS_MAX = 6_000
 RESULT_CHARS_MAX = 600
 ARGS_CHARS_MAX = 300
@@ -79,7 +79,7 @@ def _turn(id: str, material: Material) -> str:
     lines = [
         f'<turn id="{id}" date="{_date(turn.started_at)}"{ended}>',
         "<person>",
-        escaped(head_and_tail(material.person, PERSON_CHARS_MAX)),
+        escaped(head_and_tail(material.user, USER_CHARS_MAX)),
         "</person>",
         *([f"[{left_out} earlier tool calls left out]"] if left_out else []),
         *(_call(call) for call in calls),

@@ -102,14 +102,14 @@ class _Judged(Struct, frozen=True):
         return max(self.types, key=lambda type: self.types[type])
 
 
-def statements_in(person: str, before: str = "") -> list[UserStatement]:
+def statements_in(user: str, before: str = "") -> list[UserStatement]:
     """What the user states in the message, in its order.
 
     before: what the assistant said just before.
     """
-    if not (asks(before) or any(map(str.isdigit, person))):
+    if not (asks(before) or any(map(str.isdigit, user))):
         before = ""  # what answers nothing and gives no other value has nothing to do with it
-    clauses = clauses_of(person)
+    clauses = clauses_of(user)
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
@@ -172,14 +172,14 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
     """What the user states in the turn, and what of the near memories that replaces."""
     found: dict[str, Memory] = {}
     links: dict[tuple[str, str], Association] = {}
-    said = said_by(material.person)
+    said = said_by(material.user)
     changed_mind = any(has_changed_mind(words) for _, words in said)
     changes = [change for _, words in said if (change := changed_value(words, material.near))]
     for old, text in changes:
         memory = _memory(material, text, old.type, rule=False)
         found[memory.id] = memory
         links[memory.id, old.id] = _update(material, memory, old)
-    for statement in statements_in(material.person, material.before):
+    for statement in statements_in(material.user, material.before):
         words = statement.words
         if changes and changed_value(words, material.near):
             continue

@@ -23,7 +23,7 @@ from ragforge.memory.material import (
 )
 from ragforge.memory.sentences import SCANNED_CHARS_MAX, cut_sentence, one_line, sentences, with_dates
 
-PERSON_CHARS_MAX = 500
+USER_CHARS_MAX = 500
 """Of a summary: what was wanted comes first and must not crowd out what came of it."""
 
 SENTENCES_MAX = 400
@@ -66,19 +66,19 @@ def summary_of(material: Material) -> Summary:
         files=files_of(material),
         findings=_findings(with_dates(material.assistant, turn.started_at)),
         tools=material.tools,
-        topics=topics_of(material.person, material.assistant),
-        constraints=constraints_in(material.person),
+        topics=topics_of(material.user, material.assistant),
+        constraints=constraints_in(material.user),
     )
 
 
 def summary_text(material: Material) -> str:
     """At most `SUMMARY_CHARS_MAX` characters of the turn, never empty."""
-    wanted = " ".join(sentences(material.person)) or one_line(material.person[:SCANNED_CHARS_MAX])
+    wanted = " ".join(sentences(material.user)) or one_line(material.user[:SCANNED_CHARS_MAX])
     at = material.turn.started_at
-    person = cut_sentence(with_dates(wanted, at), PERSON_CHARS_MAX)
+    user = cut_sentence(with_dates(wanted, at), USER_CHARS_MAX)
     ending = _ending(material)
-    room = SUMMARY_CHARS_MAX - len(person) - len(ending) - 2
-    text = "\n".join(filter(None, (person, _most_telling(with_dates(material.assistant, at), room), ending)))
+    room = SUMMARY_CHARS_MAX - len(user) - len(ending) - 2
+    text = "\n".join(filter(None, (user, _most_telling(with_dates(material.assistant, at), room), ending)))
     return text or "Nothing was said."
 
 
@@ -130,7 +130,7 @@ def files_of(material: Material) -> tuple[str, ...]:
             if isinstance(value := call.args.get(name), str) and one_line(value):
                 found.setdefault(one_line(value)[:ARG_CHARS_MAX].removeprefix("./")[:300])
         found.update(dict.fromkeys(_files_in(" ".join(_strings(call.args))[:ARG_CHARS_MAX])))
-    found.update(dict.fromkeys(_files_in(material.person[:SCANNED_CHARS_MAX])))
+    found.update(dict.fromkeys(_files_in(material.user[:SCANNED_CHARS_MAX])))
     found.update(dict.fromkeys(_files_in(material.assistant[:SCANNED_CHARS_MAX])))
     return tuple(found)[:FILES_MAX]
 
@@ -147,11 +147,11 @@ def _strings(args: dict[str, JsonValue]) -> Iterable[str]:
     return (value for value in args.values() if isinstance(value, str) and len(value) <= 1_000)
 
 
-def topics_of(person: str, assistant: str = "") -> tuple[str, ...]:
+def topics_of(user: str, assistant: str = "") -> tuple[str, ...]:
     """The terms that are most spoken of and are not everybody's words."""
     spelled: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    for text, weight in ((person, 3), (assistant, 1)):
+    for text, weight in ((user, 3), (assistant, 1)):
         for found in _WORD.finditer(_URL.sub(" ", " ".join(sentences(text)[:SENTENCES_MAX]))):
             word = found[0].strip(".-")
             if is_telling(word):

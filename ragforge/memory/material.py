@@ -47,7 +47,7 @@ class Material(Struct, frozen=True):
     """What the assistant said just before the turn, which the user's words may answer."""
 
     @property
-    def person(self) -> str:
+    def user(self) -> str:
         """What the user said."""
         return storable(text_of(self.turn.user))
 

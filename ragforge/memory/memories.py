@@ -102,11 +102,11 @@ async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
     """What took the place of the memory, holds now, and will not once this is said again.
 
     What is only found out may be read in something old: the background does not bring it back, nor what the
-    person had forgotten. Raises StoreError.
+    user had forgotten. Raises StoreError.
     """
     known = await store.memories.get([memory.id])
-    is_persons = memory.source is MemorySource.PERSON
-    if not known or not known[0].replaced or (known[0].forgotten_at and not is_persons):
+    is_users = memory.source is MemorySource.USER
+    if not known or not known[0].replaced or (known[0].forgotten_at and not is_users):
         return []
     if memory.source is MemorySource.BACKGROUND:
         if memory.type in FOUND_OUT or memory.confidence < REPLACING_CONFIDENCE_MIN:
@@ -175,7 +175,7 @@ async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> M
         memory.type,
         project_id=memory.project_id,
         at=at,
-        source=MemorySource.PERSON,
+        source=MemorySource.USER,
         session_id=memory.session_id,
         scope=memory.scope,
         importance=memory.importance,

@@ -1,4 +1,4 @@
-"""Sentences by which a person states something, told from those that only ask, wonder or report."""
+"""Sentences by which a user states something, told from those that only ask, wonder or report."""
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.memory.own_words import own_words
@@ -33,7 +33,7 @@ def is_report(words: str) -> bool:
     return _REPORTS.search(words) is not None
 
 
-def said_by(person: str) -> list[tuple[str, str]]:
+def said_by(user: str) -> list[tuple[str, str]]:
     """The sentences of the user that do not ask, each with its plain form."""
-    found = [(s, plain(s)) for s in sentences(own_words(person)) if len(s) <= STATEMENT_CHARS_MAX]
+    found = [(s, plain(s)) for s in sentences(own_words(user)) if len(s) <= STATEMENT_CHARS_MAX]
     return [(s, words) for s, words in found[:STATEMENTS_MAX] if not is_question(words)]

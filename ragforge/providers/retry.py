@@ -1,4 +1,4 @@
-"""Trying again, before the first event only: what a person has read is never repeated."""
+"""Trying again, before the first event only: what a user has read is never repeated."""
 
 import asyncio
 import random

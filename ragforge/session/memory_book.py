@@ -1,4 +1,4 @@
-"""What a person does with memories while ragforge is open: list, explain, edit, forget, restore."""
+"""What a user does with memories while ragforge is open: list, explain, edit, forget, restore."""
 
 from collections.abc import Sequence
 

@@ -23,7 +23,7 @@ LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)
 """Careful values for a model that does not tell: a request that is too short still gets its answer."""
 
 ASKED_TOKENS = 50_000
-"""About 150 KB: what a person types never comes near, and what is pasted on purpose seldom."""
+"""About 150 KB: what a user types never comes near, and what is pasted on purpose seldom."""
 
 NO_MODEL = "local"
 GEMINI_DEFAULT = "gemini:gemini-3.8-flash"

@@ -112,7 +112,7 @@ def shown_url(url: str) -> str:
 
 
 async def room_warning(workspace: Workspace) -> str:
-    """What a person is to be told where contents take more than history.size_gb_max; "" where they do not.
+    """What a user is to be told where contents take more than history.size_gb_max; "" where they do not.
 
     Up to the limit it costs a look at the sizes of files. Over it every store that they are kept for is asked
     what a clean-up would free.

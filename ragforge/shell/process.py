@@ -279,7 +279,7 @@ def find_running(session: int, marker: str | None) -> set[int]:
 def _environment(process: str) -> list[bytes]:
     try:
         return Path(process, "environ").read_bytes().split(b"\0")
-    except OSError:  # another person's process
+    except OSError:  # another user's process
         return []
 
 

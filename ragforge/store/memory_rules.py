@@ -47,15 +47,15 @@ def merged(first: Memory, again: Memory) -> Memory:
 
     What the user said too is the user's. Forgotten stays forgotten unless the user says it again.
     """
-    by_person = again.source is MemorySource.PERSON
-    restored = by_person and again.forgotten_at is None
+    by_user = again.source is MemorySource.USER
+    restored = by_user and again.forgotten_at is None
     return replace(
         first,
         importance=max(first.importance, again.importance),
         confidence=max(first.confidence, again.confidence),
         created_at=min(first.created_at, again.created_at),
         updated_at=max(first.updated_at, again.updated_at),
-        source=again.source if by_person else first.source,
+        source=again.source if by_user else first.source,
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
         forgotten_at=None if restored else first.forgotten_at,
     )

@@ -7,7 +7,7 @@ from textual.app import App
 from ragforge.domain.printable import one_line
 
 
-def call_person(app: App[Any], title: str) -> None:
+def call_user(app: App[Any], title: str) -> None:
     """Ring and set the title, for one who looks elsewhere."""
     app.bell()
     set_title(app, title)

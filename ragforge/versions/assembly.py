@@ -14,7 +14,7 @@ from ragforge.domain.printable import escaped
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Usage
-from ragforge.domain.versions import PERSON, WORDS_CHARS_MAX, Change, Untracked, Version
+from ragforge.domain.versions import USER, WORDS_CHARS_MAX, Change, Untracked, Version
 from ragforge.domain.words import first_words
 from ragforge.store.base import Blobs
 from ragforge.versions.difference import differences, lines_changed, words_of
@@ -83,7 +83,7 @@ async def outside_version(
         project_id=files.project.id,
         parents=(parent,) if parent else (),
         at=now(),
-        by=PERSON,
+        by=USER,
         changes=tuple(changes),
         title=files.redactor.text(title),
         note=note,

@@ -69,7 +69,7 @@ def lines_changed(found: Iterable[Difference]) -> tuple[int, int]:
 
 
 def as_text(found: Iterable[Difference]) -> str:
-    """All of it as a person reads it: diffs, and a line for what the diff does not say."""
+    """All of it as a user reads it: diffs, and a line for what the diff does not say."""
     parts: list[str] = []
     for one in found:
         if one.note or not one.diff:

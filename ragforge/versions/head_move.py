@@ -19,8 +19,8 @@ from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import (
     MERGE,
-    PERSON,
     RESTORE,
+    USER,
     Branch,
     Change,
     CheckoutLog,
@@ -238,7 +238,7 @@ async def move_chat(store: Store, move: Move) -> None:
 
 def is_ours(version: Version, move: Move) -> bool:
     """Whether the version may be left behind by the move, without leaving somebody else's work."""
-    if version.by == PERSON:
+    if version.by == USER:
         return True
     if version.session_id != move.session_id:
         return False
@@ -275,7 +275,7 @@ def edited_since(ground: Ground, head_line: Sequence[Version]) -> dict[str, Node
     for version in head_line:
         if version.id == ground.head_before:
             break
-        if version.by == PERSON:
+        if version.by == USER:
             found |= {change.path: change.before for change in version.changes}
     return found
 
@@ -382,7 +382,7 @@ def landing(
     beginning. disk: what lies there now, of all paths that differ between the two and all that were touched.
     before: what lay at the touched paths before the move, when disk and head still agreed.
     ours: whether a version on the way may be left behind: those of the turns that are undone or redone, the
-    person's own, restores of this session. Where others' lie on the way their work stays in the line.
+    user's own, restores of this session. Where others' lie on the way their work stays in the line.
     """
     head, target = _newest_id(head_line), _newest_id(target_line)
     at_head, at_target = dict(before), dict(before)

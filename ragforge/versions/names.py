@@ -1,4 +1,4 @@
-"""How a person names a version: a branch, HEAD, a label, or a part of its id."""
+"""How a user names a version: a branch, HEAD, a label, or a part of its id."""
 
 import re
 

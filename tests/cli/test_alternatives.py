@@ -1,4 +1,4 @@
-"""`ragforge alternatives` as a person or a script runs it."""
+"""`ragforge alternatives` as a user or a script runs it."""
 
 import json
 import signal

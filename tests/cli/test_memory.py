@@ -1,4 +1,4 @@
-"""`ragforge memory`: what is remembered, as a person reads and changes it."""
+"""`ragforge memory`: what is remembered, as a user reads and changes it."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ async def add_all(program: Program, cwd: Path, texts: list[str]) -> None:
     await keep_project(library.store, library.project)
     for text in texts:
         memory = new_memory(
-            text, MemoryType.FACT, project_id=library.project.id, at=now(), source=MemorySource.PERSON
+            text, MemoryType.FACT, project_id=library.project.id, at=now(), source=MemorySource.USER
         )
         await remember(library.store, memory)
     await close_library(library)
@@ -219,9 +219,7 @@ async def test_what_held_at_a_moment_is_listed(alone: Program) -> None:
     await keep_project(library.store, library.project)
     days = [datetime(2026, month, 1, tzinfo=UTC) for month in (1, 2, 3, 4)]
     kept = [
-        new_memory(
-            text, MemoryType.DECISION, project_id=library.project.id, at=at, source=MemorySource.PERSON
-        )
+        new_memory(text, MemoryType.DECISION, project_id=library.project.id, at=at, source=MemorySource.USER)
         for text, at in zip(("Use MySQL", "Use SQLite"), days, strict=False)
     ]
     await remember(library.store, kept[0])

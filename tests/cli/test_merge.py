@@ -1,4 +1,4 @@
-"""`ragforge merge` with a check command, as a person or a script runs it."""
+"""`ragforge merge` with a check command, as a user or a script runs it."""
 
 import signal
 from pathlib import Path

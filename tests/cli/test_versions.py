@@ -1,4 +1,4 @@
-"""`ragforge undo`, `redo`, `log`, `diff`, `checkout` and `branch` as a person or a script runs them."""
+"""`ragforge undo`, `redo`, `log`, `diff`, `checkout` and `branch` as a user or a script runs them."""
 
 import asyncio
 import json

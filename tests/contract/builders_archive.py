@@ -104,7 +104,7 @@ async def _memories(
     project = a_project(id=session.project_id)
     old = a_memory(session, "Hay is fed by hand.", left, turn, topic="hay", accessed_at=turn.started_at)
     new = a_memory(session, "Straw is fed by hand.", kept, type=MemoryType.DECISION, importance=0.8)
-    said_by_hand = a_memory(project, "Ada is a keeper.", scope=MemoryScope.GLOBAL, source=MemorySource.PERSON)
+    said_by_hand = a_memory(project, "Ada is a keeper.", scope=MemoryScope.GLOBAL, source=MemorySource.USER)
     undone = a_memory(session, "The yak is hungry.", waiting, scope=MemoryScope.SESSION)
     for memory in (old, new, said_by_hand, undone):
         await store.memories.save(memory)
@@ -120,7 +120,7 @@ async def _memories(
 
 
 async def _tree(store: Store, session: ConversationSession, turns: Sequence[Turn]) -> None:
-    """Versions of the turns and one of the person, two branches, a merge, two moves."""
+    """Versions of the turns and one of the user, two branches, a merge, two moves."""
     first, left, kept = turns
     by_hand = await new_version(store, a_project(id=session.project_id), label="quagga", words="+tapir = 1")
     of_first = await new_version(store, session, by_hand, turn_id=first.id, title="Feed the zebra.")

@@ -8,7 +8,7 @@ from ragforge.domain.ids import new_id
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import (
-    PERSON,
+    USER,
     Branch,
     Change,
     CheckoutLog,
@@ -44,7 +44,7 @@ def a_change(path: str = "src/parser.py", **values: Any) -> Change:
 
 
 def a_version(of: ConversationSession | Project, *parents: Version, **values: Any) -> Version:
-    """A version made in the session, or by the person in the project; a minute after its parents."""
+    """A version made in the session, or by the user in the project; a minute after its parents."""
     project_id, session_id = (of.id, "") if isinstance(of, Project) else (of.project_id, of.id)
     newest = max((parent.at for parent in parents), default=NOON)
     return Version(
@@ -53,7 +53,7 @@ def a_version(of: ConversationSession | Project, *parents: Version, **values: An
             "project_id": project_id,
             "parents": tuple(parent.id for parent in parents),
             "at": newest + timedelta(minutes=1),
-            "by": "gemini:a" if session_id else PERSON,
+            "by": "gemini:a" if session_id else USER,
             "changes": (a_change(),),
             "session_id": session_id,
             "title": "Fix it.",

@@ -81,13 +81,13 @@ async def test_equal_text_is_one_memory_that_gathers_evidence_and_weight(store: 
 
 
 @pytest.mark.parametrize("source", [MemorySource.BACKGROUND, MemorySource.MODEL])
-async def test_what_the_person_said_too_is_the_persons(store: Store, source: MemorySource) -> None:
+async def test_what_the_user_said_too_is_the_users(store: Store, source: MemorySource) -> None:
     session = await new_session(store)
-    found, said = a_memory(session, source=source), a_memory(session, source=MemorySource.PERSON)
+    found, said = a_memory(session, source=source), a_memory(session, source=MemorySource.USER)
     for first, again in ((found, said), (said, found)):
         await kept(store, first, again)
         (memory,) = await store.memories.get([found.id])
-        assert memory.source is MemorySource.PERSON
+        assert memory.source is MemorySource.USER
     assert await store.check() == []
 
 
@@ -176,7 +176,7 @@ async def test_forgotten_is_kept_and_can_be_restored(store: Store) -> None:
 
 
 @pytest.mark.emptied
-async def test_forgotten_comes_back_only_when_the_person_says_it_again(store: Store) -> None:
+async def test_forgotten_comes_back_only_when_the_user_says_it_again(store: Store) -> None:
     session = await new_session(store)
     memory = a_memory(session)
     await kept(store, memory)
@@ -184,7 +184,7 @@ async def test_forgotten_comes_back_only_when_the_person_says_it_again(store: St
     for source in (MemorySource.BACKGROUND, MemorySource.MODEL):
         await kept(store, replace(memory, source=source, importance=0.9))
         assert (await one(store, memory)).forgotten_at == NOON
-    await kept(store, replace(memory, source=MemorySource.PERSON))
+    await kept(store, replace(memory, source=MemorySource.USER))
     found = await one(store, memory)
     assert (found.forgotten_at, found.importance) == (None, 0.9)
     assert await store.check() == []

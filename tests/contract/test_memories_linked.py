@@ -129,22 +129,22 @@ async def test_memory_is_left_when_all_turns_that_it_rests_on_are(store: Store) 
 
 
 @pytest.mark.emptied
-async def test_memory_that_the_person_made_is_never_left(store: Store) -> None:
+async def test_memory_that_the_user_made_is_never_left(store: Store) -> None:
     """Whatever turns it names: those of before it was so name the turn that came before the command."""
     session = await new_session(store)
     (turn,) = await conversation(store, session, 1)
-    of_person = a_memory(session, "by the person", turn, source=MemorySource.PERSON)
+    of_user = a_memory(session, "by the person", turn, source=MemorySource.USER)
     replaced = a_memory(session, "the old one", importance=0.9)
-    await kept(store, of_person, replaced, a_memory(session, "of the turn", turn))
-    await store.memories.associate([an_association(of_person, replaced)])
+    await kept(store, of_user, replaced, a_memory(session, "of the turn", turn))
+    await store.memories.associate([an_association(of_user, replaced)])
     await store.sessions.set_head(session.id, None)
     assert await contents(store, project_id=session.project_id) == ["by the person"]
-    found = await store.search.by_id([owner_of(of_person)])
-    assert [(hit.id, hit.abandoned) for hit in found] == [(of_person.id, False)]
-    # With the turn deleted, it stands as the person's own word.
+    found = await store.search.by_id([owner_of(of_user)])
+    assert [(hit.id, hit.abandoned) for hit in found] == [(of_user.id, False)]
+    # With the turn deleted, it stands as the user's own word.
     assert await after_deletion(store, session) == [
         replace(replaced, session_id="", replaced=True),
-        replace(of_person, session_id="", turns=()),
+        replace(of_user, session_id="", turns=()),
     ]
 
 
@@ -228,7 +228,7 @@ async def test_deleted_session_takes_its_own_memories_and_leaves_the_projects(st
 
 @pytest.mark.emptied
 async def test_memory_of_an_undone_turn_goes_when_the_turn_is_deleted(store: Store) -> None:
-    # Else, with nothing that it rests on, it would hold as if the person had said so.
+    # Else, with nothing that it rests on, it would hold as if the user had said so.
     session = await new_session(store)
     await kept(store, a_memory(session, "taken back", await said(store, session)))
     await store.sessions.set_head(session.id, None)

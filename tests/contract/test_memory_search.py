@@ -61,7 +61,7 @@ async def test_memory_is_found_by_its_words_topic_type_and_date(store: Store) ->
 async def test_memory_that_rests_on_nothing_is_found_nowhere_in_particular(store: Store) -> None:
     project = a_project()
     await store.projects.add(project)
-    memory = a_memory(project, "The zebra eats hay.", source=MemorySource.PERSON)
+    memory = a_memory(project, "The zebra eats hay.", source=MemorySource.USER)
     await store.memories.save(memory)
     (hit,) = await store.search.words(Query("zebra", project.id))
     assert (hit.session_id, hit.session_title, hit.cwd, hit.turn_id, hit.turn_index) == ("", "", "", "", -1)

@@ -76,7 +76,7 @@ async def test_running_turn_is_found_at_once(store: Store) -> None:
 
 
 @pytest.mark.emptied
-async def test_what_the_person_said_ranks_above_a_long_answer(store: Store) -> None:
+async def test_what_the_user_said_ranks_above_a_long_answer(store: Store) -> None:
     session = await new_session(store)
     answered = await said(
         store, session, "Tell me a story.", answer="The zebra met a zebra. " + "And so on. " * 50

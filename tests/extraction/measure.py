@@ -1,7 +1,7 @@
 """Precision and recall on the annotated set.
 
 A line of the set is a turn: `lang`, `user`, `assistant`, `memories` (type, and words that its text must hold)
-and `constraints` (what of the person's words is a demand). The rules were written with `tuned.jsonl` at hand.
+and `constraints` (what of the user's words is a demand). The rules were written with `tuned.jsonl` at hand.
 `held_out.jsonl` was written when they were done, and nothing was changed for it: its figures are those to be
 believed. Both come from the same hand, so real conversations may be further off.
 

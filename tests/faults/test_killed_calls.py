@@ -22,7 +22,7 @@ from ragforge.tui.widgets.tool_line import ToolHead
 from ragforge.tui.widgets.turn_record import Called, Said, StoredTurns, records_of
 from tests.cli.running import Program
 from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn
-from tests.flow.running import MODEL, Person, ended, environ, say, say_retry
+from tests.flow.running import MODEL, User, ended, environ, say, say_retry
 from tests.processes import until
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 
@@ -126,11 +126,11 @@ async def test_going_on_with_the_turn_does_not_run_the_command_again(
 ) -> None:
     async with resumed_after_kill(tmp_path, gemini) as session:
         gemini.script(Text("It had begun."))
-        person = Person()
-        turn = ended(await say_retry(session, person))
+        user = User()
+        turn = ended(await say_retry(session, user))
         assert turn.status is TurnStatus.FINISHED
         assert (session.cwd / "count.txt").read_text() == "once\n"
-        assert not person.asked
+        assert not user.asked
         heard = answers_to_calls(gemini.asked("streamGenerateContent")[-1].body["contents"])
         assert NOT_ENDED in heard[0][1]
 

@@ -1,4 +1,4 @@
-"""What a person meets of a server: a password that is asked for, rows of a database that is gone, a delay."""
+"""What a user meets of a server: a password that is asked for, rows of a database that is gone, a delay."""
 
 import asyncio
 import os

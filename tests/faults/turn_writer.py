@@ -18,7 +18,7 @@ from ragforge.session.library import newest_session
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace, resume_session
 from ragforge.session.turn import submit
 from tests.cli.loaded import load
-from tests.flow.running import Person
+from tests.flow.running import User
 
 PROJECT = Path(sys.argv[1])
 
@@ -36,7 +36,7 @@ async def run_turns(count: int) -> None:
         session = await new_session(workspace)
     session.live.consent.mode = Mode.ALL
     for number in range(count):
-        async with aclosing(submit(session, (TextPart("Do something."),), Person().approve)) as events:
+        async with aclosing(submit(session, (TextPart("Do something."),), User().approve)) as events:
             [event async for event in events]
         say(f"turn {number}")
     await close_session(session)

@@ -33,7 +33,7 @@ async def remembered(
     given = {
         "project_id": workspace.project.id,
         "at": LONG_AGO,
-        "source": MemorySource.PERSON,
+        "source": MemorySource.USER,
         "scope": MemoryScope.PROJECT,
         **values,
     }

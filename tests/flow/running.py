@@ -19,7 +19,7 @@ MODEL = "gemini:gemini-3.8-flash"
 
 
 def environ(tmp_path: Path, server: GeminiStandIn | None = None, **more: str) -> dict[str, str]:
-    """An environment of its own: nothing of the person who runs the tests is seen or touched."""
+    """An environment of its own: nothing of the user who runs the tests is seen or touched."""
     found = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": str(tmp_path / "home"),
@@ -37,7 +37,7 @@ def environ(tmp_path: Path, server: GeminiStandIn | None = None, **more: str) ->
 
 
 @dataclass
-class Person:
+class User:
     """Answers approvals, and remembers what was asked."""
 
     answers: Callable[[ApprovalRequest], ApprovalAnswer] = lambda _: ApprovalAnswer(ConsentAnswer.ONCE)
@@ -48,8 +48,8 @@ class Person:
         return self.answers(request)
 
 
-def says_no(reason: str = "") -> Person:
-    return Person(lambda _: ApprovalAnswer(ConsentAnswer.NO, reason))
+def says_no(reason: str = "") -> User:
+    return User(lambda _: ApprovalAnswer(ConsentAnswer.NO, reason))
 
 
 @asynccontextmanager
@@ -69,16 +69,16 @@ async def opened(
 
 
 async def say(
-    session: Session, text: str, person: Person | None = None, *, limits: TurnLimits | None = None
+    session: Session, text: str, user: User | None = None, *, limits: TurnLimits | None = None
 ) -> list[AgentEvent]:
     """All events of the turn that the text begins."""
-    approve = (person or Person()).approve
+    approve = (user or User()).approve
     async with aclosing(submit(session, (TextPart(text),), approve, limits=limits)) as events:
         return [event async for event in events]
 
 
-async def say_retry(session: Session, person: Person | None = None) -> list[AgentEvent]:
-    async with aclosing(retry(session, (person or Person()).approve)) as events:
+async def say_retry(session: Session, user: User | None = None) -> list[AgentEvent]:
+    async with aclosing(retry(session, (user or User()).approve)) as events:
         return [event async for event in events]
 
 

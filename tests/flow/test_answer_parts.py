@@ -33,7 +33,7 @@ PART = AnswerPart(
     "what to do otherwise next time, in one sentence.",
     TOKENS,
     read=lambda material, value: value if isinstance(value, str) else None,
-    without=lambda material: f"by rules: {material.person}",
+    without=lambda material: f"by rules: {material.user}",
     keep=_keep,
 )
 '''

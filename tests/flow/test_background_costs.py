@@ -19,7 +19,7 @@ from tests.flow.beside import (
     done,
     summaries_of,
 )
-from tests.flow.running import Person, environ, say
+from tests.flow.running import User, environ, say
 from tests.standins.gemini import (
     Finish,
     GeminiStandIn,
@@ -87,7 +87,7 @@ async def test_a_model_without_a_price_is_not_asked_without_limit(
 async def test_a_turn_that_came_to_nothing_costs_nothing(tmp_path: Path, gemini: GeminiStandIn) -> None:
     gemini.script(Hang())
     async with beside(tmp_path, environ(tmp_path, gemini)) as session:
-        async with aclosing(submit(session, (TextPart("We use MySQL."),), Person().approve)) as events:
+        async with aclosing(submit(session, (TextPart("We use MySQL."),), User().approve)) as events:
             started = await anext(events)
             assert isinstance(started, TurnStarted)
             await gemini.wait_for_requests(1, action="streamGenerateContent")

@@ -1,4 +1,4 @@
-"""A server on this machine answers one request at a time: background work leaves it to the person."""
+"""A server on this machine answers one request at a time: background work leaves it to the user."""
 
 import asyncio
 from collections.abc import AsyncIterator

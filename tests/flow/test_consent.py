@@ -27,7 +27,7 @@ from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from tests.flow.recorded import read, shell, write
-from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
+from tests.flow.running import User, ended, environ, of_type, opened, say, say_retry
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 
 KEY = "AQ.Zk9-secret_key/With+odd=chars42"
@@ -38,14 +38,14 @@ def calls(events: list[AgentEvent]) -> list[ToolCall]:
     return [event.call for event in of_type(events, ToolEnded)]
 
 
-def meanwhile(work: Callable[[], object]) -> Person:
+def meanwhile(work: Callable[[], object]) -> User:
     """Says yes, after something has happened."""
 
     def answer(_: ApprovalRequest) -> ApprovalAnswer:
         work()
         return ApprovalAnswer(ConsentAnswer.ONCE)
 
-    return Person(answer)
+    return User(answer)
 
 
 def turn_link(link: Path, target: Path) -> None:
@@ -74,9 +74,9 @@ async def test_a_link_that_is_turned_while_the_user_decides_stops_the_call(
     for folder in (outside, shown):  # as if both had been read: only the second look is in the way
         session.live.view.read_files.hashes[folder / "a.txt"] = hash_of(b"old words\n")
     gemini.script(Calls(Call(tool, args)), Text("ok"))
-    person = meanwhile(lambda: turn_link(link, outside))
-    [call] = calls(await say(session, "go", person))
-    assert len(person.asked) == 1
+    user = meanwhile(lambda: turn_link(link, outside))
+    [call] = calls(await say(session, "go", user))
+    assert len(user.asked) == 1
     assert call.status is CallStatus.FAILED
     assert ELSEWHERE in call.result
     assert "old words" not in call.result
@@ -104,9 +104,9 @@ async def test_a_link_that_is_turned_during_the_second_question_stops_the_call(
     database = session.workspace.blobs._database  # type: ignore[attr-defined]
     await database.write(lambda connection: connection.pragma("max_page_count", 1))
     gemini.script(write("link/a.txt", "short"), Text("ok"))
-    person = meanwhile(lambda: turn_link(link, folders[1]))
-    [call] = calls(await say(session, "go", person))
-    assert len(person.asked) == 1
+    user = meanwhile(lambda: turn_link(link, folders[1]))
+    [call] = calls(await say(session, "go", user))
+    assert len(user.asked) == 1
     assert ELSEWHERE in call.result
     assert (session.cwd / "a.txt").read_text() == words
     assert (folders[1] / "a.txt").read_text() == words
@@ -183,9 +183,9 @@ async def test_the_user_sees_the_secret_that_would_run_and_nobody_else_does(tmp_
     command = f"echo {KEY} > key.txt"
     async with GeminiStandIn(key=KEY) as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
         gemini.script(shell(command), Text("ok"))
-        person = Person()
-        events = await say(session, "go", person)
-        [asked] = person.asked
+        user = User()
+        events = await say(session, "go", user)
+        [asked] = user.asked
         assert isinstance(asked, ToolApproval)
         assert proposal_text(asked.proposal) == command
         assert (session.cwd / "key.txt").read_text() == f"{KEY}\n"
@@ -200,9 +200,9 @@ async def test_the_user_sees_the_secret_that_would_run_and_nobody_else_does(tmp_
 async def test_a_rule_never_stores_a_secret(tmp_path: Path) -> None:
     async with GeminiStandIn(key=KEY) as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
         gemini.script(shell(f"frob {KEY}"), shell("frob it"), Text("ok"))
-        person = Person(lambda _: ApprovalAnswer(ConsentAnswer.ALWAYS))
-        await say(session, "go", person)
-        with_secret, without = person.asked
+        user = User(lambda _: ApprovalAnswer(ConsentAnswer.ALWAYS))
+        await say(session, "go", user)
+        with_secret, without = user.asked
         assert isinstance(with_secret, ToolApproval)
         assert isinstance(without, ToolApproval)
         assert with_secret.rules == ()
@@ -218,9 +218,9 @@ async def test_there_is_no_always_for_what_cannot_be_read_for_certain(
 ) -> None:
     write_odd = write("src/a.txt", f"{odd}\n")
     gemini.script(write_odd, write(f"src/{odd}", "a\n"), write("src/b.txt", "a\n"), Text("ok"))
-    person = Person()
-    await say(session, "go", person)
-    offered = [request.rules != () for request in person.asked if isinstance(request, ToolApproval)]
+    user = User()
+    await say(session, "go", user)
+    offered = [request.rules != () for request in user.asked if isinstance(request, ToolApproval)]
     assert offered == [False, False, True]
 
 
@@ -245,12 +245,12 @@ async def test_a_call_that_was_redacted_when_it_was_stored_is_not_asked_about_bu
             cwd=tmp_path / "project", flags={}, environ=environ(tmp_path, gemini)
         )
         session = (await resume_session(workspace, record)).session
-        person = Person()
-        events = await say_retry(session, person)
+        user = User()
+        events = await say_retry(session, user)
         redacted, again = calls(events)
         assert redacted.status is CallStatus.FAILED
         assert "redacted when it was stored" in redacted.result
-        [asked] = person.asked
+        [asked] = user.asked
         assert isinstance(asked, ToolApproval)
         assert MARK not in proposal_text(asked.proposal)
         assert again.status is CallStatus.OK

@@ -25,7 +25,7 @@ from tests.flow.recalling import (
     summarised,
     texts,
 )
-from tests.flow.running import Person, ended, of_type, say, say_retry
+from tests.flow.running import User, ended, of_type, say, say_retry
 from tests.standins.gemini import Call, Calls, Failure, GeminiStandIn, Signature, Text
 
 
@@ -92,7 +92,7 @@ async def test_postgresql_yesterday(session: Session, gemini: GeminiStandIn) -> 
 
 
 async def test_system_message_skipped(session: Session, gemini: GeminiStandIn) -> None:
-    """Results, reminders and notices are no messages of the person: one block a turn, however many steps."""
+    """Results, reminders and notices are no messages of the user: one block a turn, however many steps."""
     await remembered(session, "The file a.txt is the input.", MemoryType.FACT)
     (session.cwd / "a.txt").write_text("x")
     same = Calls(Call("read", {"path": "a.txt"}))
@@ -113,7 +113,7 @@ async def test_three_quick_messages_are_one_and_meet_the_old_decision(
     gemini.script(Calls(Call("glob", {"pattern": "*"})), Text("MySQL, then."))
     quick = ("Actually", "I changed my mind", "we will use MySQL instead of PostgreSQL")
     events = []
-    async with aclosing(submit(session, (TextPart("Which database?"),), Person().approve)) as stream:
+    async with aclosing(submit(session, (TextPart("Which database?"),), User().approve)) as stream:
         async for event in stream:
             events.append(event)
             if isinstance(event, ContextBuilt) and len(of_type(events, ContextBuilt)) == 1:

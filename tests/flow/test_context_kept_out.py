@@ -227,10 +227,10 @@ async def test_what_you_told_it_to_remember_is_given_to_the_model_in_the_same_se
     assert "tabs are four wide" in block_of(chats(gemini)[-1])
 
 
-def test_a_memory_that_the_person_made_rests_on_no_turns_words() -> None:
+def test_a_memory_that_the_user_made_rests_on_no_turns_words() -> None:
     """Those of before it was so name the turn that came before the command."""
     session = a_session("p")
     turn = a_turn(session)
-    memory = a_memory(session, "We use tabs.", turn, source=MemorySource.PERSON)
+    memory = a_memory(session, "We use tabs.", turn, source=MemorySource.USER)
     assert not is_carried(memory, Around("p", session.id, turns={turn.id}))
     assert is_carried(memory, Around("p", session.id, shown={memory.id[:8]}))

@@ -1,4 +1,4 @@
-"""What goes wrong with Gemini, and what the person hears of it."""
+"""What goes wrong with Gemini, and what the user hears of it."""
 
 import asyncio
 import time

@@ -205,7 +205,7 @@ async def test_the_message_of_another_provider_is_made_anew(gemini: GeminiStandI
     assert asked(gemini)[0].body["contents"][1] == {"role": "model", "parts": [{"text": "Fine."}]}
 
 
-async def test_images_of_the_person_and_of_tools_are_sent_inline(gemini: GeminiStandIn) -> None:
+async def test_images_of_the_user_and_of_tools_are_sent_inline(gemini: GeminiStandIn) -> None:
     gemini.script(Calls(Call("read", {"path": "shot.png"})))
     image = ImagePart("png", "image/png", "shot.png")
     async with open_provider(gemini) as provider:

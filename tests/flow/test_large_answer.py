@@ -11,7 +11,7 @@ from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
-from tests.flow.running import Person, environ, opened, say
+from tests.flow.running import User, environ, opened, say
 from tests.standins.openai import OpenAIStandIn, Raw, delta, sse
 
 PIECE = 'A line of an answer with a "quoted word" and its end.\n' * 20
@@ -25,7 +25,7 @@ FLAGS: dict[str, object] = {"memory.enabled": False, "memory.embedder": "standin
 async def follow(session: Session, text: str) -> Turn | None:
     """The turn as it ended; its other events are dropped as they come."""
     turn = None
-    async with aclosing(submit(session, (TextPart(text),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart(text),), User().approve)) as events:
         async for event in events:
             if isinstance(event, TurnEnded):
                 turn = event.turn

@@ -18,7 +18,7 @@ from ragforge.session.servers import link_facts
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.store.base import Link
-from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
+from tests.flow.running import User, ended, environ, of_type, opened, say, say_retry
 from tests.standins.gemini import Call, Calls, Failure, GeminiStandIn, Text
 
 
@@ -63,7 +63,7 @@ async def test_a_session_lost_during_a_turn_is_told_before_its_end(
     await say(session, "first")
     ours = session.live.claim
     events = []
-    async for event in submit(session, (TextPart("second"),), Person().approve):
+    async for event in submit(session, (TextPart("second"),), User().approve):
         if session.live.claim is ours:
             await lose(session)
         events.append(event)

@@ -131,11 +131,11 @@ async def test_a_decision_that_returns_holds_again(session: Session) -> None:
 
 async def test_a_decision_that_is_said_again_in_the_same_words_holds_again(session: Session) -> None:
     """Nobody says what it replaces: it is known from what had replaced it."""
-    await save_memory(session, ToSave(MYSQL, MemoryType.DECISION), source=MemorySource.PERSON)
+    await save_memory(session, ToSave(MYSQL, MemoryType.DECISION), source=MemorySource.USER)
     [old] = await kept(session)
     await save_memory(session, ToSave(POSTGRES, MemoryType.DECISION, updates=(old.id,)))
     [held] = [memory for memory in await kept(session) if memory.content == POSTGRES]
-    for source in (MemorySource.PERSON, MemorySource.MODEL):
+    for source in (MemorySource.USER, MemorySource.MODEL):
         saved = await save_memory(session, ToSave(MYSQL, MemoryType.DECISION), source=source)
         assert (saved.was_known, [each.id for each in saved.replaced]) == (True, [held.id])
         assert await holding(session) == [MYSQL]
@@ -218,14 +218,14 @@ async def test_what_was_only_found_out_does_not_come_back_by_being_read_again(se
         assert new in await holding(session)
 
 
-async def test_what_the_person_had_forgotten_stays_forgotten(session: Session, gemini: GeminiStandIn) -> None:
+async def test_what_the_user_had_forgotten_stays_forgotten(session: Session, gemini: GeminiStandIn) -> None:
     await save(session, gemini, content=MYSQL, type="decision")
     [memory] = await kept(session)
     await session.workspace.store.memories.forget([memory.id], memory.updated_at)
     told = await save(session, gemini, content=MYSQL, type="decision")
     assert "stays forgotten" in told.result
     assert (await kept(session))[0].forgotten_at
-    saved = await save_memory(session, ToSave(MYSQL, MemoryType.FACT), source=MemorySource.PERSON)
+    saved = await save_memory(session, ToSave(MYSQL, MemoryType.FACT), source=MemorySource.USER)
     assert saved.memory.forgotten_at is None
 
 
@@ -255,7 +255,7 @@ async def filled(session: Session) -> Memory:
         MemoryType.DECISION,
         project_id=workspace.project.id,
         at=workspace.project.created_at,
-        source=MemorySource.PERSON,
+        source=MemorySource.USER,
     )
     return await remember(workspace.store, memory)
 

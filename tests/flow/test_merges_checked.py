@@ -87,7 +87,7 @@ async def test_the_only_result_that_passes_the_check_is_taken(tmp_path: Path, ge
 @pytest.mark.parametrize(
     ("command", "passes"), [("echo fine", True), ("echo broken; exit 3", False), ("", False)]
 )
-async def test_where_the_check_does_not_decide_the_person_does(
+async def test_where_the_check_does_not_decide_the_user_does(
     tmp_path: Path, gemini: GeminiStandIn, command: str, passes: bool
 ) -> None:
     async with parted_session(tmp_path, gemini, check_command=command) as session:
@@ -123,7 +123,7 @@ async def test_where_nobody_can_be_asked_the_smaller_difference_is_taken(
         assert any("neither passed the check; it stays nearer" in note for note in moved.notes)
 
 
-async def test_one_strategy_by_name_is_checked_and_taken_unless_a_person_can_doubt_it(
+async def test_one_strategy_by_name_is_checked_and_taken_unless_a_user_can_doubt_it(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     async with parted_session(tmp_path, gemini, check_command="grep -q PARTS a.txt") as session:
@@ -181,7 +181,7 @@ async def test_a_check_that_hangs_is_ended(tmp_path: Path) -> None:
     assert not Path(f"/proc/{mark.read_text().strip()}").exists()
 
 
-async def test_what_a_second_model_objects_to_is_for_the_person_to_weigh(
+async def test_what_a_second_model_objects_to_is_for_the_user_to_weigh(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     said: list[str] = []

@@ -1,4 +1,4 @@
-"""What a person hears when a chat completions service refuses, over real HTTP."""
+"""What a user hears when a chat completions service refuses, over real HTTP."""
 
 import asyncio
 import json

@@ -16,7 +16,7 @@ from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from tests.flow.running import Person, ended, environ, opened, say_retry
+from tests.flow.running import User, ended, environ, opened, say_retry
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call
 
@@ -63,13 +63,13 @@ async def test_it_is_done_unless_the_file_was_changed_meanwhile(
     if touched == "with its time set back":
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     gemini.script(Text("Done."))
-    person = Person()
+    user = User()
     async with resumed(tmp_path, gemini, record) as session:
-        turn = ended(await say_retry(session, person))
+        turn = ended(await say_retry(session, user))
         calls = await session.workspace.store.calls.of_turns([turn.id])
     assert [call.name for call in calls] == ["read", "edit"]
     assert calls[1].status is (CallStatus.FAILED if touched else CallStatus.OK)
-    assert len(person.asked) == (0 if touched else 1)
+    assert len(user.asked) == (0 if touched else 1)
     assert file.read_text() == ("old and more\n" if touched else "new\n")
 
 

@@ -191,7 +191,7 @@ async def test_facts_wrongly_invalidated(
 
 
 async def test_the_same_in_other_words_is_evidence_for_the_old(gemini: GeminiStandIn) -> None:
-    old = a_near_one(turns=["before"], source=MemorySource.PERSON)
+    old = a_near_one(turns=["before"], source=MemorySource.USER)
     written = a_memory("PostgreSQL is the database.", relations=[{"kind": "same", "to": "m1"}])
     turn = a_material("As I said, PostgreSQL", number=2, near=(old,))
     found = await understood(gemini, {"turns": [a_part(memories=[written])]}, turn)
@@ -214,7 +214,7 @@ async def test_a_decision_of_the_same_answer_is_replaced(gemini: GeminiStandIn) 
     assert (link.kind, link.from_id, link.to_id) == (AssociationKind.UPDATES, new.id, old.id)
 
 
-async def test_constraints_that_the_person_did_not_state_are_dropped(gemini: GeminiStandIn) -> None:
+async def test_constraints_that_the_user_did_not_state_are_dropped(gemini: GeminiStandIn) -> None:
     quotes = [
         "Never   commit\nto main",
         "never push on Fridays",
@@ -223,19 +223,19 @@ async def test_constraints_that_the_person_did_not_state_are_dropped(gemini: Gem
         7,
         "I will obey",
     ]
-    person = "never commit\n to main.  No new   dependencies please."
+    user = "never commit\n to main.  No new   dependencies please."
     part = a_part(constraints=quotes)
-    found = await understood(gemini, {"turns": [part]}, a_material(person, "I will obey"))
+    found = await understood(gemini, {"turns": [part]}, a_material(user, "I will obey"))
     kept = found.of_turns["turn-0"].summary.constraints
-    said = " ".join(person.split())
+    said = " ".join(user.split())
     assert all(quote in said for quote in kept)
     assert any("never commit to main" in quote for quote in kept)
     assert any("No new dependencies" in quote for quote in kept)
 
 
 async def test_a_constraint_that_the_model_leaves_out_is_kept_by_the_rules(gemini: GeminiStandIn) -> None:
-    person = a_material("Never commit to main. Which port is it?")
-    found = await understood(gemini, {"turns": [a_part(constraints=[])]}, person)
+    user = a_material("Never commit to main. Which port is it?")
+    found = await understood(gemini, {"turns": [a_part(constraints=[])]}, user)
     summary = found.of_turns["turn-0"].summary
     assert summary.method is SummaryMethod.MODEL
     assert summary.constraints == ("Never commit to main.",)

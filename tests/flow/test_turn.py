@@ -30,7 +30,7 @@ from ragforge.session import queue
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry, says_no
+from tests.flow.running import User, ended, environ, of_type, opened, say, say_retry, says_no
 from tests.standins.gemini import Blocked, Call, Calls, Finish, GeminiStandIn, Hang, ServerError, Text, Tokens
 
 
@@ -58,7 +58,7 @@ async def test_the_words_are_stored_before_the_model_is_asked(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     gemini.script(Hang())
-    async with aclosing(submit(session, (TextPart("keep me"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("keep me"),), User().approve)) as events:
         first = await anext(events)
         assert isinstance(first, TurnStarted)
         await gemini.wait_for_requests(1, action="streamGenerateContent")
@@ -76,10 +76,10 @@ async def test_tools_run_with_consent_and_the_model_hears_their_results(
         Calls(Call("edit", {"path": "a.txt", "old": "one", "new": "two"})),
         Text("Done."),
     )
-    person = Person()
-    events = await say(session, "change it", person)
+    user = User()
+    events = await say(session, "change it", user)
     assert (session.cwd / "a.txt").read_text() == "two\n"
-    [asked] = person.asked
+    [asked] = user.asked
     assert isinstance(asked, ToolApproval)
     assert "+two" in proposal_text(asked.proposal)
     assert [event.call.status for event in of_type(events, ToolEnded)] == [CallStatus.OK, CallStatus.OK]
@@ -104,11 +104,11 @@ async def test_always_adds_the_rule_for_the_project_and_it_is_not_asked_again(
 ) -> None:
     call = Calls(Call("shell", {"command": "touch made.txt"}))
     gemini.script(call, call, Text("Done."))
-    person = Person(lambda _: ApprovalAnswer(ConsentAnswer.ALWAYS))
-    await say(session, "go", person)
-    assert len(person.asked) == 1
+    user = User(lambda _: ApprovalAnswer(ConsentAnswer.ALWAYS))
+    await say(session, "go", user)
+    assert len(user.asked) == 1
     kept = await session.workspace.local.rules(session.workspace.project.id)
-    assert [str(rule) for rule in kept] == [str(rule) for rule in person.asked[0].rules]
+    assert [str(rule) for rule in kept] == [str(rule) for rule in user.asked[0].rules]
 
 
 async def test_reads_of_one_step_run_at_the_same_time_and_answer_in_order(
@@ -139,7 +139,7 @@ async def test_interrupting_keeps_what_arrived_and_ends_the_request(
 ) -> None:
     gemini.script((Text("half of it"), Hang()))
     seen = []
-    async with aclosing(submit(session, (TextPart("long"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("long"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, TextDelta):
@@ -158,7 +158,7 @@ async def test_interrupting_a_command_leaves_nothing_running_and_says_so(
 ) -> None:
     gemini.script(Calls(Call("shell", {"command": "echo started; sleep 1000"})))
     seen = []
-    async with aclosing(submit(session, (TextPart("run"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("run"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, ToolOutput):
@@ -173,7 +173,7 @@ async def test_an_interrupted_turn_without_output_is_passed_over_by_the_next(
 ) -> None:
     gemini.script(Text("first answer"), Hang(), Text("third answer"))
     first = ended(await say(session, "first"))
-    async with aclosing(submit(session, (TextPart("second"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("second"),), User().approve)) as events:
         async for event in events:
             if isinstance(event, StepStarted):
                 await gemini.wait_for_requests(2, action="streamGenerateContent")
@@ -226,7 +226,7 @@ async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_tur
     os.mkfifo(pipe)
     gemini.script(Calls(Call("shell", {"command": f"cat {pipe}"})), Text("Both done."))
     seen = []
-    async with aclosing(submit(session, (TextPart("first"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("first"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, ToolStarted):
@@ -246,9 +246,9 @@ async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_tur
 async def test_plan_mode_changes_nothing(session: Session, gemini: GeminiStandIn) -> None:
     session.live.consent.mode = Mode.PLAN
     gemini.script(Calls(Call("write", {"path": "x", "content": "x"})), Text("Plan: ..."))
-    person = Person()
-    await say(session, "plan", person)
-    assert not person.asked
+    user = User()
+    await say(session, "plan", user)
+    assert not user.asked
     assert not (session.cwd / "x").exists()
 
 
@@ -281,10 +281,10 @@ async def test_a_pending_approval_is_asked_again_after_the_app_went_away(
     head = await session.workspace.store.turns.get(str(record.head))
     assert head is not None
     assert head.status is TurnStatus.WAITING
-    person = Person()
-    turn = ended(await say_retry(again, person))
+    user = User()
+    turn = ended(await say_retry(again, user))
     await close_session(again)
-    assert len(person.asked) == 1
+    assert len(user.asked) == 1
     assert turn.status is TurnStatus.FINISHED
     assert (session.cwd / "x.txt").read_text() == "x"
     assert len(gemini.asked("streamGenerateContent")) == 2

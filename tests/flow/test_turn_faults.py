@@ -1,4 +1,4 @@
-"""What a turn keeps when something fails around it: store, tool, answer, or the patience of the person."""
+"""What a turn keeps when something fails around it: store, tool, answer, or the patience of the user."""
 
 import asyncio
 from contextlib import aclosing
@@ -16,7 +16,7 @@ from ragforge.session import queue
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
-from tests.flow.running import Person, ended, environ, of_type, opened, say, say_retry
+from tests.flow.running import User, ended, environ, of_type, opened, say, say_retry
 from tests.standins.gemini import Blocked, Call, Calls, Cut, GeminiStandIn, Hang, Raw, Text
 
 PAGES_MANY = 1_000_000
@@ -36,7 +36,7 @@ async def test_an_answer_that_could_not_be_kept_is_kept_with_the_next_message(
     seen = []
 
     async def say_until_full() -> None:
-        async with aclosing(submit(session, (TextPart("first"),), Person().approve)) as events:
+        async with aclosing(submit(session, (TextPart("first"),), User().approve)) as events:
             async for event in events:
                 seen.append(event)
                 await disk_is_full(session, True)
@@ -69,7 +69,7 @@ async def test_a_call_waits_for_consent_although_another_one_of_its_step_ended(
         turn = await session.workspace.store.turns.get(str(session.live.record.head))
         assert turn is not None
         seen.append(turn.status)
-        return await Person().approve(request)
+        return await User().approve(request)
 
     async with aclosing(submit(session, (TextPart("go"),), slow)) as events:
         async for event in events:
@@ -83,7 +83,7 @@ async def test_a_turn_whose_consented_call_runs_does_not_wait_for_consent(
 ) -> None:
     gemini.script(Calls(Call("shell", {"command": "echo started; sleep 1000"})))
     found = []
-    async with aclosing(submit(session, (TextPart("run"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("run"),), User().approve)) as events:
         async for event in events:
             if type(event).__name__ == "ToolOutput" and not found:
                 found.append(await session.workspace.store.turns.get(str(session.live.record.head)))
@@ -109,7 +109,7 @@ async def test_pressing_esc_twice_ends_the_turn_once(
             await asyncio.sleep(0)
         await stopping
 
-    async with aclosing(submit(session, (TextPart("long"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("long"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, TextDelta):
@@ -124,7 +124,7 @@ async def test_an_interrupted_answer_without_usage_is_not_free(
     half = {"candidates": [{"content": {"role": "model", "parts": [{"text": "half an answer"}]}}]}
     gemini.script((Raw(half), Hang()))
     seen = []
-    async with aclosing(submit(session, (TextPart("long " * 1000),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("long " * 1000),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, TextDelta):
@@ -168,7 +168,7 @@ async def test_a_table_of_prices_broken_meanwhile_takes_no_answer_along(
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         gemini.script(Text("the answer"))
         seen = []
-        async with aclosing(submit(session, (TextPart("hi"),), Person().approve)) as events:
+        async with aclosing(submit(session, (TextPart("hi"),), User().approve)) as events:
             async for event in events:
                 seen.append(event)
                 if isinstance(event, StepStarted):
@@ -227,7 +227,7 @@ async def test_a_call_that_could_not_be_kept_is_kept_with_the_end_and_not_repeat
 
     async def approve_and_fill(request: ApprovalRequest) -> ApprovalAnswer:
         await disk_is_full(session, True)
-        return await Person().approve(request)
+        return await User().approve(request)
 
     with pytest.raises(StoreError):
         async with aclosing(submit(session, (TextPart("go"),), approve_and_fill)) as events:
@@ -253,14 +253,14 @@ async def test_a_session_of_another_project_goes_on_there(
     assert record is not None
     resumed = (await resume_session(workspace, record)).session
     gemini.script(Calls(Call("read", {"path": "here.txt"})), Text("ok"))
-    person = Person()
+    user = User()
     try:
-        events = await say(resumed, "read it", person)
+        events = await say(resumed, "read it", user)
     finally:
         await close_session(resumed)
         await close_workspace(workspace)
     assert "found it" in of_type(events, ToolEnded)[0].call.result
-    assert not person.asked
+    assert not user.asked
     assert resumed.workspace.project.id == session.workspace.project.id
 
 
@@ -301,7 +301,7 @@ async def test_an_interrupted_answer_is_shown_to_its_last_letter(
 ) -> None:
     gemini.script((Text("these are the words"), Hang()))
     seen = []
-    async with aclosing(submit(session, (TextPart("hi"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("hi"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, TextDelta):
@@ -317,7 +317,7 @@ async def test_esc_at_the_boundary_strikes_the_queued_message(
     (session.cwd / "a").write_text("x")
     gemini.script(Calls(Call("read", {"path": "a"})), Text("never asked for"))
     seen = []
-    async with aclosing(submit(session, (TextPart("one"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("one"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, ToolStarted):
@@ -346,7 +346,7 @@ async def test_esc_while_a_turn_is_stored_as_continued_strikes_the_queued_messag
         await end(what)
 
     monkeypatch.setattr(turns, "end", end_as_esc_is_pressed)
-    async with aclosing(submit(session, (TextPart("one"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("one"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, ToolStarted):
@@ -368,5 +368,5 @@ async def test_the_time_of_a_call_begins_with_its_consent(session: Session, gemi
         answered.append(now())
         return ApprovalAnswer(ConsentAnswer.ONCE)
 
-    [made] = of_type(await say(session, "go", Person(answers)), ToolEnded)
+    [made] = of_type(await say(session, "go", User(answers)), ToolEnded)
     assert made.call.started_at >= answered[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 from ragforge.agent.parts import TurnLimits
 from ragforge.domain.turns import TurnStatus
 from ragforge.session.state import Session
-from tests.flow.running import Person, ended, environ, opened, say
+from tests.flow.running import User, ended, environ, opened, say
 from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Text, Tokens
 
 
@@ -29,14 +29,12 @@ async def test_max_model_calls_stops_the_turn(session: Session, gemini: GeminiSt
     assert len(gemini.asked("streamGenerateContent")) == 2
 
 
-async def test_at_the_step_limit_the_person_is_asked_to_go_on(
-    session: Session, gemini: GeminiStandIn
-) -> None:
+async def test_at_the_step_limit_the_user_is_asked_to_go_on(session: Session, gemini: GeminiStandIn) -> None:
     gemini.script(Calls(Call("list", {"path": "."})), Calls(Call("glob", {"pattern": "*"})), Text("done"))
-    person = Person()
-    turn = ended(await say(session, "go", person, limits=TurnLimits(steps_max=1)))
+    user = User()
+    turn = ended(await say(session, "go", user, limits=TurnLimits(steps_max=1)))
     assert turn.status is TurnStatus.FINISHED
-    assert len(person.asked) == 2
+    assert len(user.asked) == 2
 
 
 async def test_a_price_limit_stops_before_the_next_model_call(

@@ -147,7 +147,7 @@ async def test_a_branch_stays_with_what_was_undone_when_another_way_is_gone(
     assert (row.version and row.version.title, row.current) == ("on the branch", True)
 
 
-async def test_what_an_undo_kept_comes_again_once_the_person_has_put_it_back(
+async def test_what_an_undo_kept_comes_again_once_the_user_has_put_it_back(
     session: Session, gemini: GeminiStandIn
 ):
     await turn(session, gemini, "begin", write("a.txt", "0\n"))

@@ -11,7 +11,7 @@ from ragforge.session.state import Session
 from ragforge.store.files import StoreFile, contents_file
 from tests.damage import KINDS, damage, flipped, missing
 from tests.flow.recorded import read, shell, told, write
-from tests.flow.running import Person, environ, opened, say, says_no
+from tests.flow.running import User, environ, opened, say, says_no
 from tests.standins.gemini import GeminiStandIn, Text
 
 WORDS = b"of this there is only one copy\n"
@@ -39,10 +39,10 @@ async def test_a_command_in_an_open_session_destroys_nothing(
     precious = await begun(session, gemini)
     damage(contents(session), kind, at=WORDS)
     gemini.script(shell("rm precious.txt"), Text("ok"))
-    person = says_no()
-    events = await say(session, "remove it", person)
+    user = says_no()
+    events = await say(session, "remove it", user)
     if precious.exists():
-        [request] = person.asked
+        [request] = user.asked
         assert "ragforge db check --repair" in request.reason
     else:
         assert "kept again" in told(events)
@@ -104,7 +104,7 @@ async def test_what_can_be_read_nowhere_stops_a_command_until_the_user_wants_it(
         missing(contents(session))
         contents(session).path.mkdir()
         gemini.script(shell("rm precious.txt"), Text("ok"))
-        await say(session, "remove it", Person(want_it))
+        await say(session, "remove it", User(want_it))
         [request] = asked
         assert "is a folder" in request.reason
         assert not precious.exists()

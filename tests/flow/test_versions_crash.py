@@ -15,7 +15,7 @@ from ragforge.domain.events import ToolEnded
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnEnd, TurnStatus
-from ragforge.domain.versions import PERSON, MoveAction
+from ragforge.domain.versions import USER, MoveAction
 from ragforge.session.open import (
     close_session,
     close_workspace,
@@ -31,7 +31,7 @@ from ragforge.versions.restore.operation import apply, make_plan
 from ragforge.versions.tree import between
 from tests.cli.running import Program
 from tests.flow.recorded import assert_head_is_disk, contents, kinds, line, line_now, version_of, write
-from tests.flow.running import MODEL, Person, ended, environ, say
+from tests.flow.running import MODEL, User, ended, environ, say
 from tests.processes import until
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text
 
@@ -92,7 +92,7 @@ async def test_what_a_command_destroyed_before_the_crash_can_be_had_again(
         assert turn.session_id == version.session_id
 
 
-async def test_what_the_person_does_after_a_crash_is_not_the_turns(
+async def test_what_the_user_does_after_a_crash_is_not_the_turns(
     tmp_path: Path, program: Program, gemini: GeminiStandIn
 ) -> None:
     gemini.script(Calls(Call("write", {"path": "made.txt", "content": "by the tool"})), Hang())
@@ -105,7 +105,7 @@ async def test_what_the_person_does_after_a_crash_is_not_the_turns(
         outside, cut_off = await line(session)
         assert kinds(cut_off) == {"made.txt": ("added", "tool")}
         assert kinds(outside) == {"made.txt": ("changed", "outside"), "own.txt": ("added", "outside")}
-        assert outside.by == PERSON
+        assert outside.by == USER
         assert await contents(session, outside.changes[0]) == (b"by the tool", b"by hand")
         await assert_head_is_disk(session)
         # Who resumes the session finds its turn interrupted, and goes on from there.
@@ -144,7 +144,7 @@ async def test_a_crash_between_the_version_and_the_head_makes_no_second_version(
     seen = []
     async with started_again(tmp_path, gemini) as session:
         gemini.script(Calls(Call("write", {"path": "made.txt", "content": "x"})), Text("ok"))
-        async with aclosing(submit(session, (TextPart("make it"),), Person().approve)) as events:
+        async with aclosing(submit(session, (TextPart("make it"),), User().approve)) as events:
             async for event in events:
                 seen.append(event)
                 if isinstance(event, ToolEnded):
@@ -162,7 +162,7 @@ async def test_a_crash_between_the_version_and_the_head_makes_no_second_version(
         assert await session.workspace.store.versions.all_ids() == [made.id]
 
 
-async def test_a_crash_between_what_the_person_did_and_the_head_makes_no_second_version(
+async def test_a_crash_between_what_the_user_did_and_the_head_makes_no_second_version(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     data = tmp_path / "data"
@@ -173,7 +173,7 @@ async def test_a_crash_between_what_the_person_did_and_the_head_makes_no_second_
         for name in ("history.db", "history.db-wal"):
             shutil.copy(data / name, tmp_path / name)
         newest, _ = await line_now(session)
-        assert newest.by == PERSON
+        assert newest.by == USER
     for path in data.glob("history.db*"):
         path.unlink()
     for name in ("history.db", "history.db-wal"):

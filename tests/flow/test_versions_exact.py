@@ -15,7 +15,7 @@ def put(session: Session, path: str, content: str) -> Path:
     return file
 
 
-async def test_undo_and_redo_leave_what_the_person_had_put_back(session: Session, gemini: GeminiStandIn):
+async def test_undo_and_redo_leave_what_the_user_had_put_back(session: Session, gemini: GeminiStandIn):
     file = put(session, "a.txt", "one")
     await turn(session, gemini, "two", read("a.txt"), write("a.txt", "two"), write("b.txt", "made"))
     assert file.read_text() == "two"
@@ -33,7 +33,7 @@ async def test_undo_and_redo_leave_what_the_person_had_put_back(session: Session
     assert file.read_text() == "two"
 
 
-async def test_undo_and_redo_of_two_turns_leave_what_the_person_had_put_back(
+async def test_undo_and_redo_of_two_turns_leave_what_the_user_had_put_back(
     session: Session, gemini: GeminiStandIn
 ):
     file = put(session, "a.txt", "one")
@@ -102,7 +102,7 @@ async def test_a_folder_that_was_made_closed_stays_so_while_somebody_keeps_a_fil
     assert [each.path for each in undone.skipped] == ["secret"]
 
 
-async def test_a_redo_leaves_the_empty_folder_that_the_person_had_made(
+async def test_a_redo_leaves_the_empty_folder_that_the_user_had_made(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     root = root_of(session)
@@ -116,7 +116,7 @@ async def test_a_redo_leaves_the_empty_folder_that_the_person_had_made(
     await redo(session)
     assert tree(root) == before
 
-    # One that the person removed meanwhile does not return.
+    # One that the user removed meanwhile does not return.
     await undo(session)
     (root / "x" / "old").unlink()
     (root / "x").rmdir()
@@ -144,7 +144,7 @@ async def test_a_redo_makes_an_empty_folder_with_the_turn_that_made_it(
 async def test_a_redo_after_a_checkout_leaves_what_another_session_removed(
     session: Session, gemini: GeminiStandIn
 ) -> None:
-    """What the person removed and a version holds is gone back over, as any edit is."""
+    """What the user removed and a version holds is gone back over, as any edit is."""
     root = root_of(session)
     (root / "start.txt").write_text("start\n")
     await turn(session, gemini, "look", shell("echo one > first.txt"))

@@ -1,8 +1,8 @@
-"""A file that nobody but the person ever touched, overwritten by hand before a session looks at it."""
+"""A file that nobody but the user ever touched, overwritten by hand before a session looks at it."""
 
 from pathlib import Path
 
-from ragforge.domain.versions import PERSON
+from ragforge.domain.versions import USER
 from tests.flow.recorded import line_now, version_of
 from tests.flow.running import environ, opened, say
 from tests.standins.gemini import GeminiStandIn, Text
@@ -19,7 +19,7 @@ async def test_what_an_earlier_session_saw_comes_back_whoever_overwrote_it_since
     (tmp_path / "project" / "own.txt").write_text("second")
     async with opened(tmp_path, env) as session:
         newest = (await line_now(session))[0]
-        assert newest.by == PERSON
+        assert newest.by == USER
         [change] = newest.changes
         assert change.path == "own.txt"
         assert change.before is not None

@@ -20,7 +20,7 @@ from ragforge.shell.process import MARKER, own_marker, start_shell
 from ragforge.shell.process_idle import Idle, clock_offset, counts_runs, has_own_clock, run_counts, watch
 from tests.flow.beside import WAIT_S, until
 from tests.flow.recorded import kinds, line, line_now, shell
-from tests.flow.running import Person
+from tests.flow.running import User
 from tests.standins.gemini import GeminiStandIn, Text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="who runs is told by Linux's /proc alone")
@@ -56,7 +56,7 @@ async def run_beside(session: Session, command: str, gemini: GeminiStandIn, *fil
     started, pipe = (session.cwd.parent / name for name in ("started", "pipe"))
     os.mkfifo(pipe)
     gemini.script(shell(f": > {started}; read -r _ < {pipe}; {command}"), Text("ok"))
-    async for event in submit(session, (TextPart("go"),), Person().approve):
+    async for event in submit(session, (TextPart("go"),), User().approve):
         if isinstance(event, ToolStarted):
             await until(lambda: asyncio.to_thread(started.exists))
             async with watched() as idle:

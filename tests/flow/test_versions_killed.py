@@ -110,7 +110,7 @@ async def test_undo_takes_back_a_write_that_was_killed_before_its_record(
     assert (program.project / "made.txt").read_text() == LARGE
 
 
-async def test_what_the_person_wrote_over_it_since_is_kept_and_named(
+async def test_what_the_user_wrote_over_it_since_is_kept_and_named(
     program: Program, gemini: GeminiStandIn
 ) -> None:
     await killed_after_rename(program, gemini, "made.txt", LARGE)

@@ -7,7 +7,7 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import text_of
 from ragforge.domain.moves import ConflictChoice, Part
-from ragforge.domain.versions import PERSON, RESTORE, MoveAction
+from ragforge.domain.versions import RESTORE, USER, MoveAction
 from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.open import fork_session, resume_session
 from ragforge.session.state import Session
@@ -98,7 +98,7 @@ async def test_several_turns_are_undone_at_once_and_logged(session: Session, gem
         await undo(session, 2)
 
 
-async def test_what_the_person_edited_since_is_kept(session: Session, gemini: GeminiStandIn):
+async def test_what_the_user_edited_since_is_kept(session: Session, gemini: GeminiStandIn):
     await turn(session, gemini, "write", write("a.txt", "theirs\n"))
     put(session, "mine.txt", "mine\n")
     await undo(session)
@@ -135,7 +135,7 @@ async def test_a_file_that_both_changed_is_a_conflict(
     else:
         assert found == content
     # What lay there is never lost.
-    edited = next(version for version in await line_of_all(session) if version.by == PERSON)
+    edited = next(version for version in await line_of_all(session) if version.by == USER)
     await checkout(session, edited.id, choices=RESTORED)
     assert file.read_text() == "edited\n"
 
@@ -282,7 +282,7 @@ async def test_what_was_edited_since_is_kept_by_a_checkout_unless_told(
     assert (file.read_text(), moved.kept) == ("mine\n", ("a.txt",))
     await checkout(session, first.id, choices=RESTORED)
     assert file.read_text() == "1\n"
-    mine = next(version for version in await line_of_all(session) if version.by == PERSON)
+    mine = next(version for version in await line_of_all(session) if version.by == USER)
     await checkout(session, mine.id)
     assert file.read_text() == "mine\n"
 

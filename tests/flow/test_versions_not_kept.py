@@ -1,4 +1,4 @@
-"""What cannot be kept is not touched: no tool runs that would destroy it, unless the person says so anew."""
+"""What cannot be kept is not touched: no tool runs that would destroy it, unless the user says so anew."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from ragforge.session.state import Session
 from tests.cli.running import Program
 from tests.disks import make_room, small_disk
 from tests.flow.recorded import kinds, read, shell, told, version_of, write
-from tests.flow.running import MODEL, Person, ended, environ, opened, say, says_no
+from tests.flow.running import MODEL, User, ended, environ, opened, say, says_no
 from tests.standins.gemini import GeminiStandIn, Text
 
 FILE_BYTES = 400_000
@@ -85,15 +85,15 @@ async def test_who_makes_room_goes_on_and_can_undo_it(
             make_room(disk, size="50m")
             return ApprovalAnswer(ConsentAnswer.NO, "There is room now: do it again.")
 
-        person = Person(make_room_and_decline)
+        user = User(make_room_and_decline)
         gemini.script(shell("rm *.bin"), shell("rm *.bin"), Text("ok"))
-        events = await say(session, "remove them", person)
+        events = await say(session, "remove them", user)
         [refused, done] = await heard(session)
         assert refused[1] is CallStatus.FAILED
         assert "could not be kept" in refused[0]
         assert "There is room now" in refused[0]
         assert done[1] is CallStatus.OK
-        assert len(person.asked) == 1
+        assert len(user.asked) == 1
         assert ended(events).status is TurnStatus.FINISHED
         assert set(files(session.cwd)) == {"a.txt"}
         await undo(session)
@@ -107,14 +107,14 @@ async def full(session: Session, is_full: bool) -> None:
     await database.write(lambda connection: connection.pragma("max_page_count", 1 if is_full else 1_000_000))
 
 
-async def test_the_person_can_want_it_nonetheless(session: Session, gemini: GeminiStandIn) -> None:
+async def test_the_user_can_want_it_nonetheless(session: Session, gemini: GeminiStandIn) -> None:
     session.live.consent.mode = Mode.ALL
     (session.cwd / "0.bin").write_bytes(os.urandom(FILE_BYTES))
     await full(session, True)
-    person = Person()
+    user = User()
     gemini.script(shell("rm 0.bin"), Text("ok"))
-    events = await say(session, "remove it", person)
-    [asked] = person.asked
+    events = await say(session, "remove it", user)
+    [asked] = user.asked
     assert isinstance(asked, ToolApproval)
     assert "could not be undone" in asked.reason
     assert asked.rules == ()

@@ -1,4 +1,4 @@
-"""What is recorded while others are at work in the folder: sessions, restores, jobs, the person."""
+"""What is recorded while others are at work in the folder: sessions, restores, jobs, the user."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAn
 from ragforge.domain.events import Notice, StepStarted, ToolEnded, TurnEnded
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
-from ragforge.domain.versions import PERSON, Provenance
+from ragforge.domain.versions import USER, Provenance
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
@@ -33,11 +33,11 @@ from tests.flow.recorded import (
     version_of,
     write,
 )
-from tests.flow.running import Person, ended, environ, opened, say
+from tests.flow.running import User, ended, environ, opened, say
 from tests.standins.gemini import GeminiStandIn, Hang, Text
 
 
-async def test_what_the_person_edits_between_turns_is_a_version_of_its_own(
+async def test_what_the_user_edits_between_turns_is_a_version_of_its_own(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     file = session.cwd / "a.txt"
@@ -49,7 +49,7 @@ async def test_what_the_person_edits_between_turns_is_a_version_of_its_own(
     (session.cwd / "own.txt").write_text("own")
     await say(session, "second")
     second, outside, first = await line(session)
-    assert (outside.by, outside.turn_id, outside.session_id) == (PERSON, "", "")
+    assert (outside.by, outside.turn_id, outside.session_id) == (USER, "", "")
     assert kinds(outside) == {"a.txt": ("changed", "outside"), "own.txt": ("added", "outside")}
     assert await contents(session, outside.changes[0]) == (b"the assistant's", b"the person's")
     assert kinds(first) == {"a.txt": ("added", "tool")}
@@ -57,7 +57,7 @@ async def test_what_the_person_edits_between_turns_is_a_version_of_its_own(
     await assert_head_is_disk(session)
 
 
-async def test_what_the_person_edits_right_before_a_tool_is_not_the_tools(
+async def test_what_the_user_edits_right_before_a_tool_is_not_the_tools(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     file = session.cwd / "a.txt"
@@ -69,12 +69,12 @@ async def test_what_the_person_edits_right_before_a_tool_is_not_the_tools(
             (session.cwd / "person.txt").write_text("mine")
         return ApprovalAnswer(ConsentAnswer.ONCE)
 
-    await say(session, "go", Person(meanwhile))
+    await say(session, "go", User(meanwhile))
     newest = (await line_now(session))[0]
     assert kinds(newest) == {"person.txt": ("added", "outside")}
 
 
-async def test_what_the_person_makes_of_a_tools_file_during_the_turn_stays_theirs(
+async def test_what_the_user_makes_of_a_tools_file_during_the_turn_stays_theirs(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     file = session.cwd / "a.txt"
@@ -85,10 +85,10 @@ async def test_what_the_person_makes_of_a_tools_file_during_the_turn_stays_their
             file.write_text("person")
         return ApprovalAnswer(ConsentAnswer.ONCE)
 
-    await say(session, "go", Person(meanwhile))
+    await say(session, "go", User(meanwhile))
     rest, outside, first = await line(session)
     assert first.turn_id == rest.turn_id
-    assert (outside.by, outside.turn_id) == (PERSON, "")
+    assert (outside.by, outside.turn_id) == (USER, "")
     found = [await contents(session, version.changes[0]) for version in (first, outside, rest)]
     assert found == [(None, b"tool"), (b"tool", b"person"), (b"person", b"person command")]
     assert [version.changes[0].provenance for version in (first, outside, rest)] == [
@@ -128,7 +128,7 @@ async def test_what_a_tool_waits_for_is_told(session: Session, gemini: GeminiSta
     seen = []
     async with AsyncExitStack() as elsewhere:
         await elsewhere.enter_async_context(busy(session))
-        async with aclosing(submit(session, (TextPart("go"),), Person().approve)) as events:
+        async with aclosing(submit(session, (TextPart("go"),), User().approve)) as events:
             async for event in events:
                 seen.append(event)
                 if isinstance(event, Notice):
@@ -145,7 +145,7 @@ async def test_turns_without_tools_do_not_wait_for_a_busy_folder(
     async with busy(session):
         first = await say(session, "one")
         seen = []
-        async with aclosing(submit(session, (TextPart("two"),), Person().approve)) as events:
+        async with aclosing(submit(session, (TextPart("two"),), User().approve)) as events:
             async for event in events:
                 seen.append(event)
                 if isinstance(event, StepStarted):
@@ -204,7 +204,7 @@ async def test_between_turns_the_work_of_a_job_is_nobodys_for_certain(
     await say(session, "on")
     _, between, _ = await line(session)
     [change] = between.changes
-    assert (between.by, change.provenance, change.shared) == (PERSON, Provenance.SHELL, True)
+    assert (between.by, change.provenance, change.shared) == (USER, Provenance.SHELL, True)
 
 
 async def test_two_sessions_in_one_folder_record_each_their_own(

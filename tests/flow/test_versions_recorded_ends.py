@@ -22,7 +22,7 @@ from tests.flow.recorded import (
     version_of,
     write,
 )
-from tests.flow.running import Person, ended, environ, say, say_retry, says_no
+from tests.flow.running import User, ended, environ, say, say_retry, says_no
 from tests.standins.gemini import Cut, GeminiStandIn, Text
 
 
@@ -32,7 +32,7 @@ async def test_an_interrupted_command_is_recorded_as_far_as_it_came(
     (session.cwd / "a.txt").write_text("precious")
     gemini.script(shell("rm a.txt; echo gone; sleep 1000"))
     seen = []
-    async with aclosing(submit(session, (TextPart("run"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("run"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if isinstance(event, ToolOutput):
@@ -71,7 +71,7 @@ async def test_a_declined_call_changes_nothing(session: Session, gemini: GeminiS
 async def test_each_of_two_turns_in_a_row_has_its_version(session: Session, gemini: GeminiStandIn) -> None:
     gemini.script(write("a.txt", "one"), write("b.txt", "two"), Text("done"))
     seen = []
-    async with aclosing(submit(session, (TextPart("one"),), Person().approve)) as events:
+    async with aclosing(submit(session, (TextPart("one"),), User().approve)) as events:
         async for event in events:
             seen.append(event)
             if type(event).__name__ == "ToolStarted" and len(session.live.queue) == 0 and len(seen) < 5:

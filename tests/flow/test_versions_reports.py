@@ -11,7 +11,7 @@ import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice, Part
-from ragforge.domain.versions import PERSON
+from ragforge.domain.versions import USER
 from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
@@ -93,7 +93,7 @@ async def test_undo_destroyed_unstaged_work_and_redo_was_incomplete__opencode_13
 async def test_undo_deleted_a_file_the_agent_only_tried_to_read__opencode_46783(
     session: Session, gemini: GeminiStandIn
 ):
-    """Asked for a file that was not there yet; the person moved it in, and undo removed it."""
+    """Asked for a file that was not there yet; the user moved it in, and undo removed it."""
     await turn(session, gemini, "read the download", read("download.txt"))
     file = root_of(session) / "download.txt"
     file.write_text("precious\n")
@@ -186,7 +186,7 @@ async def test_edits_made_after_are_lost_by_a_rewind__claude_code_16023(
     await rewind(session, 1, choices=Choices(ConflictChoice.RESTORE))
     versions = session.workspace.store.versions
     every = await versions.get(await versions.all_ids(session.workspace.project.id))
-    mine = next(version for version in every if version.by == PERSON)
+    mine = next(version for version in every if version.by == USER)
     await checkout(session, mine.id, choices=Choices(ConflictChoice.RESTORE))
     assert file.read_text() == "theirs, and mine\n"
 
@@ -237,7 +237,7 @@ async def test_what_a_cancelled_tool_did_is_undone_too__opencode_5911(
 async def test_an_edit_while_the_agent_only_planned_is_reverted__opencode_12201(
     session: Session, gemini: GeminiStandIn
 ):
-    """The assistant changed nothing, the person did, and undo reverted the person."""
+    """The assistant changed nothing, the user did, and undo reverted the user."""
     file = root_of(session) / "plan.txt"
     file.write_text("ambiguous\n")
     await turn(session, gemini, "make a plan", read("plan.txt"))

@@ -27,7 +27,7 @@ from tests.flow.recorded import (
     version_of,
     write,
 )
-from tests.flow.running import Person, ended, environ, opened, say
+from tests.flow.running import User, ended, environ, opened, say
 from tests.standins.gemini import GeminiStandIn, Text
 
 
@@ -118,10 +118,10 @@ async def test_a_broken_blob_store_ends_no_turn_and_is_told(
 ) -> None:
     (tmp_path / "data" / "blobs.db").write_bytes(b"this is no database" * 100)
     gemini.script(write("a.txt", "x"), shell("printf y > b.txt"), Text("done"))
-    person = Person(
+    user = User(
         lambda request: ApprovalAnswer(ConsentAnswer.NO if "blobs.db" in str(request) else ConsentAnswer.ONCE)
     )
-    events = await say(session, "go", person)
+    events = await say(session, "go", user)
     assert ended(events).status is TurnStatus.FINISHED
     assert not (session.cwd / "b.txt").exists(), "what a command may destroy could not be kept"
     version = await version_of(session, events)

@@ -16,7 +16,7 @@ def repository(folder: Path) -> None:
 
 
 async def run(session: Session, gemini: GeminiStandIn, command: str) -> tuple[dict[str, str], str]:
-    """What the version of a turn with this command says is not tracked, and what the person heard."""
+    """What the version of a turn with this command says is not tracked, and what the user heard."""
     gemini.script(shell(command), Text("ok"))
     events = await say(session, "go")
     version = await version_of(session, events)

@@ -41,7 +41,7 @@ CREATE (p:Project {id: 'p'}),
   (:Derived {id: 'f2', relation: 'MADE_OF', ownerKind: 'session', ownerId: 'gone'})
 """
 
-# What is wrong, and what repairing says of it; nothing where only a person can tell what is right.
+# What is wrong, and what repairing says of it; nothing where only a user can tell what is right.
 FAULTS = {
     "The index turn_session is missing.": "It was made again.",
     "The index conversation_words is another than it should be.": "It was made again.",

@@ -39,7 +39,7 @@ async def test_what_two_machines_save_at_once_becomes_one_memory_of_all_evidence
         importance=0.9,
         confidence=0.5,
         topic="tabs",
-        source=MemorySource.PERSON,
+        source=MemorySource.USER,
         turns=(turns[2].id, turns[1].id),
         created_at=NOON - timedelta(days=1),
         updated_at=NOON + timedelta(days=1),
@@ -53,7 +53,7 @@ async def test_what_two_machines_save_at_once_becomes_one_memory_of_all_evidence
     expected = replace(
         first,
         importance=0.9,
-        source=MemorySource.PERSON,
+        source=MemorySource.USER,
         turns=(turns[0].id, turns[1].id, turns[2].id),
         created_at=again.created_at,
         updated_at=again.updated_at,
@@ -96,18 +96,18 @@ async def test_memories_go_on_while_the_server_is_away(there: Store, far: Store,
     assert await far.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}
     (found,) = await far.memories.get([new.id])
     assert found.abandoned
-    by_person = a_memory(session, "We use tabs.", turns[1], importance=0.1, source=MemorySource.PERSON)
-    await far.memories.save(by_person)
-    assert [memory.abandoned for memory in await far.memories.get([by_person.id])] == [False]
+    by_user = a_memory(session, "We use tabs.", turns[1], importance=0.1, source=MemorySource.USER)
+    await far.memories.save(by_user)
+    assert [memory.abandoned for memory in await far.memories.get([by_user.id])] == [False]
     await proxy.accept()
     await arrived(far)
     assert await there.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}
-    assert await there.memories.find(scope) == [old, by_person], "what was taken back replaces nothing"
+    assert await there.memories.find(scope) == [old, by_user], "what was taken back replaces nothing"
     assert await there.memories.associations([new.id]) == [link]
     assert len(await there.usage.by_model(session_id=session.id)) == 1
 
 
-async def test_what_was_forgotten_stays_so_until_the_person_says_it_anew(there: Store, far: Store) -> None:
+async def test_what_was_forgotten_stays_so_until_the_user_says_it_anew(there: Store, far: Store) -> None:
     session = await new_session(far)
     memory = a_memory(session, "We use tabs.")
     await far.memories.save(memory)
@@ -118,7 +118,7 @@ async def test_what_was_forgotten_stays_so_until_the_person_says_it_anew(there: 
     await far.memories.save(replace(memory, importance=1.0))
     await arrived(far)
     assert [each.forgotten_at for each in await there.memories.get([memory.id])] == [NOON]
-    await far.memories.save(replace(memory, source=MemorySource.PERSON))
+    await far.memories.save(replace(memory, source=MemorySource.USER))
     await arrived(far)
     assert [each.forgotten_at for each in await there.memories.get([memory.id])] == [None]
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ragforge.domain.ids import new_id
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import (
-    PERSON,
+    USER,
     Branch,
     Change,
     CheckoutLog,
@@ -74,7 +74,7 @@ class Versioning(Conversing):
             project_id=of.project_id if of else self.of_project(data),
             parents=tuple(self.one_of(data, self.versions) for _ in range(data.draw(st.integers(0, 2)))),
             at=NOON + timedelta(minutes=data.draw(MINUTES), microseconds=1),
-            by=data.draw(st.sampled_from([PERSON, "gemini:a", text])),
+            by=data.draw(st.sampled_from([USER, "gemini:a", text])),
             changes=data.draw(CHANGES),
             session_id=session,
             turn_id=self.maybe(data, self.turns) or "",

@@ -42,7 +42,7 @@ def disk_of(root: Path) -> Disk:
 
 
 def change(root: Path, data: st.DataObject, content: Callable[[], bytes]) -> None:
-    """Something that a person or a command does with paths."""
+    """Something that a user or a command does with paths."""
     path = root / data.draw(st.sampled_from(PATHS))
     match data.draw(st.integers(0, 7)) if is_free(root, path) else 7:
         case 0 if path.is_symlink() or path.is_file():

@@ -31,7 +31,7 @@ from tests.property.history_world import World
 
 T = TypeVar("T")
 
-PERSON = -1
+USER = -1
 
 
 class Remembering(RuleBasedStateMachine):
@@ -66,7 +66,7 @@ class Remembering(RuleBasedStateMachine):
     # What is done to the disk
 
     def change(self, data: st.DataObject) -> None:
-        """Something that a person or a command does with paths."""
+        """Something that a user or a command does with paths."""
         change(self.root, data, lambda: self.content(data))
 
     def content(self, data: st.DataObject) -> bytes:
@@ -86,7 +86,7 @@ class Remembering(RuleBasedStateMachine):
             if found == node:
                 continue
             self.made[path, node].add(who)
-            if who == PERSON:
+            if who == USER:
                 continue
             if found:
                 self.contents |= contents_of({path: found}) - (inside or set())
@@ -158,7 +158,7 @@ class Remembering(RuleBasedStateMachine):
     async def remember_turns_left(self, number: int) -> None:
         """What was there before the turns that an undo or a checkout left is its session's.
 
-        Also where the person had put just that there before. Not what a checkout kept of the other session.
+        Also where the user had put just that there before. Not what a checkout kept of the other session.
         """
         session = self.world.sessions[number]
         versions = session.workspace.store.versions

@@ -205,7 +205,7 @@ class RunningTurn:
         await store.turns.end(TurnEnd(self._turn.id, TurnStatus.FINISHED, "Done.", moment))
         ended = replace(self._turn, status=TurnStatus.FINISHED, ended_at=moment)
         await self._recording.end(ended, usage=Usage(), cost_usd=0.0)
-        # On a machine that has much to do, the person hears what a tool waits for.
+        # On a machine that has much to do, the user hears what a tool waits for.
         assert set(self.told) <= {LOOKED_AT, SHELVED}
 
 

@@ -181,8 +181,8 @@ class LeftLaws(RuleBasedStateMachine):
         expected |= {each: bool(self.turns_under(each) & abandoned) for each in self.summaries}
         for key, memory in self.memories.items():
             evidence = {turn for turn in memory.turns if turn in self.turns}
-            by_person = memory.source is MemorySource.PERSON
-            expected[key] = bool(evidence) and evidence <= abandoned and not by_person
+            by_user = memory.source is MemorySource.USER
+            expected[key] = bool(evidence) and evidence <= abandoned and not by_user
         owners = owners_of([*self.turns.values(), *self.summaries.values(), *self.memories.values()])
         found = self.run(self.store.search.by_id(owners))
         assert {each.id: each.abandoned for each in found} == expected

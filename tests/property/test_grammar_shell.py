@@ -94,7 +94,7 @@ def test_quoted_words_are_what_bash_passes_on(items: list[tuple[str, list[int]]]
 def test_shlex_quoting_is_undone(words: list[str]) -> None:
     parsed = parse_command("c0 " + shlex.join(words))
     if {"==", "=~"} & {*words} and (parsed is None or parsed.strange):
-        return  # the grammar may take a bare one for the operator of a test: then the person is asked
+        return  # the grammar may take a bare one for the operator of a test: then the user is asked
     assert parsed is not None
     assert [command.texts for command in parsed.commands] == [("c0", *words)]
 

@@ -1,4 +1,4 @@
-"""Whatever is done in a folder by two sessions, the person and crashes, what was there can be had again.
+"""Whatever is done in a folder by two sessions, the user and crashes, what was there can be had again.
 
 The laws, looked at after each step:
 
@@ -33,7 +33,7 @@ from tests.property.history_disk import (
     disk_of,
     is_free,
 )
-from tests.property.history_remembered import PERSON, Remembering
+from tests.property.history_remembered import USER, Remembering
 from tests.property.history_world import SESSIONS, RunningTurn, settled
 from tests.scope import TIMES
 from tests.servers.shared import Servers
@@ -47,14 +47,14 @@ WRITES = st.integers(0, 14)
 
 
 class HistoryMachine(Remembering):
-    """What the person, two sessions and crashes do, in any order."""
+    """What the user, two sessions and crashes do, in any order."""
 
-    # The person, between turns
+    # The user, between turns
 
     @rule(data=st.data(), times=st.integers(1, 3))
     def edit_by_hand(self, data: st.DataObject, times: int) -> None:
         for _ in range(times):
-            self.by(PERSON, lambda: self.change(data))
+            self.by(USER, lambda: self.change(data))
         self.edited = True
 
     @rule(number=NUMBERS)

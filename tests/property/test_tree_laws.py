@@ -7,7 +7,7 @@ from itertools import groupby
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragforge.domain.versions import PERSON, Change, Node, NodeKind, Provenance, Version
+from ragforge.domain.versions import USER, Change, Node, NodeKind, Provenance, Version
 from ragforge.versions.tree import WantedFile, backward, between, foreign, forward, state_of
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ class Tree:
         number = str(len(self.versions))
         above = () if parent is None else (self.versions[parent].id,)
         self.versions.append(
-            Version(number, "p", above, AT, session or PERSON, tuple(changes), session_id=session)
+            Version(number, "p", above, AT, session or USER, tuple(changes), session_id=session)
         )
         self.parents.append(parent)
         self.states.append(state)

@@ -1,4 +1,4 @@
-"""What holds for whatever a person writes and a model answers."""
+"""What holds for whatever a user writes and a model answers."""
 
 import json
 import re
@@ -107,7 +107,7 @@ def a_material(user: str, assistant: str = "", *, number: int = 1, near: bool = 
         assistant,
     )
     known = tuple(
-        new_memory(f"Known {n}.", type, project_id="project", at=NOON, source=MemorySource.PERSON)
+        new_memory(f"Known {n}.", type, project_id="project", at=NOON, source=MemorySource.USER)
         for n, type in enumerate([MemoryType.DECISION, MemoryType.FACT], 1)
     )
     return Material(turn, "project", near=known if near else ())
@@ -120,7 +120,7 @@ def check(found: Understanding, material: Material) -> None:
     assert summary.covers == (material.turn.id,)
     assert summary.at == material.turn.started_at
     assert all(0 < len(quote) <= 300 for quote in summary.constraints)
-    said = " ".join(material.person.split())
+    said = " ".join(material.user.split())
     assert all(quote in said for quote in summary.constraints)
     lists = (summary.files, summary.findings, summary.tools, summary.topics, summary.constraints)
     assert all(len(set(items)) == len(items) <= 30 for items in lists)

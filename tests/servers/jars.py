@@ -1,4 +1,4 @@
-"""A Neo4j server's jars, collected by Maven once and kept in this person's cache."""
+"""A Neo4j server's jars, collected by Maven once and kept in this user's cache."""
 
 import fcntl
 import hashlib

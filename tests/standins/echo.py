@@ -1,4 +1,4 @@
-"""What stand-ins answer where nothing is scripted: they repeat what the person said."""
+"""What stand-ins answer where nothing is scripted: they repeat what the user said."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a program draws, as the person would see it: whole pictures only."""
+"""What a program draws, as the user would see it: whole pictures only."""
 
 import re
 import threading

@@ -178,7 +178,7 @@ class Screen:
 
 
 class Desk:
-    """A person's folder and settings, in which programs are started one after another."""
+    """A user's folder and settings, in which programs are started one after another."""
 
     def __init__(self, tmp_path: Path, *, model: str = "", env: Mapping[str, str] | None = None) -> None:
         self.project = tmp_path / "project"

@@ -1,4 +1,4 @@
-"""A password that is asked for where a person sits."""
+"""A password that is asked for where a user sits."""
 
 import sys
 

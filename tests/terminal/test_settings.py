@@ -81,5 +81,5 @@ def test_an_address_that_is_none_is_told_and_the_embedded_store_offered(desk: De
     screen.press(DOWN)
     screen.press(DOWN)
     screen.press(ENTER)
-    assert screen.ended() == 0  # the person chose to go
+    assert screen.ended() == 0  # the user chose to go
     screen.assert_restored()

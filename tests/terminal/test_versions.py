@@ -107,7 +107,7 @@ def furnish(project: Path) -> Tree:
 
 
 def work_three_turns(screen: Screen, project: Path) -> tuple[Tree, Tree]:
-    """The assistant writes, edits and removes; between, the person writes `own.txt`.
+    """The assistant writes, edits and removes; between, the user writes `own.txt`.
 
     What lies there after the first turn, and after the second.
     """
@@ -174,7 +174,7 @@ def look_at_log(screen: Screen, *words: str) -> None:
 
 
 def without_own(project: Path) -> Tree:
-    """What lies there but for the person's own file."""
+    """What lies there but for the user's own file."""
     return {path: found for path, found in tree(project).items() if path != "own.txt"}
 
 

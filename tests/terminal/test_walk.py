@@ -1,4 +1,4 @@
-"""The whole way of a person: ask, approve, quit, come back, find."""
+"""The whole way of a user: ask, approve, quit, come back, find."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The whole way of a person once more, with the conversation in a graph; then the graph, read by hand."""
+"""The whole way of a user once more, with the conversation in a graph; then the graph, read by hand."""
 
 import json
 import re
@@ -62,7 +62,7 @@ class GraphDesk:
         )
 
     def rows(self, query: str) -> list[dict[str, Any]]:
-        """What a person would see who asks the server in plain Cypher; `$name` is the project's name."""
+        """What a user would see who asks the server in plain Cypher; `$name` is the project's name."""
         return neo4j.query(self.server, query, name=self.name)
 
 

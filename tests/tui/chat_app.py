@@ -31,7 +31,7 @@ WIDE = 400
 
 @dataclass
 class Chat:
-    """An app that runs, and what a person sees of it and does with it."""
+    """An app that runs, and what a user sees of it and does with it."""
 
     app: RagforgeApp
     pilot: Pilot[Leaving]

@@ -19,7 +19,7 @@ read_once()
 
 @pytest.fixture(autouse=True)
 def _what_is_recalled_has_time() -> Iterator[None]:
-    """A busy machine may take longer than a person is kept waiting, and answers without what is late."""
+    """A busy machine may take longer than a user is kept waiting, and answers without what is late."""
     with patience(RECALL):
         yield
 

@@ -19,9 +19,9 @@ NEVER_S = 1_000_000.0
 
 
 async def kept(chat: Chat, *, forgotten: bool = False) -> list[Memory]:
-    """What the person had remembered."""
+    """What the user had remembered."""
     found = await chat.screen.ready().workspace.store.memories.find(MemoryFilter(forgotten=forgotten))
-    return [memory for memory in found if memory.source is MemorySource.PERSON]
+    return [memory for memory in found if memory.source is MemorySource.USER]
 
 
 def test_a_type_is_only_what_stands_before_a_colon() -> None:
@@ -63,7 +63,7 @@ async def test_what_is_remembered_rests_on_no_turn_and_is_forgotten_by_its_id(
         await chat.sees("Nothing is forgotten.")
 
 
-async def test_words_find_the_memory_and_the_person_is_asked(lab: Lab) -> None:
+async def test_words_find_the_memory_and_the_user_is_asked(lab: Lab) -> None:
     async with lab.chat() as chat:
         await chat.say("/remember decision: the orders lie in MySQL")
         await chat.sees("Remembered as")

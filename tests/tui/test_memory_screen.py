@@ -60,7 +60,7 @@ def a_memory(project_id: str, words: str, type: MemoryType, scope: MemoryScope, 
         type,
         project_id=project_id,
         at=LONG_AGO + timedelta(minutes=minute),
-        source=MemorySource.PERSON,
+        source=MemorySource.USER,
         scope=scope,
     )
 

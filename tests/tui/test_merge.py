@@ -53,7 +53,7 @@ def copies(lab: Lab) -> list[Path]:
     return list(folder.iterdir()) if folder.exists() else []
 
 
-async def test_the_command_is_asked_about_once_and_the_person_chooses_what_it_leaves_open(lab: Lab) -> None:
+async def test_the_command_is_asked_about_once_and_the_user_chooses_what_it_leaves_open(lab: Lab) -> None:
     async with parted_chat(lab, "echo it is broken; exit 3") as chat:
         before = tree(lab.project)
         await chat.say(f"/merge right --strategy={MergeMode.BEST}")

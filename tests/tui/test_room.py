@@ -1,4 +1,4 @@
-"""That what is kept takes more room than it may is said where a person sees it."""
+"""That what is kept takes more room than it may is said where a user sees it."""
 
 from tests.standins.gemini import Call, Calls, Text
 from tests.tui.chat_app import Lab

@@ -139,7 +139,7 @@ async def test_a_model_that_is_silent_is_said_to_be_until_it_speaks() -> None:
         await until(pilot, lambda: "no word from the model for 12 s (Esc interrupts)" in app.text())
         app.transcript.show(TextDelta("Here I am."))
         await until(pilot, lambda: "no word" not in app.text())
-        # What comes now is the person's to answer, or a tool's.
+        # What comes now is the user's to answer, or a tool's.
         app.transcript.show(UsageUpdated(Usage(10, 0, 5), 0.1, 15, 100))
         app.clock.now_s += 10
         app.transcript.tick()

@@ -179,7 +179,7 @@ async def test_natural_words_hint_at_the_command_and_enter_still_sends_them(lab:
         await chat.until(lambda: chat.draft == "change a", "the message returns")
 
 
-async def test_an_undo_asks_what_shall_become_of_a_file_that_the_person_changed_since(lab: Lab) -> None:
+async def test_an_undo_asks_what_shall_become_of_a_file_that_the_user_changed_since(lab: Lab) -> None:
     async with worked(lab) as chat:
         mine = lab.project / "a.txt"
         mine.write_text("three\n")

@@ -65,7 +65,7 @@ def _draws(worker: Worker[Any]) -> bool:
 
 
 async def send_line(pilot: Pilot[Any], text: str) -> None:
-    """Types a line into the focused prompt and presses Enter as a person would: not at once."""
+    """Types a line into the focused prompt and presses Enter as a user would: not at once."""
     await pilot.press(*text)
     await press_enter(pilot)
 

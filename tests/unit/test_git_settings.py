@@ -74,7 +74,7 @@ def test_git_asks_where_the_repository_names_a_program(repository: Path, name: s
     assert [str(rule) for rule in decision.rules] == ["shell(git diff)"]
 
 
-def test_the_persons_own_settings_need_no_asking(
+def test_the_users_own_settings_need_no_asking(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = tmp_path / "gitconfig"

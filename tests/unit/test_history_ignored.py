@@ -37,7 +37,7 @@ def test_what_git_ignores_is_not_tracked_and_a_folder_is_one_entry(project: Proj
     assert project.scan().untracked == (), "they are told once"
 
 
-def test_the_persons_own_excludes_count(project: Project, tmp_path: Path) -> None:
+def test_the_users_own_excludes_count(project: Project, tmp_path: Path) -> None:
     project.excludes = tmp_path / "excludes"
     project.excludes.write_text("*.swp\n")
     project.put("a.swp")

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from ragforge.domain.versions import PERSON, Change, Node, NodeKind, Provenance, Version
+from ragforge.domain.versions import USER, Change, Node, NodeKind, Provenance, Version
 from ragforge.versions.tree import (
     WantedFile,
     backward,
@@ -37,20 +37,20 @@ def version(name: str, *changes: Change, session: str = "mine", parent: str = ""
         "project",
         (parent,) if parent else (),
         AT,
-        by="gemini:x" if session else PERSON,
+        by="gemini:x" if session else USER,
         changes=changes,
         session_id=session,
     )
 
 
-def by_person(name: str, *changes: tuple[str, Node | None, Node | None]) -> Version:
+def by_user(name: str, *changes: tuple[str, Node | None, Node | None]) -> Version:
     return version(name, *(change(*each, OUTSIDE) for each in changes), session="")
 
 
 def test_the_newest_change_of_a_path_tells_its_state() -> None:
     line = [
         version("3", change("a", B, C), change("new", None, A), change("new", A, B)),
-        by_person("2", ("gone", A, None), ("a", A, B)),
+        by_user("2", ("gone", A, None), ("a", A, B)),
         version("1", change("a", None, A), change("b", A, B)),
     ]
     assert state_of(line) == {"a": C, "new": B, "gone": None, "b": B}
@@ -89,9 +89,9 @@ def test_undo_leaves_out_what_may_be_anothers() -> None:
 
 
 def test_an_edit_by_hand_between_two_turns_is_not_taken_back_with_them() -> None:
-    """The demand: what the person edited since is kept; where both touched one file it is a conflict."""
+    """The demand: what the user edited since is kept; where both touched one file it is a conflict."""
     first, second = version("1", change("a", A, B)), version("3", change("a", C, D))
-    line = [second, by_person("2", ("a", B, C)), first]
+    line = [second, by_user("2", ("a", B, C)), first]
     [wanted] = backward(line)
     assert wanted == WantedFile("a", B, A, earlier=((D, C),))  # D lies there: a conflict
     assert wanted.steps == ((D, C), (B, A))
@@ -103,8 +103,8 @@ def test_an_edit_by_hand_between_two_turns_is_not_taken_back_with_them() -> None
 def test_an_edit_by_hand_that_was_taken_back_by_hand_is_none() -> None:
     line = [
         version("4", change("a", B, C)),
-        by_person("3", ("a", E, B)),
-        by_person("2", ("a", B, E)),
+        by_user("3", ("a", E, B)),
+        by_user("2", ("a", B, E)),
         version("1", change("a", A, B)),
     ]
     assert backward(line) == [WantedFile("a", C, A)]

@@ -119,6 +119,6 @@ def test_no_order_of_the_words_takes_long(words: list[str]) -> None:
         before = process_time()
         intent_of(text)
         took_s.append(process_time() - before)
-    # Typically 0.02 ms. It runs while the person types, so nothing may grow with the square of the length. At
+    # Typically 0.02 ms. It runs while the user types, so nothing may grow with the square of the length. At
     # one time or another garbage is collected meanwhile.
     assert min(took_s) < 0.1

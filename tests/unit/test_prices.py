@@ -60,7 +60,7 @@ def test_a_long_request_costs_more_above_the_number_and_not_at_it() -> None:
     assert price_of("gemini-3.1-pro-preview", NOW, input_tokens=200_001) == Price(4, 18, 4)
 
 
-def test_the_persons_table_replaces_a_model_whole_and_leaves_the_others(tmp_path: Path) -> None:
+def test_the_users_table_replaces_a_model_whole_and_leaves_the_others(tmp_path: Path) -> None:
     own = tmp_path / "prices.toml"
     own.write_text(
         '[[price]]\nmodel = "gemini-3.1-pro-preview"\ninput_usd = 0\noutput_usd = 1\ncached_usd = 0\n'

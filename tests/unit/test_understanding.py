@@ -54,7 +54,7 @@ def replaced_by(user: str, *near: Memory) -> list[str]:
     return [link.to_id for link in links]
 
 
-def test_a_summary_begins_with_what_the_person_wanted() -> None:
+def test_a_summary_begins_with_what_the_user_wanted() -> None:
     answer = (
         "Let me look at that.\n\nI found the cause in src/pool.py: the lock was never released. "
         "I added a `finally`. All 214 tests pass now. Would you like more?"
@@ -194,13 +194,13 @@ def test_a_decision_can_change_within_one_message() -> None:
     assert (link.kind, link.from_id, link.to_id) == (AssociationKind.UPDATES, new.id, old.id)
 
 
-def test_the_person_is_known_everywhere_and_the_project_is_not() -> None:
-    [person] = memories("My name is Ada.")
+def test_the_user_is_known_everywhere_and_the_project_is_not() -> None:
+    [user] = memories("My name is Ada.")
     [project] = memories("This project is a compiler for Lisp.")
-    assert (person.type, person.scope) == (MemoryType.IDENTITY, MemoryScope.GLOBAL)
+    assert (user.type, user.scope) == (MemoryType.IDENTITY, MemoryScope.GLOBAL)
     assert (project.type, project.scope) == (MemoryType.IDENTITY, MemoryScope.PROJECT)
-    assert person.source is MemorySource.BACKGROUND
-    assert person.turns == ("turn",)
+    assert user.source is MemorySource.BACKGROUND
+    assert user.turns == ("turn",)
 
 
 def test_equal_words_are_one_memory() -> None:
@@ -218,7 +218,7 @@ def test_constraints_are_kept_word_for_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("quote", "person", "kept"),
+    ("quote", "user", "kept"),
     [
         ("never  commit", "Please NEVER\ncommit.", "NEVER commit"),
         ("don't push", "So don’t push", "don’t push"),
@@ -229,8 +229,8 @@ def test_constraints_are_kept_word_for_word() -> None:
         ("x" * 400, "x" * 500, "x" * 300),
     ],
 )
-def test_only_what_the_person_said_is_a_constraint(quote: str, person: str, kept: str) -> None:
-    assert word_for_word(quote, person) == kept
+def test_only_what_the_user_said_is_a_constraint(quote: str, user: str, kept: str) -> None:
+    assert word_for_word(quote, user) == kept
 
 
 def test_summaries_of_summaries_keep_all_constraints_and_stay_short() -> None:

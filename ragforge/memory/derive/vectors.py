@@ -1,7 +1,7 @@
 """Vectors: which text of what is embedded, and embedding what lacks one, the newest first.
 
 The texts are short on purpose: a long answer would drown what the user said. So of a turn it is the
-person's words, what they came to, and the names of what was touched.
+user's words, what they came to, and the names of what was touched.
 """
 
 import hashlib

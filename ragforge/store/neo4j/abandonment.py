@@ -49,7 +49,7 @@ WITH * MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $mark REMOVE d.leftStale
 """
 
 # Of a node `{0}`; no query names others as these do. Turns that are not stored (yet) say nothing. What the
-# person said by a command, no turn takes along.
+# user said by a command, no turn takes along.
 MEMORY_ABANDONED = """({0}.source <> 'person' AND coalesce(COLLECT {{
   UNWIND {0}.evidence AS proof MATCH (proven:ConversationTurn {{id: proof}})
   RETURN coalesce(proven.left, false) AS gone ORDER BY gone LIMIT 1

@@ -99,7 +99,7 @@ class Neo4jMemories:
             if before is not None:
                 props = memory_row(merged(memory_of(before.props), memory_of(props)))
                 notes = {SAVED}
-            restores = memory.source is MemorySource.PERSON and memory.forgotten_at is None
+            restores = memory.source is MemorySource.USER and memory.forgotten_at is None
             if restores:
                 notes |= {RESTORED}
             props |= memory_props(props)

@@ -1,6 +1,6 @@
 """Rows for a database that answered at an address and does not any more: it was emptied or replaced.
 
-They wait in the outbox of that database, which has a file of its own. A person decides: they are taken over
+They wait in the outbox of that database, which has a file of its own. A user decides: they are taken over
 into the outbox of the database that is there now, with what they rest on as far as it is here, or discarded.
 """
 

@@ -23,7 +23,7 @@ class FileClaim:
         cls, lock_dir: Path, session_id: str, *, on_release: Callable[[], object] = lambda: None
     ) -> "FileClaim":
         """The claim. Raises SessionBusy while another process, or this one, holds it."""
-        # An id comes from outside where a person types it; it must not lead out of the folder.
+        # An id comes from outside where a user types it; it must not lead out of the folder.
         name = "".join(char if char.isalnum() else "-" for char in session_id)
         path = lock_dir / f"{name}.lock"
         try:

@@ -217,10 +217,10 @@ class ChatFrame(Screen[None]):
 
         return bool(await self.ask(ConfirmScreen(question, detail=detail)))
 
-    def call_person(self, what: str) -> None:
+    def call_user(self, what: str) -> None:
         """Ring, for one who looks elsewhere."""
         if self.ready().workspace.settings.notify:
-            terminal.call_person(app_of(self), f"ragforge: {what}")
+            terminal.call_user(app_of(self), f"ragforge: {what}")
 
     async def show_session(self, *, draft: str | None, at: int | None = None) -> None:
         """Draw the session that came to the front. draft: None leaves the prompt as it is."""

@@ -143,7 +143,7 @@ class Turns:
                             if event.came_to_nothing:
                                 chat.put_back(text_of(ended.user))
                             if monotonic() - began_s > CALLED_AFTER_S:
-                                chat.call_person("done")
+                                chat.call_user("done")
                         case _:
                             pass
         except RagforgeError as error:
@@ -176,7 +176,7 @@ class Turns:
 
     async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask the user."""
-        self._chat.call_person("waits for you")
+        self._chat.call_user("waits for you")
         try:
             return await self._chat.parts.approval.ask(request)
         finally:

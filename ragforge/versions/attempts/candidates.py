@@ -76,7 +76,7 @@ class Candidates(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def decided(self) -> Candidate | None:
-        """The one to take where nothing speaks against it or for another; None: a person has to choose."""
+        """The one to take where nothing speaks against it or for another; None: a user has to choose."""
         passed = [each for each in self.each if each.has_passed]
         sure = passed if len(passed) == 1 else list(self.each)
         return sure[0] if len(sure) == 1 and not sure[0].doubts else None

@@ -7,7 +7,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import ImagePart, Parts, TextPart
 from ragforge.domain.turns import Turn
-from ragforge.domain.versions import PERSON, Version
+from ragforge.domain.versions import USER, Version
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
 from ragforge.versions.attempts.alternatives import BEFORE, beginning_of
@@ -91,6 +91,6 @@ async def _new_beginning(ground: Ground) -> str:
     """A version that stands for what lies there before the first one."""
     project = ground.files.project
     await keep_project(ground.files.store, project)
-    base = Version(id=new_id(), project_id=project.id, parents=(), at=now(), by=PERSON, title=BEFORE)
+    base = Version(id=new_id(), project_id=project.id, parents=(), at=now(), by=USER, title=BEFORE)
     await ground.files.store.versions.add(base)
     return base.id

@@ -17,7 +17,7 @@ from ragforge.files.line_changes import LineChange, line_changes, split_lines
 LABELS = ("ours", "theirs")
 MARKER_CHARS = 7
 GAP_LINES_MAX = 3
-"""Conflicts with no more lines between them are one: a person reads that more easily."""
+"""Conflicts with no more lines between them are one: a user reads that more easily."""
 BINARY_SEEN_BYTES = 8000
 """A content is binary where a zero byte stands among its first ones, as for git."""
 

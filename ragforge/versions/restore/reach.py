@@ -250,7 +250,7 @@ def _moment(seen: os.stat_result) -> Sequence[int]:
 
 @lru_cache(maxsize=4096)  # names of folders come again and again
 def _is_version_control(name: str) -> bool:
-    # The project's own settings are restored as any file, on which only a person decides.
+    # The project's own settings are restored as any file, on which only a user decides.
     return name != SETTINGS_NAME and (is_protected(Path("/", name), Path("/")) or name.lower() in VCS_NAMES)
 
 

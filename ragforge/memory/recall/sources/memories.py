@@ -179,7 +179,7 @@ def is_carried(memory: Memory, around: Around) -> bool:
 
     A memory that the user added with a command is in no turn's words.
     """
-    by_turns = memory.turns and memory.source is not MemorySource.PERSON
+    by_turns = memory.turns and memory.source is not MemorySource.USER
     if by_turns and all(turn in around.turns for turn in memory.turns):
         return True
     return any(memory.id.startswith(part) for part in around.shown)
