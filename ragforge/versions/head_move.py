@@ -5,6 +5,7 @@ A move that a crash cut off is finished by whoever comes next.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonObject
 from ragforge.domain.moves import ConflictChoice
@@ -419,6 +420,7 @@ class MoveResult(Struct, frozen=True):
     `marked` those of them that hold conflict markers now. skipped: paths that could not be written, and why.
     draft: the message that returns to the prompt. notes: what else the user must hear.
     chat: whether the conversation moved. doubted: a merge was taken although something speaks against it.
+    memories_inactive, memories_active: how many memories rest on abandoned turns only since then, or no longer.
     """
 
     action: MoveAction
@@ -433,7 +435,39 @@ class MoveResult(Struct, frozen=True):
     draft: str = ""
     chat: bool = False
     notes: tuple[str, ...] = ()
+    memories_inactive: int = 0
+    memories_active: int = 0
     doubted: bool = False
+
+
+class MemoryChanges(Struct):
+    """Ids of memories that became inactive with the turns they rest on, or active again.
+
+    One that was replaced or forgotten is not counted: it was inactive before.
+    """
+
+    inactive: set[str] = field(default_factory=set[str])
+    active: set[str] = field(default_factory=set[str])
+
+    @asynccontextmanager
+    async def of_move(self, store: Store, turns: Sequence[str]) -> AsyncGenerator[None]:
+        """Compare the memories of the turns before and after; what cannot be read is not counted."""
+        before = await _activity(store, turns)
+        yield
+        for id, is_active in (await _activity(store, turns if before else ())).items():
+            if is_active != before.get(id, is_active):
+                gained, lost = (self.active, self.inactive) if is_active else (self.inactive, self.active)
+                gained.add(id)
+                lost.discard(id)
+
+
+async def _activity(store: Store, turns: Sequence[str]) -> dict[str, bool]:
+    """By id, whether each memory of the turns rests on one that is not abandoned."""
+    try:
+        memories = await store.memories.of_turns(turns) if turns else []
+    except StoreError:
+        return {}
+    return {each.id: not each.left for each in memories if not (each.forgotten_at or each.replaced)}
 
 
 class Sum(Struct):
@@ -448,6 +482,7 @@ class Sum(Struct):
     marked: dict[str, None] = field(default_factory=dict[str, None])
     skipped: list[Skipped] = field(default_factory=list[Skipped])
     notes: list[str] = field(default_factory=list[str])
+    memories: MemoryChanges = field(default_factory=MemoryChanges)
 
     def add(self, moved: FilesMoved) -> None:
         """What a step came to."""
@@ -486,4 +521,6 @@ class Sum(Struct):
             draft,
             chat,
             tuple(self.notes),
+            len(self.memories.inactive),
+            len(self.memories.active),
         )

@@ -52,6 +52,7 @@ from ragforge.versions.turn_choice import (
     redo_of_one,
     runs_of,
     session_log,
+    turns_between,
     turns_left,
     turns_to_undo,
     undone_files,
@@ -171,10 +172,12 @@ async def checkout(
             command_id=new_id(),
         )
         total = Sum(choices, version=head.version, notes=list(notes))
-        if part is Part.CHAT:
-            await move_chat(ground.files.store, replace(move, target=head.version))
-        else:
-            await _files_to_target(chat, ground, move, total)
+        between = await turns_between(ground.files.store, here, to_turn)
+        async with total.memories.of_move(ground.files.store, between):
+            if part is Part.CHAT:
+                await move_chat(ground.files.store, replace(move, target=head.version))
+            else:
+                await _files_to_target(chat, ground, move, total)
         await chat.go_to(to_turn)
         return total.moved(action, (), draft="", chat=move.is_of_chat)
 
@@ -315,10 +318,12 @@ class _Command(Struct):
             kept=kept,
             command_id=self.id,
         )
-        if ground and target is not None:
-            self.total.add(await carry_out(ground, move, wanted, self.total.choices))
-        else:
-            await move_chat(files.store, move)
+        between = await turns_between(files.store, move.from_turn, move.to_turn)
+        async with self.total.memories.of_move(files.store, between):
+            if ground and target is not None:
+                self.total.add(await carry_out(ground, move, wanted, self.total.choices))
+            else:
+                await move_chat(files.store, move)
         await self.chat.go_to(move.to_turn)
 
 

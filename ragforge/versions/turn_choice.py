@@ -201,6 +201,11 @@ async def turns_left(store: Store, from_turn: str, to_turn: str) -> tuple[str, .
     return tuple(turn.id for turn in reversed(turns))
 
 
+async def turns_between(store: Store, one: str, other: str) -> tuple[str, ...]:
+    """Ids of the turns on the path to either that are not on the path to both."""
+    return (*await turns_left(store, one, other), *await turns_left(store, other, one))
+
+
 def redo_of_one() -> str:
     """What is typed to redo one turn of several."""
     return typed("redo ID")

@@ -38,6 +38,8 @@ def moved_lines(moved: MoveResult) -> list[str]:
         *_files("Merged", moved.merged),
         *_files("With conflict markers to resolve", moved.marked),
         *(f"Not restored: {path} ({why})." for path, why in moved.skipped),
+        *_memories(moved.memories_inactive, "inactive", moved, "the abandoned turns"),
+        *_memories(moved.memories_active, "active again", moved, "the restored turns"),
         *moved.notes,
     ]
 
@@ -67,6 +69,15 @@ def _files(what: str, paths: Sequence[str]) -> list[str]:
     named_paths = ", ".join(escaped(path) for path in paths[:PATHS_SHOWN_MAX])
     more = f" and {len(paths) - PATHS_SHOWN_MAX} more" if len(paths) > PATHS_SHOWN_MAX else ""
     return [f"{what}: {named_paths}{more}."]
+
+
+def _memories(count: int, state: str, moved: MoveResult, unnamed: str) -> list[str]:
+    if not count:
+        return []
+    named_turns = "that turn" if len(moved.turns) == 1 else "those turns"
+    turns = named_turns if moved.turns else unnamed
+    verb = "is" if count == 1 else "are"
+    return [f"{counted(count, 'memory')} from {turns} {verb} {state}."]
 
 
 def row_words(row: TurnRow) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragforge.commands.base import run_command
+from ragforge.commands.base import HeadMoved, run_command
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
 from ragforge.domain.moves import Part
 from ragforge.domain.turns import Turn
@@ -117,3 +117,36 @@ async def test_what_yours_replaces_stays_replaced_when_the_turn_before_is_undone
     assert await holding(session) == [MYSQL]
     await undo(session)
     assert await holding(session) == [MYSQL]
+
+
+async def test_a_move_says_how_many_memories_it_made_inactive_or_active_again(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    async def said(line: str) -> list[str]:
+        name, _, args = line.partition(" ")
+        moved = await run_command(session, name, args)
+        assert isinstance(moved, HeadMoved)
+        return [each for each in moved.lines if "memor" in each]
+
+    await turn(session, gemini, "write one", write("a.txt", "one\n"))
+    await start_branch(session.worktree, "first")
+    await start_branch(session.worktree, "second")
+    both = await turn(session, gemini, "Where do we keep the orders?", write("a.txt", "two\n"))
+    old = await decided(session, both, MYSQL, MemorySource.BACKGROUND)
+    await decided(session, both, "The host is behind the VPN.", MemorySource.BACKGROUND)
+    assert await said("undo") == ["2 memories from that turn are inactive."]
+    assert await said("redo") == ["2 memories from that turn are active again."]
+    assert await said("undo --files") == []
+    assert await said("redo") == []
+    assert await said("checkout first --on-conflict restore") == [
+        "2 memories from the abandoned turns are inactive."
+    ]
+    assert await said("redo") == ["2 memories from that turn are active again."]
+    # What was replaced, forgotten or told by a command was inactive before, or stays active.
+    newest = await turn(session, gemini, "And now?")
+    new = await decided(session, newest, POSTGRES, MemorySource.BACKGROUND, old)
+    await run_command(session, "remember", "The host is behind the VPN.")
+    assert await said("rewind 1") == ["1 memory from those turns is inactive."]
+    assert await said("redo 2") == ["1 memory from those turns is active again."]
+    await session.workspace.store.memories.forget([new.id], newest.started_at)
+    assert await said("redo") == []
