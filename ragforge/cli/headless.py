@@ -32,13 +32,15 @@ from ragforge.domain.events import (
     TurnEnded,
     UsageUpdated,
 )
-from ragforge.domain.messages import Parts, TextPart
+from ragforge.domain.memories import Memory
+from ragforge.domain.messages import Parts, TextPart, text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.domain.versions import Version
 from ragforge.session.logs import start_log
+from ragforge.session.memory_tools import memories_to_forget
 from ragforge.session.model import memory_cost
 from ragforge.session.open import close_session, close_workspace
 from ragforge.session.state import Session, Workspace
@@ -163,6 +165,7 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         opened.push_async_callback(close_session, session)
         answered.session_id = session.id
         answered.model = session.live.record.model or "local"
+        await _check_forgetting(session, text_of(parts))
         limits = TurnLimits(
             steps_max=workspace.settings.turn.steps_max,
             model_calls_max=options.model_calls_max,
@@ -176,6 +179,19 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         # Nobody waits for the answer longer than the model took.
         _print_result(options, answered)
         await workspace.background.finish(timeout_s=timeouts.HEADLESS_BACKGROUND_S_MAX)
+
+
+async def _check_forgetting(session: Session, message: str) -> None:
+    """Raises UsageError for a message that only asks to forget something: the interface would ask what."""
+    found: list[Memory] = []
+    with suppress(StoreError):  # the turn says it better
+        found = await memories_to_forget(session, message)
+    if found:
+        lines = [f"  ragforge memory forget {each.id[:8]}  {each.content}" for each in found]
+        raise UsageError(
+            "Nothing was sent: say which memory to forget, or begin the message with a space to send it.\n"
+            + "\n".join(lines)
+        )
 
 
 async def _close(workspace: Workspace) -> None:

@@ -1,10 +1,11 @@
 """`/forget`: no longer recall a memory. It can be taken back."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import Confirm, Outcome, Tell, Verb
+from ragforge.commands.base import Choose, Confirm, Option, Outcome, Tell, Verb
 from ragforge.commands.remember import ID_CHARS_SHOWN, shown
 from ragforge.domain.arguments import option, rest
 from ragforge.domain.errors import UsageError
@@ -13,6 +14,7 @@ from ragforge.domain.memories import Memory
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
+AS_MESSAGE = "To send this to the model instead, press Esc and begin the message with a space."
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -24,18 +26,38 @@ class ForgetArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: ForgetArguments) -> Outcome:
-    from ragforge.session.memory_tools import best_match
+    from ragforge.session.memory_tools import best_match, kept_or_recalled_last
 
     if args.undo:
         return Tell(await _undo(session, args.words))
     if not args.words:
-        raise UsageError("Say which: /forget ID, or /forget WORDS for the memory that fits them best.")
+        if last := await kept_or_recalled_last(session):
+            return _asked(last)
+        raise UsageError("Nothing is remembered yet.")
     if memory := await _by_id(session, args.words):
         return Tell(await _forget(session, memory))
     found = await best_match(session.workspace, args.words)
     if found is None:
         raise UsageError(f"No memory fits {args.words!r}. /memory lists them.")
-    return Confirm(f"Forget this {found.type}: {found.content}", then=f"forget {found.id}")
+    return _asked([found])
+
+
+async def ask_what_to_forget(session: "Session", message: str) -> Outcome | None:
+    """Which memory to forget, where the message asks for nothing else and one fits. Raises StoreError."""
+    from ragforge.session.memory_tools import memories_to_forget
+
+    found = await memories_to_forget(session, message)
+    return _asked(found, detail=AS_MESSAGE) if found else None
+
+
+def _asked(memories: Sequence[Memory], *, detail: str = "") -> Outcome:
+    """The question which of these to forget, or whether to, where there is one."""
+    if len(memories) == 1:
+        memory = memories[0]
+        question = f"Forget this {memory.type}: {memory.content}"
+        return Confirm(question, then=f"forget {memory.id}", detail=detail)
+    options = [Option(str(each.type), each.content, f"forget {each.id}") for each in memories]
+    return Choose("Which one should be forgotten?", detail, tuple(options))
 
 
 async def _forget(session: "Session", memory: Memory) -> str:
@@ -87,7 +109,7 @@ async def _forgotten_last(session: "Session") -> Memory | None:
 
 VERB = Verb(
     "forget",
-    "Keep a statement from every model, by its memory's id or by words; /forget --undo restores it.",
+    "Keep a statement from every model, by its memory's id or by words; without either, it asks which one.",
     ForgetArguments,
     _run,
 )

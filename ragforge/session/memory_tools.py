@@ -4,16 +4,19 @@ import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
+from msgspec.structs import replace
+
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.memories import Memory, MemorySource
+from ragforge.domain.memories import Memory, MemoryFilter, MemorySort, MemorySource
 from ragforge.domain.messages import ModelMessage, UserMessage, text_of
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.memory.authority import may_keep
-from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.forget_request import forget_request
+from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.memories import find_memory, gives_way_to, new_memory, remember
 from ragforge.memory.recall import deep_recall
 from ragforge.memory.recall.search import search
@@ -30,6 +33,9 @@ log = logging.getLogger(__name__)
 NEAR_MAX = 4
 NEAR_ASKED = 12
 """More than are told, because what it replaces and what is replaced already are found too."""
+KEPT_LAST_MAX = 3
+TO_FORGET_MAX = 8
+"""So many are offered; each has a digit for its key."""
 
 
 async def save_memory(
@@ -103,6 +109,41 @@ async def best_match(workspace: Workspace, words: str) -> Memory | None:
     hits = (await search(workspace.recall, query)).hits
     found = await workspace.store.memories.get([hit.id for hit in hits])
     return found[0] if found else None
+
+
+async def memories_to_forget(session: Session, message: str) -> list[Memory]:
+    """What the message may ask to forget, the likeliest first; none where it is no such request.
+
+    With a statement, the memories that say it; without one, what was kept last and what the last block held.
+    Raises StoreError.
+    """
+    request = forget_request(message)
+    if request is None:
+        return []
+    workspace, project = session.workspace, session.workspace.project.id
+    if not request.statement:
+        return await kept_or_recalled_last(session)
+    query = Query(request.statement, project_id=project, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
+    hits = (await search(workspace.recall, query)).hits
+    found = await workspace.store.memories.get([hit.id for hit in hits])
+    return [
+        memory
+        for memory in found
+        if not memory.forgotten_at
+        and Forgotten([replace(memory, forgotten_at=now())]).holds(request.statement)
+    ][:TO_FORGET_MAX]
+
+
+async def kept_or_recalled_last(session: Session) -> list[Memory]:
+    """What was kept last, then what the block of the newest turn held. Raises StoreError."""
+    workspace, head = session.workspace, session.live.record.head
+    newest = MemoryFilter(project_id=workspace.project.id, sort=MemorySort.RECENT, limit=KEPT_LAST_MAX)
+    kept = await workspace.store.memories.find(newest)
+    block = await workspace.local.recalled(head) if head else None
+    recalled = [item.id for item in block.items if item.kind is HitKind.MEMORY] if block else []
+    known = {memory.id for memory in kept}
+    others = await workspace.store.memories.get([id for id in recalled if id not in known])
+    return [*kept, *(each for each in others if not each.forgotten_at)][:TO_FORGET_MAX]
 
 
 async def recall_memory(session: Session, question: str, say: Callable[[str], None]) -> str:

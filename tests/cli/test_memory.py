@@ -96,6 +96,16 @@ async def test_what_is_forgotten_can_be_restored(alone: Program) -> None:
     assert sorted(await contents(alone)) == ["One", "Two"], "a wrong id changes nothing"
 
 
+async def test_a_prompt_that_only_asks_to_forget_is_told_the_command(alone: Program) -> None:
+    await add_all(alone, alone.project, ["The gateway listens on port 8443.", "Tabs are four wide."])
+    [listed] = [row for row in (await alone.run("memory", "list", "--json")).json if "8443" in row["content"]]
+    command = f"ragforge memory forget {listed['id'][:8]}  The gateway listens on port 8443."
+    for words in ("forget that", "oublie que le port est 8443"):
+        ran = await alone.run("-p", words)
+        assert (ran.code, ran.out, command in ran.err) == (2, "", True)
+    assert (await alone.run("-p", "forget that approach, use a queue")).code == 0
+
+
 async def test_why_names_the_turn_and_the_command_that_opens_it(
     quick: Program, openai: OpenAIStandIn
 ) -> None:

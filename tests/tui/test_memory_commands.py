@@ -9,6 +9,7 @@ from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryT
 from ragforge.domain.schedule import KeptMemory, Progress
 from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.tui.chat.watch import Watch, kept_words, progress_words
+from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
 from ragforge.tui.widgets.status_line import Status, status_words
@@ -65,10 +66,10 @@ async def test_what_is_remembered_rests_on_no_turn_and_is_forgotten_by_its_id(
 
 async def test_words_find_the_memory_and_the_user_is_asked(lab: Lab) -> None:
     async with lab.chat() as chat:
+        await chat.say("/forget")
+        await chat.sees("Nothing is remembered yet")
         await chat.say("/remember decision: the orders lie in MySQL")
         await chat.sees("Remembered as")
-        await chat.say("/forget")
-        await chat.sees("/forget WORDS")
         await chat.say("/forget orders MySQL")
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
         assert len(await kept(chat)) == 1
@@ -77,6 +78,32 @@ async def test_words_find_the_memory_and_the_user_is_asked(lab: Lab) -> None:
         assert await kept(chat) == []
         await chat.say("/forget orders MySQL")
         await chat.sees("No memory fits")
+
+
+async def test_a_message_that_only_asks_to_forget_is_answered_here(lab: Lab, gemini: GeminiStandIn) -> None:
+    gemini.script(Text("Which one do you mean?"), Text("A queue, then."), Text("As you like."))
+    async with lab.chat() as chat:
+        await chat.say("forget that")
+        await chat.sees("Which one do you mean?")  # nothing is remembered: it is for the model
+        await chat.turn_ended()
+        await chat.say("/remember decision: the orders lie in MySQL")
+        await chat.sees("Remembered as")
+        await chat.say("/remember the gateway listens on port 8443")
+        await chat.sees("Remembered as a fact")
+        await chat.say("oublie ça")
+        await chat.until(lambda: isinstance(chat.top, ChooseScreen))
+        await chat.pilot.press("2")
+        await chat.sees("Forgotten:")
+        assert [memory.content for memory in await kept(chat)] == ["the gateway listens on port 8443"]
+        await chat.say("forget that we use port 8443")
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        await chat.answers("n")
+        assert len(gemini.asked("streamGenerateContent")) == 1, "nothing of it was sent"
+        await chat.say("forget that approach, use a queue")
+        await chat.sees("A queue, then.")
+        await chat.turn_ended()
+        await chat.say("forget that we use port 9999")
+        await chat.sees("As you like.")
 
 
 async def test_near_memories_are_told(lab: Lab) -> None:

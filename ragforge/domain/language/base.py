@@ -49,6 +49,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """How a question begins."""
     resumes: Patterns = ()
     """Asks for what was left open when the session before ended."""
+    forgets: Patterns = ()
+    """A whole message that asks to forget what was just said or kept, without saying what."""
+    forgets_that: Patterns = ()
+    """A whole message that asks to forget the statement in the first group: the slot `<clause_only>`."""
     either: Patterns = ()
     """What stands between two things to choose from."""
     ordinals: Patterns = ()
@@ -110,6 +114,8 @@ FRAMES: Mapping[str, str] = {
     "clause": r"(?:^|[,;:—–(]\s*|\b<openings>[,:]?\s+)",
     "ends": r"(?=\s*(?:$|[,.;:!?)]|\b<followers>\b))",
     "number": r"(?<![\w.])(\d[\d.,:]*\d|\d)",
+    # One statement to the end of the message. With another clause it may be an order to do something else.
+    "clause_only": r"((?:(?!\b(?:<joins>)\b)(?:[^\s.,;:!?]|[.,:](?=\w)|[^\S\n]))+)[.! ]*$",
     "thing": r"((?:[\w.+#-]+ ){0,3}?[\w.+#-]*[\w+#])<ends>",
 }
 _SLOT = re.compile(r"<(\w+)>")

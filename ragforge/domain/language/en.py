@@ -50,6 +50,8 @@ LANGUAGE = Language(
     },
     counts={"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6},
     slots={
+        "asking": r"(?:please|ok|okay|no|actually|sorry|wait|oh|and|can you|could you|would you|you can)\b,?",
+        "joins": "and|but|then|instead|now|just|rather|until|when|while|let's|please|for",
         "roles": (
             "developer|dev|engineer|student|designer|scientist|admin|sysadmin|administrator|researcher|"
             "manager|founder|freelancer|teacher|analyst|architect|beginner|maintainer|programmer|"
@@ -109,6 +111,15 @@ LANGUAGE = Language(
             "shall|will|has|isn't|aren't|doesn't|won't|can't) (?:I|you|we|they|he|she|it|this|that|there|"
             r"the|our|my|your|any\w*|some\w*))\b"
         ),
+    ),
+    forgets=(
+        r"(?:<asking> )*(?:forget (?:that|this)(?: one)?|forget what (?:i|you) (?:have |'ve )?just "
+        r"(?:said|told you|remembered|kept|saved)|(?:do not|don't|stop) remember(?:ing)? (?:that|this))"
+        r"(?: please|, please)?[.! ]*$",
+    ),
+    forgets_that=(
+        r"(?:<asking> )*forget (?:the fact )?that (?=(?:we|i|you|they|he|she|it|my|our|your|their|the|all|"
+        r"every|there|[\w.-]+ (?:is|are|uses?|runs?|has|listens?))\b)<clause_only>",
     ),
     resumes=(
         (

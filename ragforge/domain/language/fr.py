@@ -53,6 +53,11 @@ LANGUAGE = Language(
     },
     counts={"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "six": 6},
     slots={
+        "asking": (
+            r"(?:non|ok|bon|en fait|finalement|désolée?|attends|ah|oh|et|stp|s'il te plaît|"
+            r"(?:tu peux|peux-tu|vous pouvez|pouvez-vous|il faut))\b,?"
+        ),
+        "joins": "et|mais|puis|plutôt|maintenant|juste|jusqu'à|quand|pendant|pour",
         "roles": (
             "développeu(?:r|se)|doctorante?|ingénieure?|étudiante?|freelance|cherch(?:eur|euse)|médecin|"
             "prof|professeure?|enseignante?|responsable|chef|cheffe|débutante?|architecte|stagiaire|"
@@ -104,6 +109,12 @@ LANGUAGE = Language(
             r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il)\b"
         ),
     ),
+    forgets=(
+        r"(?:<asking> )*(?:oublie[rz]?[ -](?:ça|ca|cela|ceci)|oublie[rz]? ce que (?:je viens|tu viens|vous "
+        r"venez) de (?:te |vous )?(?:dire|retenir|noter|garder)|ne (?:retiens|retenez|garde|gardez) pas "
+        r"(?:ça|ca|cela))(?:,? (?:stp|svp|s'il (?:te|vous) pla[iî]t))?[.! ]*$",
+    ),
+    forgets_that=(r"(?:<asking> )*oublie[rz]? (?:le fait )?(?:que |qu')<clause_only>",),
     resumes=(
         (
             r"\b(?:où (?:en )?(?:étions|était|étais|sommes|est)[- ](?:nous|on|je)|où (?:en |on en |on |"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import TypeVar, assert_never
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing, suppress
+from typing import Any, TypeVar, assert_never
 
 from msgspec import Struct
 
 from ragforge.commands import base
 from ragforge.commands.base import HeadMoved, Outcome
+from ragforge.commands.forget import ask_what_to_forget
+from ragforge.domain.errors import RagforgeError
 from ragforge.session.conversation import Conversation
 from ragforge.tui import clipboard, keys
 from ragforge.tui.chat.frame import ChatFrame
@@ -37,11 +39,27 @@ class ChatCommands(Struct, frozen=True):
         self.chat.run_worker(self._run(line), group="command")
 
     async def _run(self, line: str) -> None:
+        await self._do(self.run_line(line))
+
+    async def _do(self, doing: Coroutine[Any, Any, None]) -> None:
         transcript = self.chat.transcript
         await transcript.action_end()
         with transcript.answering():
-            await self.chat.attempt(self.run_line(line))
+            await self.chat.attempt(doing)
         self.chat.show_status()
+
+    def start_forgetting(self, message: str) -> None:
+        """Ask what to forget, in a worker; where nothing fits, the message goes to the model."""
+        self.chat.run_worker(self._forget_or_say(message), group="command")
+
+    async def _forget_or_say(self, message: str) -> None:
+        asked: Outcome | None = None
+        with suppress(RagforgeError):
+            asked = await ask_what_to_forget(self.ready().session, message)
+        if asked is None:
+            await self.turns.say(message)
+        else:
+            await self._do(self._carry_out("forget", asked))
 
     async def run_line(self, line: str) -> None:
         """Run a command, or open the screen that is one. Raises RagforgeError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragforge.domain.inputs import Say, Shell, Slash, parse_input
+from ragforge.memory.forget_request import forget_request
 from ragforge.tui.chat.commands import ChatCommands
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.opening import open_conversation
@@ -34,6 +35,8 @@ class ChatPresenter:
             self.sessions.start_going_to(row.session.id)
             return
         match parse_input(text):
+            case Say(said) if forget_request(said):
+                self.commands.start_forgetting(said)
             case Say(said):
                 await self.turns.say(said)
             case Slash(name, args):
