@@ -18,6 +18,7 @@ from ragforge.memory.authority import may_keep
 from ragforge.memory.forget_request import forget_request
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.memories import find_memory, gives_way_to, new_memory, remember
+from ragforge.memory.nearness import near_to
 from ragforge.memory.recall import deep_recall
 from ragforge.memory.recall.search import search
 from ragforge.providers.base import Provider
@@ -91,7 +92,7 @@ def _check_authority(session: Session, wanted: ToSave, turn: Turn | None) -> Non
 
 
 async def near_memories(workspace: Workspace, memory: Memory, *, without: set[str]) -> tuple[Memory, ...]:
-    """Others that say something alike and still hold, nearest first; none where search fails."""
+    """Others about the same thing that still hold, nearest first; none where search fails."""
     query = Query(memory.content, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
     try:
         hits = (await search(workspace.recall, query)).hits
@@ -100,7 +101,8 @@ async def near_memories(workspace: Workspace, memory: Memory, *, without: set[st
     except StoreError as error:
         log.warning("What is near to a memory cannot be told: %s", error)
         return ()
-    return tuple(other for other in others if other.forgotten_at is None)[:NEAR_MAX]
+    hold = [other for other in others if other.forgotten_at is None]
+    return tuple(await near_to(memory.content, hold))[:NEAR_MAX]
 
 
 async def best_match(workspace: Workspace, words: str) -> Memory | None:
