@@ -32,9 +32,6 @@ from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 
 CONFIDENCE = 0.7
 """Of what a rule found."""
-RULE_IMPORTANCE = 0.8
-"""Of what is to hold always or never: it is recalled before every message."""
-
 
 KEPT_MIN = 0.7
 """A clause is kept from this probability on."""
@@ -66,6 +63,7 @@ RULES: Mapping[MemoryType, AnyOf] = {
 }
 """In the order in which they are asked: the first that fits says the type."""
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
+_FOR_ONCE = AnyOf(lambda language: language.for_once)
 
 
 def type_of(words: str) -> MemoryType | None:
@@ -123,10 +121,17 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
         for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
             if type is not None:
                 _add(found, list(run))
+    found = [each for each in found if not _is_for_once(each)]
     if before and len(found) == 1 and is_short(found[0].text):
         text = with_question(found[0].text, before)
         return [UserStatement(text, plain(text), found[0].type, found[0].sentence)]
     return found
+
+
+def _is_for_once(statement: UserStatement) -> bool:
+    """Whether it is a wish for this answer or for a while, and none that stands."""
+    is_wish = statement.type is MemoryType.PREFERENCE and not is_standing(statement.words)
+    return is_wish and _FOR_ONCE.search(statement.words) is not None
 
 
 def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
@@ -176,14 +181,14 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
     changed_mind = any(has_changed_mind(words) for _, words in said)
     changes = [change for _, words in said if (change := changed_value(words, material.near))]
     for old, text in changes:
-        memory = _memory(material, text, old.type, rule=False)
+        memory = _memory(material, text, old.type)
         found[memory.id] = memory
         links[memory.id, old.id] = _update(material, memory, old)
     for statement in statements_in(material.user, material.before):
         words = statement.words
         if changes and changed_value(words, material.near):
             continue
-        memory = _memory(material, statement.text, statement.type, rule=is_standing(words))
+        memory = _memory(material, statement.text, statement.type)
         if memory.id in found:
             continue
         known = (*material.near, *found.values())
@@ -192,7 +197,7 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
         found[memory.id] = memory
     for sentence, words in said:
         if (ended := finished_by(words, material.near)) is not None:
-            event = _memory(material, sentence, MemoryType.EVENT, rule=False)
+            event = _memory(material, sentence, MemoryType.EVENT)
             if event.id not in found or found[event.id].type is not MemoryType.DECISION:
                 found[event.id] = event
             if event.id != ended.id:
@@ -205,7 +210,7 @@ def _update(material: Material, new: Memory, old: Memory) -> Association:
     return Association(AssociationKind.UPDATES, new.id, old.id, turn.started_at, turn.id)
 
 
-def _memory(material: Material, sentence: str, type: MemoryType, *, rule: bool) -> Memory:
+def _memory(material: Material, sentence: str, type: MemoryType) -> Memory:
     turn = material.turn
     # Who somebody is holds everywhere; all else was said of this project.
     personal = type is MemoryType.IDENTITY and _FIRST_PERSON.search(sentence)
@@ -218,7 +223,6 @@ def _memory(material: Material, sentence: str, type: MemoryType, *, rule: bool) 
         source=MemorySource.BACKGROUND,
         session_id=turn.session_id,
         scope=MemoryScope.GLOBAL if personal else MemoryScope.PROJECT,
-        importance=RULE_IMPORTANCE if rule and type is MemoryType.PREFERENCE else None,
         confidence=CONFIDENCE,
         topic=field_of(sentence) or (topics[0] if topics else ""),
         turns=(turn.id,),

@@ -420,7 +420,7 @@ class MoveResult(Struct, frozen=True):
     `marked` those of them that hold conflict markers now. skipped: paths that could not be written, and why.
     draft: the message that returns to the prompt. notes: what else the user must hear.
     chat: whether the conversation moved. doubted: a merge was taken although something speaks against it.
-    memories_inactive, memories_active: how many memories rest on abandoned turns only since then, or no longer.
+    memories_inactive, memories_active: how many memories rest on abandoned turns alone now, or no longer do.
     """
 
     action: MoveAction
@@ -467,7 +467,7 @@ async def _activity(store: Store, turns: Sequence[str]) -> dict[str, bool]:
         memories = await store.memories.of_turns(turns) if turns else []
     except StoreError:
         return {}
-    return {each.id: not each.left for each in memories if not (each.forgotten_at or each.replaced)}
+    return {each.id: not each.abandoned for each in memories if not (each.forgotten_at or each.replaced)}
 
 
 class Sum(Struct):

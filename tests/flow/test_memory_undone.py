@@ -126,7 +126,7 @@ async def test_a_move_says_how_many_memories_it_made_inactive_or_active_again(
         name, _, args = line.partition(" ")
         moved = await run_command(session, name, args)
         assert isinstance(moved, HeadMoved)
-        return [each for each in moved.lines if "memor" in each]
+        return [each for each in moved.lines if "active" in each]
 
     await turn(session, gemini, "write one", write("a.txt", "one\n"))
     await start_branch(session.worktree, "first")

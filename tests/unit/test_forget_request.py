@@ -30,7 +30,10 @@ def test_it_may_say_nothing_else(message: str) -> None:
     ("message", "statement"),
     [
         ("forget that we use port 8443", "we use port 8443"),
-        ("Please forget the fact that the staging host is db-2.internal.", "the staging host is db-2.internal"),
+        (
+            "Please forget the fact that the staging host is db-2.internal.",
+            "the staging host is db-2.internal",
+        ),
         ("Forget that I prefer tabs!", "I prefer tabs"),
         ("oublie qu'on utilise Redis", "on utilise Redis"),
         ("Oublie que je préfère les tabulations.", "je préfère les tabulations"),

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ragforge.domain.memories import AssociationKind, Memory, MemoryScope, MemorySource, MemoryType
+from ragforge.domain.memories import (
+    IMPORTANCE,
+    AssociationKind,
+    Memory,
+    MemoryScope,
+    MemorySource,
+    MemoryType,
+)
 from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
@@ -367,3 +374,39 @@ def test_importing_makes_no_pattern_ready() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout.strip() == "False False"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I prefer tabs over spaces.",
+        "From now on, answer in French.",
+        "Always run the linter before a commit.",
+        "By the way, I prefer short answers. Can you fix the test?",
+        "Fix the test, and from now on run the suite with -x.",
+        "Keep the commits small so I can review them right now and later, always.",
+        "Je préfère les tabulations.",
+        "Désormais, réponds en français.",
+        "Corrige ça, et désormais mets toujours des types.",
+    ],
+)
+def test_a_standing_wish_matters_as_much_in_whatever_words(words: str) -> None:
+    [wish] = memories(words)
+    assert (wish.type, wish.importance) == (MemoryType.PREFERENCE, IMPORTANCE[MemoryType.PREFERENCE])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Please explain in detail.",
+        "Explain it once more, step by step.",
+        "Answer in French this time.",
+        "I'd prefer tabs here, just this once.",
+        "For now I prefer a list.",
+        "Explique en détail, merci.",
+        "Réponds en anglais pour cette fois.",
+        "Pour le moment je préfère une liste.",
+    ],
+)
+def test_a_wish_for_once_is_no_memory(words: str) -> None:
+    assert memories(words) == ()

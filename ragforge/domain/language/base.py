@@ -72,6 +72,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Demands that hold beyond the turn: rules, and as such preferences of the user."""
     demands: Patterns = ()
     """Demands and prohibitions for now."""
+    for_once: Patterns = ()
+    """A wish for one answer, or for a while."""
     done: Patterns = ()
     """Something that was to do is done."""
     binds: Patterns = ()

@@ -446,6 +446,13 @@ LANGUAGE = Language(
         ),
     },
     first_person=(r"\b(?:I|I'm|my|me)\b",),
+    for_once=(
+        r"\b(?:this (?:once|time|one time)|just (?:once|this)|for (?:now|today|the moment|the time being|"
+        r"this (?:one|time|task|answer))|temporarily|(?:only|just) (?:for )?(?:today|now))\b",
+        r"^(?:<asking> )*(?:explain|describe|elaborate|answer|show|tell|summari[sz]e)\b"
+        r".*\b(?:in (?:a bit |some |more |full |great(?:er)? )*details?|at length|step by step|"
+        r"in depth|again|once more)\b",
+    ),
     standing=(
         r"<clause>(?:always|never),? (?!mind\b)<no_tale>\w+",
         r"\byou (?:must|should) (?:always|never)\b",

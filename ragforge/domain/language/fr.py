@@ -438,6 +438,13 @@ LANGUAGE = Language(
         ),
     },
     first_person=(r"\b(?:je|j'|moi|mon)\b",),
+    for_once=(
+        r"\b(?:(?:pour )?cette fois|juste une fois|pour (?:le moment|l'instant|aujourd'hui|cette réponse)|"
+        r"exceptionnellement|temporairement|provisoirement)\b",
+        r"^(?:<asking> )*(?:expliqu|décri|détaill|répond|montr|résum|développ|repren)\w+\b.*"
+        r"\b(?:en détails?|dans le détail|plus longuement|étape par étape|pas à pas|"
+        r"à nouveau|de nouveau|encore une fois)\b",
+    ),
     standing=(
         r"<clause>(?:toujours|jamais) (?:de |d'|un|\w+(?:er|ir|re)\b)",
         r"<clause>(?:ne |n')(?:\w+ )?jamais\b",
