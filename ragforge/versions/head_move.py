@@ -27,6 +27,7 @@ from ragforge.domain.versions import (
     CheckoutLog,
     MoveAction,
     Node,
+    NodeKind,
     Provenance,
     Version,
 )
@@ -36,7 +37,7 @@ from ragforge.versions.assembly import with_lines
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.restore.operation import apply, recover
 from ragforge.versions.restore.plan import FileConflict, Plan, Skipped, find_conflicts, make_plan
-from ragforge.versions.restore.reach import same
+from ragforge.versions.restore.reach import parents, same
 from ragforge.versions.scan.changes import Manifest, TrackRules, node_at, scan
 from ragforge.versions.state import Head
 from ragforge.versions.tree import WantedFile, between, is_folder_let_go, way_between, with_usual_modes
@@ -172,8 +173,12 @@ async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], ch
     if choices.ask and conflicts:
         raise FilesInConflict([conflict.path for conflict in conflicts])
     chosen = {conflict.path: choices.for_path(conflict.path) for conflict in conflicts}
-    touched = [each.path for each in wanted if each.path not in told]
-    aside = await asyncio.to_thread(_nodes_at, ground.root, touched)
+    touched = {each.path for each in wanted} - told
+    aside = await asyncio.to_thread(_nodes_at, ground.root, sorted(touched))
+    # An empty folder that something comes into is no path of its own any more.
+    above = {folder for each in wanted if each.wanted for folder in parents(each.path)} - told - touched
+    folders = await asyncio.to_thread(_nodes_at, ground.root, sorted(above))
+    aside |= {path: node for path, node in folders.items() if node and node.kind is NodeKind.FOLDER}
     plan = await make_plan(ground.root, wanted, chosen, ground.files.blobs, title=move.title)
     kept = {**(move.kept or {}), **_kept(plan, asked, conflicts)}
     move = replace(move, aside=aside, kept=kept)

@@ -115,11 +115,7 @@ def assert_no_cycle(versions: dict[str, Version]) -> None:
 def assert_head_is_disk(line: list[Version], root: Path, disk: Disk, baseline: Disk) -> None:
     state = state_of(line)
     for path, node in state.items():
-        # A merge that was cut off and puts a file into an empty folder does not record that it filled it.
-        is_filled = (
-            node and node.kind == "folder" and node_at(root / path) is None and any((root / path).glob("*"))
-        )
-        assert is_filled or node == node_at(root / path), path
+        assert node == node_at(root / path), path
     assert {path: disk[path] for path in disk if path not in state} == {
         path: node for path, node in baseline.items() if path not in state
     }
