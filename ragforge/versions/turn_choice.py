@@ -115,7 +115,7 @@ async def _following(worktree: Worktree, log: Sequence[CheckoutLog], head: str) 
 
     Where the log knows of none, as on a machine that it has not reached, those that have versions.
     """
-    store, found = worktree.files.store, dict[str, Redoable]()
+    store, found, looked_at = worktree.files.store, dict[str, Redoable](), set[str]()
     for move in log:
         if move.action is MoveAction.REDO or not move.turns or not move.is_of_chat:
             continue
@@ -123,9 +123,12 @@ async def _following(worktree: Worktree, log: Sequence[CheckoutLog], head: str) 
         if head not in move.turns and move.action in UNDONE and move.to_turn != head:
             continue
         at = move.turns.index(head) - 1 if head in move.turns else len(move.turns) - 1
-        turn = await store.turns.get(move.turns[at]) if at >= 0 else None
+        if at < 0 or move.turns[at] in looked_at:
+            continue
+        looked_at.add(move.turns[at])
+        turn = await store.turns.get(move.turns[at])
         if turn and (turn.parent or "") == head:
-            found.setdefault(turn.id, Redoable(turn, move))
+            found[turn.id] = Redoable(turn, move)
     return list(found.values()) or [Redoable(turn) for turn in await _children(worktree, head)]
 
 
