@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ragforge.commands.base import Tell, run_command
 from ragforge.domain.memories import Memory, MemoryFilter
 from ragforge.domain.search import HitKind, Query, what
+from ragforge.domain.turns import Turn
 from ragforge.memory.forgotten import MARK, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import search
@@ -40,7 +43,9 @@ async def told(session: Session, name: str, args: str) -> str:
     return outcome.text
 
 
-async def test_nothing_that_is_sent_holds_what_was_forgotten(tmp_path: Path, gemini: GeminiStandIn) -> None:
+@asynccontextmanager
+async def port_forgotten(tmp_path: Path, gemini: GeminiStandIn) -> AsyncIterator[tuple[Session, list[Turn]]]:
+    """A session whose two turns, their summaries and a file tell the port, which is forgotten now."""
     gemini.always_structured(by_the_model("Staging's endpoint is that one.", a_memory(PORT, "fact")))
     async with beside(tmp_path, environ(tmp_path, gemini)) as session:
         config = tmp_path / "project" / "gateway.toml"
@@ -56,13 +61,15 @@ async def test_nothing_that_is_sent_holds_what_was_forgotten(tmp_path: Path, gem
         gemini.script(Text("The gateway is for staging, so 9443 stays. Then the tests pass."))
         second = ended(await say(session, "Now run the tests."))
         await done(session)
-        store = session.workspace.store
-        levels = [each.id for each in await store.summaries.of_session(session.id)]
+        levels = [each.id for each in await session.workspace.store.summaries.of_session(session.id)]
         await summarised(session, 2, levels, "Staging's secure endpoint was set to 9443. The tests pass.")
         memory = await only_memory(session)
+        assert "stay in the history" in await told(session, "forget", memory.id[:8])
+        yield session, [first, second]
 
-        answer = await told(session, "forget", memory.id[:8])
-        assert "stay in the history" in answer
+
+async def test_nothing_that_is_sent_holds_what_was_forgotten(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with port_forgotten(tmp_path, gemini) as (session, _):
         sent = len(gemini.requests)
         gemini.script(
             Calls(
@@ -89,14 +96,19 @@ async def test_nothing_that_is_sent_holds_what_was_forgotten(tmp_path: Path, gem
         assert "cormorant" in received, "what else was read goes along"
         assert "9443" not in (await next_call(session, ())).raw_text
 
-        # It is in the history, where the user finds it; and what a file says when it is read again is sent.
-        stored = await store.turns.get(first.id)
+
+async def test_what_was_forgotten_stays_in_the_history_and_in_files(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with port_forgotten(tmp_path, gemini) as (session, turns):
+        store = session.workspace.store
+        stored = await store.turns.get(turns[0].id)
         assert stored is not None
         assert "9443" in stored.assistant
         results = await search(session.workspace.recall, Query("9443"))
         forgotten = await read_forgotten(store, session.workspace.project.id)
         hits = {hit.turn_id: what(hit) for hit in marked(results, forgotten).hits if hit.kind is HitKind.TURN}
-        assert all(hits[turn.id].endswith("partly forgotten") for turn in (first, second))
+        assert all(hits[turn.id].endswith("partly forgotten") for turn in turns)
         sent = len(gemini.requests)
         gemini.script(Calls(Call("read", {"path": "gateway.toml"})), Text("It is there."))
         await say(session, "Read gateway.toml again.")
