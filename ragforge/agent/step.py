@@ -13,6 +13,7 @@ from ragforge.domain.events import (
     FinishReason,
     Notice,
     RetryWaiting,
+    StepEnded,
     StepStarted,
     TextDelta,
     ThoughtDelta,
@@ -66,6 +67,7 @@ async def _ask_once(parts: AgentParts, progress: TurnProgress, share: float) -> 
         await _receive(parts, fitted, arriving)
     finally:
         step = _keep(parts, progress, arriving, fitted)
+    await parts.events.send(StepEnded(parts.redact.exact(step.message.text)))
     await _tell_usage(parts, step, arriving, fitted)
     if reason := _why_unusable(arriving):
         raise AnswerUnusable(reason)

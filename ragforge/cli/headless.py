@@ -26,6 +26,7 @@ from ragforge.domain.events import (
     ContextBuilt,
     Notice,
     RetryWaiting,
+    StepEnded,
     StepStarted,
     TextDelta,
     ToolEnded,
@@ -201,11 +202,13 @@ async def _close(workspace: Workspace) -> None:
 
 async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult, *, stream: bool) -> None:
     async for event in events:
-        if stream:
+        if stream and not isinstance(event, StepEnded):
             _print(_encoded({"type": _type_name(event), **_fields(event)}))
         match event:
             case StepStarted():
                 answered.said = TextPieces()
+            case StepEnded(text):
+                answered.said = TextPieces(text)
             case TextDelta(text):
                 answered.said.add(text)
             case ContextBuilt(_, block):

@@ -96,6 +96,12 @@ class StepStarted(Struct, frozen=True):
     model: str
 
 
+class StepEnded(Struct, frozen=True):
+    """The answer is whole. Its text came in pieces before; who keeps it can let go of those."""
+
+    text: str
+
+
 class ToolStarted(Struct, frozen=True):
     """A tool call begins, or waits for consent."""
 
@@ -150,6 +156,7 @@ AgentEvent: TypeAlias = (
     TurnStarted
     | ContextBuilt
     | StepStarted
+    | StepEnded
     | TextDelta
     | ThoughtDelta
     | ToolStarted

@@ -4,10 +4,10 @@
 class TextPieces:
     """Collects pieces of a text, however small, in one buffer that takes little more than the text."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str = "") -> None:
         self._buffer = bytearray()
-        self._joined: str | None = ""
-        self.chars = 0
+        self._joined: str | None = text
+        self.chars = len(text)
         """How long the text is so far."""
 
     def add(self, piece: str) -> None:

@@ -98,6 +98,7 @@ class Layout(Generic[R]):
         names: list[str] = []
         paths: list[str] = []
         self._to: list[tuple[int, Callable[[Any], Any]]] = []
+        self._one: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any] | None]] = {}
         for field, form in forms.items():
             start = len(names)
             for part in form.parts or (Part(field, to=form.to),):
@@ -105,6 +106,7 @@ class Layout(Generic[R]):
                     self._to.append((len(names), part.to))
                 names.append(called(part.name))
                 paths.append(f"{field}.{part.path}" if part.path else field)
+                self._one[names[-1]] = attrgetter(paths[-1]), part.to
             if form.parts and form.of is not None:
                 self._joined.insert(0, (start, len(names), form.of))
             elif form.of is not None:
@@ -118,6 +120,11 @@ class Layout(Generic[R]):
         for at, to in self._to:
             found[at] = to(found[at])
         return found
+
+    def value(self, record: R, name: str) -> Any:
+        """One of them. Raises KeyError for a name that is not in `names`."""
+        get, to = self._one[name]
+        return to(get(record)) if to else get(record)
 
     def record(self, values: Iterable[Any]) -> R:
         """The inverse of `values`."""

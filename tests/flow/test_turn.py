@@ -15,6 +15,7 @@ from ragforge.domain.approvals import (
 )
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.events import (
+    StepEnded,
     StepStarted,
     TextDelta,
     ToolEnded,
@@ -42,6 +43,7 @@ async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiS
         StepStarted,
         TextDelta,
         TextDelta,
+        StepEnded,
         UsageUpdated,
         TurnEnded,
     ]

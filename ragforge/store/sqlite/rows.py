@@ -1,7 +1,7 @@
 """How values of the domain stand in rows, and records in tables."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -92,6 +92,8 @@ class RecordTable(Generic[R]):
         self.names = self._own.names
         self.columns = ", ".join(self.names)
         self.marks = ", ".join("?" * len(self.names))
+        self.named = ", ".join(f":{name}" for name in self.names)
+        """Marks for `bound`."""
         self.excluded = ", ".join(f"{name} = excluded.{name}" for name in self.names if name != "id")
         """What an upsert sets."""
         self._width = len(self._whole.names)
@@ -100,9 +102,34 @@ class RecordTable(Generic[R]):
         """What is kept of the record in `columns`."""
         return self._own.values(record)
 
+    def bound(self, record: R, **more: object) -> Mapping[str, object]:
+        """The values by column, each made when it is bound, and `more`.
+
+        So the JSON of a large one is not held while SQLite makes a row of its own copy.
+        """
+        return _Bound(self._own, record, more)
+
     def record(self, row: Row) -> R:
         """The record of a row that begins with `select`."""
         return self._whole.record(row[: self._width])
+
+
+class _Bound(Mapping[str, object], Generic[R]):
+    """Values that are made when they are asked for, and not kept."""
+
+    def __init__(self, layout: Layout[R], record: R, more: Mapping[str, object]) -> None:
+        self._layout = layout
+        self._record = record
+        self._more = more
+
+    def __getitem__(self, name: str) -> object:
+        return self._more[name] if name in self._more else self._layout.value(self._record, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._more, *self._layout.names))
+
+    def __len__(self) -> int:
+        return len(self._more) + len(self._layout.names)
 
 
 def one(connection: Connection, sql: str, values: Bindings = ()) -> Row | None:

@@ -155,8 +155,8 @@ def insert_step(connection: Connection, step: Step) -> int:
     """The key of the step's turn, the step being stored if it was not yet."""
     turn = key_of(connection, "turn", step.turn_id)
     connection.execute(
-        f"INSERT OR IGNORE INTO step (turn, {STEPS.columns}) VALUES (?, {STEPS.marks})",
-        (turn, *STEPS.values(step)),
+        f"INSERT OR IGNORE INTO step (turn, {STEPS.columns}) VALUES (:turn, {STEPS.named})",
+        STEPS.bound(step, turn=turn),
         can_cache=False,
     )
     return turn

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.events import AgentEvent, Notice, TurnStarted, UsageUpdated
+from ragforge.domain.events import AgentEvent, Notice, StepEnded, TurnStarted, UsageUpdated
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.plain import PlainText
@@ -149,7 +149,7 @@ class Transcript(Widget):
     def show(self, event: AgentEvent) -> None:
         """Take in what happens. The screen follows within `FLUSH_S`."""
         now_s = self._clock()
-        if isinstance(event, UsageUpdated):
+        if isinstance(event, StepEnded | UsageUpdated):
             if self._live is not None:
                 self._live.apply(event, now_s=now_s)
             return  # what it tells is the status line's

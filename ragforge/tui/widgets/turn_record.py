@@ -11,6 +11,7 @@ from ragforge.domain.events import (
     ContextBuilt,
     Notice,
     RetryWaiting,
+    StepEnded,
     StepStarted,
     TextDelta,
     ThoughtDelta,
@@ -159,7 +160,7 @@ class TurnRecord(Struct):
                 return None
             case Notice(text):
                 return self._add(Noted(text))
-            case StepStarted() | UsageUpdated():
+            case StepStarted() | StepEnded() | UsageUpdated():
                 return None
             case _:
                 assert_never(event)
