@@ -19,8 +19,11 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 async def opened_library(options: Options) -> "AsyncGenerator[Library]":
     """The library of the folder; what still waits for a server at the end is told. Raises RagforgeError."""
     from ragforge.session.library import close_library, open_library
+    from ragforge.session.persons import same_person_words
 
     opened = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
+    if words := same_person_words(opened.person):
+        tell(words)
     try:
         yield opened
     finally:
@@ -37,6 +40,7 @@ async def opened_session(
     Raises RagforgeError, such as SessionBusy where another process has it open.
     """
     from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+    from ragforge.session.persons import same_person_words
 
     named = options.resume if resume is None else resume
     if named == "":
@@ -49,8 +53,9 @@ async def opened_session(
         trusts_project=options.trust_project,
     )
     await workspace.background.close()  # no model is asked, and no work begins
-    for notice in workspace.loaded.notices:
-        tell(notice)
+    for notice in (*workspace.loaded.notices, same_person_words(workspace.person)):
+        if notice:
+            tell(notice)
     try:
         if opens is Opens.NONE:
             session = await new_session(workspace)

@@ -1,5 +1,6 @@
 """`ragforge memory`: what is remembered, to read, add to, change, forget and get back."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +33,18 @@ Importance = Annotated[
     float | None,
     typer.Option("--importance", metavar="0..1", help="How much it matters; the type's if unset."),
 ]
+
+
+class OwnerChoice(StrEnum):
+    """Whose a memory is to be."""
+
+    ME = "me"
+    EVERYBODY = "everybody"
+
+
+Owner = Annotated[
+    OwnerChoice | None, typer.Option("--owner", help="Whose it is: only its owner's model is given it.")
+]
 Topic = Annotated[str | None, typer.Option("--topic", help="A word or two to group it by.")]
 
 
@@ -44,6 +57,9 @@ def list_memories(
     sort: Annotated[MemorySort, typer.Option("--sort", help="The order.")] = MemorySort.RECENT,
     scope: Annotated[MemoryScope | None, typer.Option("--scope", help="Only those that hold there.")] = None,
     all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
+    all_owners: Annotated[
+        bool, typer.Option("--all-owners", help="Also what belongs to other users of the store.")
+    ] = False,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="The forgotten ones as well.")] = False,
     at: Annotated[
         str | None,
@@ -52,7 +68,7 @@ def list_memories(
     limit: Annotated[int, typer.Option("--limit", parser=whole(1, READ_MAX), help="At most this many.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List the memories of this project and the global ones."""
+    """List the memories of this project and the global ones that are yours or everybody's."""
     options: Options = context.find_root().obj
 
     async def work() -> int:
@@ -68,6 +84,7 @@ def list_memories(
             found = await library.store.memories.find(
                 MemoryFilter(
                     project_id=None if all_projects else library.project.id,
+                    person=None if all_owners else library.person.id,
                     types=tuple(types or ()),
                     forgotten=forgotten or when is not None,
                     replaced=True,
@@ -173,6 +190,7 @@ def add(
                 scope=scope,
                 importance=importance,
                 topic=await redacted(library, topic or ""),
+                person=library.person.id,
             )
             was_known = bool(await library.store.memories.get([memory.id]))
             await keep_project(library.store, library.project)
@@ -194,8 +212,9 @@ def edit(
     type: Kind = None,
     importance: Importance = None,
     topic: Topic = None,
+    owner: Owner = None,
 ) -> None:
-    """Change a memory's words, type, importance or topic; the words of before can be had again."""
+    """Change a memory's words, type, importance, topic or owner; the words of before can be had again."""
     options: Options = context.find_root().obj
 
     async def work() -> int:
@@ -207,7 +226,8 @@ def edit(
             old = await find_memory(library.store, memory_id)
             text = None if words is None else await redacted(library, " ".join(words))
             topic_safe = None if topic is None else await redacted(library, topic)
-            new = await _edited(library, old, text, type, importance, topic_safe)
+            whose = {None: None, OwnerChoice.ME: library.person.id, OwnerChoice.EVERYBODY: ""}[owner]
+            new = await _edited(library, old, text, type, importance, topic_safe, whose)
         typer.echo(f"Changed: {_words(new)}")
         if new.id != old.id:
             tell(f"`ragforge memory forget {new.id[:8]}` brings back the words of before ({old.id[:8]}).")
@@ -223,23 +243,27 @@ async def _edited(
     type: MemoryType | None,
     importance: float | None,
     topic: str | None,
+    owner: str | None,
 ) -> "Memory":
     from ragforge.domain.ids import now
     from ragforge.memory.memories import change, edit
 
-    if text is None and type is None and importance is None and topic is None:
-        raise UsageError("Say what to change: new words, --type, --importance or --topic.")
+    is_changed = any(each is not None for each in (type, importance, topic, owner))
+    if text is None and not is_changed:
+        raise UsageError("Say what to change: new words, --type, --importance, --topic or --owner.")
     if importance is not None and not 0 <= importance <= 1:  # before anything is changed
         raise UsageError(f"The importance of a memory lies between 0 and 1; {importance:g} does not.")
     new = old
     if text is not None:
         new = await edit(library.store, old, content=text, at=now())
-        if new.id == old.id and type is None and importance is None and topic is None:
+        if new.id == old.id and not is_changed:
             raise UsageError(
                 "These are the words that it has: case, spaces and a final stop make no other memory."
             )
-    if type is not None or importance is not None or topic is not None:
-        new = await change(library.store, new, type=type, importance=importance, topic=topic, at=now())
+    if is_changed:
+        new = await change(
+            library.store, new, type=type, importance=importance, topic=topic, owner=owner, at=now()
+        )
     return new
 
 

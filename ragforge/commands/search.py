@@ -57,7 +57,7 @@ class SearchArguments(Struct, frozen=True):
     )
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
-    def query(self, *, project_id: str, session_id: str | None) -> "Query":
+    def query(self, *, project_id: str, session_id: str | None, person: str) -> "Query":
         """The question. Raises UsageError for a date or a kind that is none."""
         from ragforge.domain.search import HitKind, Query
 
@@ -66,6 +66,7 @@ class SearchArguments(Struct, frozen=True):
             text=self.words,
             project_id=None if self.all_projects or session_id else project_id,
             session_id=session_id,
+            person=person,
             since=parse_when(self.since, moment, flag="--since") if self.since else None,
             until=parse_when(self.until, moment, flag="--until") if self.until else None,
             kinds=tuple(parse_kind(kind) for kind in dict.fromkeys(self.kinds)) or tuple(HitKind),
@@ -88,7 +89,7 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     if not args.words.strip():
         raise UsageError('Say what to look for, as in: ragforge search "database migration".')
     session = (await find_session(library.store, args.session)).id if args.session else None
-    query = args.query(project_id=library.project.id, session_id=session)
+    query = args.query(project_id=library.project.id, session_id=session, person=library.person.id)
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
         answer = await search(searching, query)

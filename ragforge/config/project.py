@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from ragforge.config.repository import foreign_repositories, git_dir
 from ragforge.domain import timeouts
 
 _HEAD_BYTES_MAX = 4096
+_EMAIL_CHARS_MAX = 254
 _GIT_NEEDS = frozenset(("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR"))
 _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "--no-optional-locks", "--no-replace-objects")
 
@@ -75,6 +76,15 @@ def git_root(folder: Path) -> Path | None:
     return None
 
 
+def git_email(place: Place, environ: Mapping[str, str]) -> str:
+    """The e-mail address that git would name in a commit there; empty where it knows none."""
+    # What a repository says that knows nothing of the folder is not asked.
+    folder = Path(os.sep) if place.foreign_git else place.root
+    process = _start(folder, "config", "--get", "user.email", environ=environ)
+    found = _answer(process, time.monotonic() + timeouts.GIT_S_MAX)
+    return found if found.isprintable() and len(found) <= _EMAIL_CHARS_MAX else ""
+
+
 def git_branch(root: Path) -> str:
     """The branch that is checked out, else the commit's first eight characters, else nothing. No process."""
     found = git_dir(root)
@@ -122,10 +132,12 @@ def _git_answers(root: Path) -> tuple[str, str]:
     return address, oldest
 
 
-def _start(root: Path, *args: str) -> "subprocess.Popen[bytes] | None":
+def _start(
+    root: Path, *args: str, environ: Mapping[str, str] = os.environ
+) -> "subprocess.Popen[bytes] | None":
     # No keys. And started from a git hook we inherit GIT_DIR and the like, which would answer for another
     # repository.
-    env = {name: value for name, value in os.environ.items() if name in _GIT_NEEDS}
+    env = {name: value for name, value in environ.items() if name in _GIT_NEEDS}
     # A relative folder in PATH would make git whatever a file called git in the project is.
     env["PATH"] = ":".join(each for each in env.get("PATH", os.defpath).split(":") if each.startswith("/"))
     # A commit that is missing would be fetched, with the program that the repository's settings name.

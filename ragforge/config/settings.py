@@ -113,6 +113,10 @@ def load_settings(
     return merged.loaded()
 
 
+FILE_SCHEME = "sqlite://"
+"""What the address of an embedded store begins with."""
+
+
 def embedded_store(environ: Mapping[str, str]) -> str:
     """The address of the store that needs nothing but a file: where nobody says anything else."""
     return f"sqlite://{paths.data_dir(environ) / 'ragforge.db'}"

@@ -26,6 +26,9 @@ class MemoryType(StrEnum):
     OBSERVATION = "observation"
 
 
+PERSONAL = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE})
+"""What belongs to whoever says it; all else belongs to everybody."""
+
 IMPORTANCE: Mapping[MemoryType, float] = {
     MemoryType.IDENTITY: 1.0,
     MemoryType.GOAL: 0.9,
@@ -47,7 +50,7 @@ FORGOTTEN_MAX = 10_000
 
 
 class MemoryScope(StrEnum):
-    """Where a memory is of use."""
+    """Where a memory is of use; whose it is, its owner says."""
 
     SESSION = "session"
     PROJECT = "project"
@@ -66,10 +69,11 @@ class MemorySource(StrEnum):
 
 
 class Memory(Struct, frozen=True):
-    """A statement, where it holds and what it rests on.
+    """A statement, where it holds, whose it is and what it rests on.
 
-    The id follows from where it holds and its normalised text (`memory_id`): equal text is one memory.
-    An edit of the text is therefore a new memory that `updates` the old one.
+    The id follows from where it holds, whose it is and its normalised text (`memory_id`): equal text is one
+    memory. An edit of the text is therefore a new memory that `updates` the old one. Giving it to somebody
+    else changes no id.
     """
 
     id: str
@@ -94,6 +98,8 @@ class Memory(Struct, frozen=True):
     access_count: int = 0
     forgotten_at: datetime | None = None
     """Forgotten memories are kept, found only when asked for, and can be restored."""
+    owner: str = ""
+    """The id of the `Person` whose it is: no other user's model gets it. Empty for everybody's."""
     replaced: bool = False
     """Another memory that is neither forgotten nor abandoned `updates` it, and it has replaced none since;
     links of abandoned turns do not count. Read from the associations, so that `save` ignores it."""
@@ -106,11 +112,12 @@ MEMORY = Description(
     RecordKind.MEMORY,
     Memory,
     refers={"project_id": RecordKind.PROJECT},  # sessions and turns may go, and a memory stays
-    columns={"session_id": "session"},
+    columns={"session_id": "session", "owner": "owned_by"},
     properties={
         **{"created_at": "created", "updated_at": "updated", "accessed_at": "lastAccessed"},
         **{"turns": "evidence"},
     },
+    later=("owner",),
     derived=("replaced", "abandoned"),
 )
 
@@ -170,6 +177,8 @@ class MemoryFilter(Struct, frozen=True):
     project_id: str | None = None
     """None means every project's."""
     session_id: str | None = None
+    person: str | None = None
+    """Everybody's and this person's; None means everybody's and whoever's."""
     types: tuple[MemoryType, ...] = ()
     """Empty means all."""
     importance_min: float = 0.0
@@ -191,8 +200,9 @@ def normalised(text: str) -> str:
     return " ".join(folded.split()).rstrip(".!…")
 
 
-def memory_id(content: str, *, scope: MemoryScope, project_id: str, session_id: str) -> str:
+def memory_id(content: str, *, scope: MemoryScope, project_id: str, session_id: str, owner: str = "") -> str:
     """The id that a memory of this text has where it holds; hex, 32 characters."""
     place = {MemoryScope.SESSION: session_id, MemoryScope.PROJECT: project_id, MemoryScope.GLOBAL: ""}[scope]
-    text = f"{scope}\n{place}\n{normalised(content)}"
+    whose = f"\n{owner}" if owner else ""
+    text = f"{scope}\n{place}{whose}\n{normalised(content)}"
     return hashlib.sha256(well_formed(text).encode()).hexdigest()[:32]

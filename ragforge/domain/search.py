@@ -32,6 +32,8 @@ class Query(Struct, frozen=True):
     since: datetime | None = None
     until: datetime | None = None
     """Before this moment."""
+    person: str = ""
+    """Who asks: of the memories, everybody's and this person's are ranked."""
     kinds: tuple[HitKind, ...] = tuple(HitKind)
     limit: int = 20
 
@@ -94,6 +96,8 @@ class Candidate(Struct, frozen=True):
     level: int = 0
     replaced: bool = False
     """A memory that another one updates."""
+    owner: str = ""
+    """Of a memory, whose it is; empty for everybody's."""
 
 
 class Relation(StrEnum):

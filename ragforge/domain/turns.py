@@ -25,6 +25,24 @@ class Project(Struct, frozen=True):
 PROJECT = Description(RecordKind.PROJECT, Project)
 
 
+def user_and_machine(user: str, host: str) -> str:
+    """The id of a user who is known by nothing else; empty where neither is known."""
+    return f"{user}@{host}" if user or host else ""
+
+
+class Person(Struct, frozen=True):
+    """The user at this machine, as the store knows them whichever folder or machine they work at."""
+
+    id: str
+    """An e-mail address, or user and machine."""
+    machine: str = ""
+    """User and machine: sessions of before there were persons name no more."""
+    alone: bool = False
+    """The store is embedded: nobody else uses it."""
+    elsewhere: str = ""
+    """The other machine where the store knows this id from, when this one uses it for the first time."""
+
+
 class ConversationSession(Struct, frozen=True):
     """A conversation bound to the directory it works in; `head` is the newest turn on its path."""
 
@@ -43,6 +61,17 @@ class ConversationSession(Struct, frozen=True):
     host: str = ""
     project_path: str = ""
     """The project's root on the machine where the session began."""
+    person: str = ""
+    """The id of the user who began it (see `Person`); sessions of before there were such have none."""
+
+    @property
+    def machine(self) -> str:
+        """User and machine, where it began."""
+        return user_and_machine(self.user, self.host)
+
+    def begun_by(self, user: Person) -> str:
+        """The id of who began it, which may be this user."""
+        return self.person or (user.id if user.alone or self.machine == user.machine else self.machine)
 
 
 SESSION = Description(
@@ -53,6 +82,7 @@ SESSION = Description(
         **{"id": "sessionId", "started_at": "startTime", "last_activity_at": "lastActivity"},
         **{"head": "headId"},
     },
+    later=("person",),
 )
 
 

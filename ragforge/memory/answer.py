@@ -268,6 +268,7 @@ class _Reader:
             confidence=DOUBTFUL if confidence is None else confidence,
             topic=cut_words(one_line(said.topic or ""), TOPIC_CHARS_MAX),
             turns=(turn.id,),
+            person=self._material.speaker,
         )
 
     def _relation(self, item: JsonValue) -> tuple[str, Memory] | None:

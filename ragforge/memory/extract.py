@@ -226,4 +226,5 @@ def _memory(material: Material, sentence: str, type: MemoryType) -> Memory:
         confidence=CONFIDENCE,
         topic=field_of(sentence) or (topics[0] if topics else ""),
         turns=(turn.id,),
+        person=material.speaker,
     )

@@ -307,7 +307,7 @@ async def forget(store: Store, memory: Memory) -> list[Memory]:
     kept = {memory.id, *(each.to_id for each in links if each.kind is AssociationKind.UPDATES)}
     gone = Forgotten([replace(memory, forgotten_at=at)])
     others = await store.memories.find(
-        MemoryFilter(project_id=project, replaced=True, abandoned=True, limit=FORGOTTEN_MAX)
+        MemoryFilter(project, person=memory.owner, replaced=True, abandoned=True, limit=FORGOTTEN_MAX)
     )
     alike = [each for each in others if each.id not in kept and gone.holds(each.content)]
     # One that was forgotten before and was said again since is forgotten anew.

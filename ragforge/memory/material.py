@@ -45,6 +45,8 @@ class Material(Struct, frozen=True):
     contradicts one of these."""
     before: str = ""
     """What the assistant said just before the turn, which the user's words may answer."""
+    speaker: str = ""
+    """The id of the user, whose it is what they are and prefer."""
 
     @property
     def user(self) -> str:
@@ -119,5 +121,11 @@ def redacted_memory(memory: Memory, redactor: Redactor) -> Memory:
     content = redactor.text(memory.content)
     if content == memory.content:
         return replace(memory, topic=redactor.text(memory.topic))
-    place = memory_id(content, scope=memory.scope, project_id=memory.project_id, session_id=memory.session_id)
-    return replace(memory, id=place, content=content, topic=redactor.text(memory.topic))
+    id = memory_id(
+        content,
+        scope=memory.scope,
+        project_id=memory.project_id,
+        session_id=memory.session_id,
+        owner=memory.owner,
+    )
+    return replace(memory, id=id, content=content, topic=redactor.text(memory.topic))

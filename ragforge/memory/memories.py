@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import (
     IMPORTANCE,
+    PERSONAL,
     Association,
     AssociationKind,
     Memory,
@@ -47,19 +48,22 @@ def new_memory(
     confidence: float = 1.0,
     topic: str = "",
     turns: Sequence[str] = (),
+    person: str = "",
 ) -> Memory:
     """A memory of this text, with the importance of its type unless one is given.
 
-    The text must already be free of secrets. Raises UsageError for empty or too long a text, and for an
-    importance or confidence outside 0..1.
+    person: who says it; what they are and prefer is theirs, all else is everybody's. The text must already be
+    free of secrets. Raises UsageError for empty or too long a text, and for an importance or confidence
+    outside 0..1.
     """
     text = " ".join(content.split())
     if scope is MemoryScope.SESSION and not session_id:
         raise UsageError(
             "A memory of one session needs a session to belong to. Choose the scope project or global."
         )
+    owner = person if type in PERSONAL else ""
     memory = Memory(
-        id=memory_id(text, scope=scope, project_id=project_id, session_id=session_id),
+        id=memory_id(text, scope=scope, project_id=project_id, session_id=session_id, owner=owner),
         type=type,
         content=text,
         project_id=project_id,
@@ -72,6 +76,7 @@ def new_memory(
         topic=topic,
         source=source,
         turns=tuple(turns),
+        owner=owner,
     )
     check_memory(memory)
     return memory
@@ -181,8 +186,9 @@ async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> M
         importance=memory.importance,
         topic=memory.topic,
         turns=memory.turns,
+        person=memory.owner,
     )
-    new = replace(new, created_at=memory.created_at)
+    new = replace(new, created_at=memory.created_at, owner=memory.owner)
     return await remember(store, new, updates=[memory.id], turn="")  # the words of no turn, but the user's
 
 
@@ -193,6 +199,7 @@ async def change(
     type: MemoryType | None = None,
     importance: float | None = None,
     topic: str | None = None,
+    owner: str | None = None,
     at: datetime,
 ) -> Memory:
     """The memory with these instead of its own, None leaves one as it is. Raises UsageError, StoreError.
@@ -206,6 +213,7 @@ async def change(
         type=type or memory.type,
         importance=memory.importance if importance is None else importance,
         topic=memory.topic if topic is None else topic,
+        owner=memory.owner if owner is None else owner,
         updated_at=at,
     )
     await store.memories.change(changed)

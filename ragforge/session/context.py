@@ -58,6 +58,7 @@ async def build_block(
         Around(
             workspace.project.id,
             session.id,
+            workspace.person.id,
             turns=frozenset(window.turn_ids),
             shown=frozenset(_shown_memories(window.messages)),
         ),

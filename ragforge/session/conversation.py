@@ -32,6 +32,7 @@ from ragforge.session.open import (
     newest_session_here,
     resume_session,
 )
+from ragforge.session.persons import be_somebody_else
 from ragforge.session.state import Former, Session, Workspace
 from ragforge.store.base import Link
 from ragforge.store.base_conversations import Deleted, SessionRow
@@ -148,7 +149,8 @@ class Conversation:
 
     async def search(self, text: str, *, limit: int = 50) -> SearchResults:
         """What was said, done, summarised and remembered in this project."""
-        query = Query(text, project_id=self.workspace.project.id, limit=limit)
+        workspace = self.workspace
+        query = Query(text, project_id=workspace.project.id, person=workspace.person.id, limit=limit)
         found = await search(self.workspace.recall, query)
         return marked(found, await self._forgotten())
 
@@ -267,6 +269,14 @@ class Conversation:
         self.workspace = await join_project(self.workspace, project)
         self.session = await new_session(self.workspace)
         await self._prepared()
+
+    async def be_somebody_else(self) -> None:
+        """The user is not whom the store knows by their address: from now on somebody of their own."""
+        workspace = self.workspace
+        person = await be_somebody_else(workspace.local, workspace.store.url, workspace.person)
+        self._work_in(replace(workspace, person=person))
+        if not self.session.live.stored:
+            self.session.change(person=person.id)
 
     async def decline(self, former: Former) -> None:
         """Record that this folder is not that project, so that the question is not asked again."""

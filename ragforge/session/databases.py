@@ -11,7 +11,7 @@ from msgspec import Struct
 from ragforge.config.edit import set_value, unset
 from ragforge.config.paths import data_dir, make_private, user_file
 from ragforge.config.secrets import STORE_PASSWORD_VARIABLE, save_store_password
-from ragforge.config.settings import SourceKind, embedded_store, load_settings
+from ragforge.config.settings import FILE_SCHEME, SourceKind, embedded_store, load_settings
 from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.json import JsonValue
@@ -29,8 +29,6 @@ from ragforge.store.survey import refuse_lost
 if TYPE_CHECKING:  # most have no server
     from ragforge.store.neo4j import Neo4jStore
     from ragforge.store.neo4j.orphans import Stranded
-
-FILE_SCHEME = "sqlite://"
 
 
 def this_machine(

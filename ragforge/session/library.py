@@ -15,6 +15,7 @@ from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.link import leave_store
 from ragforge.session.machine import Library, Machine
+from ragforge.session.persons import identify_person
 from ragforge.session.project import allowed_repositories, identify_project
 from ragforge.session.store_access import open_named
 from ragforge.store.base import Store
@@ -51,8 +52,9 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         elif allowed:
             place = find_project(cwd, identify=False, allowed=allowed)
         project, alike = await identify_project(store, local, place)
+        person = await identify_person(store, local, place, environ)
         opened.pop_all()  # all went well: `close_library` closes them
-    return Library(loaded, environ, folder, place, project, alike, store, local)
+    return Library(loaded, environ, folder, place, project, alike, store, local, person)
 
 
 async def close_library(library: Library) -> str:

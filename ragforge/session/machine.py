@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ragforge.config.project import Place
 from ragforge.config.settings import Loaded, Settings
-from ragforge.domain.turns import Project
+from ragforge.domain.turns import Person, Project
 from ragforge.store.base import Store
 from ragforge.store.local import LocalState
 
@@ -38,3 +38,4 @@ class Library(Machine, frozen=True):
     alike: tuple[Project, ...]
     store: Store
     local: LocalState
+    person: Person

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.memories import Memory, MemoryFilter, MemorySort, memory_id
+from ragforge.domain.memories import PERSONAL, Memory, MemoryFilter, MemorySort, memory_id
 from ragforge.memory import forgotten, memories
 from ragforge.memory.memories import Story
 from ragforge.session.state import Workspace
@@ -34,10 +34,11 @@ class MemoryBook(Struct, frozen=True):
     workspace: Workspace
 
     async def list(self, *, sort: MemorySort, forgotten: bool) -> list[Memory]:
-        """All of them, also what was replaced or rests on abandoned turns."""
+        """All that are the user's or everybody's, also what was replaced or rests on abandoned turns."""
         return await self.workspace.store.memories.find(
             MemoryFilter(
                 project_id=self.workspace.project.id,
+                person=self.workspace.person.id,
                 forgotten=forgotten,
                 replaced=True,
                 abandoned=True,
@@ -59,11 +60,17 @@ class MemoryBook(Struct, frozen=True):
             scope=memory.scope,
             project_id=memory.project_id,
             session_id=memory.session_id,
+            owner=memory.owner if memory.type in PERSONAL else "",
         )
         standing = [old for old in await store.memories.get([new_id]) if old.forgotten_at is None]
         edited = await memories.edit(store, memory, content=words, at=now())
         self.workspace.background.wake()
         return Edited(edited, bool(standing))
+
+    async def hand_over(self, memory: Memory) -> Memory:
+        """The memory as everybody's, or as the user's where it was everybody's."""
+        owner = "" if memory.owner else self.workspace.person.id
+        return await memories.change(self.workspace.store, memory, owner=owner, at=now())
 
     async def forget(self, memory: Memory) -> Sequence[Memory]:
         """Forget it, and return what was forgotten along with it because it says the same."""

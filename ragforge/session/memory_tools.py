@@ -63,6 +63,7 @@ async def save_memory(
         importance=wanted.importance,
         confidence=wanted.confidence,
         turns=(turn.id,) if turn else (),
+        person=workspace.person.id,
     )
     await keep_project(store, workspace.project)
     was_known = bool(await store.memories.get([memory.id]))
@@ -93,7 +94,7 @@ def _check_authority(session: Session, wanted: ToSave, turn: Turn | None) -> Non
 
 async def near_memories(workspace: Workspace, memory: Memory, *, without: set[str]) -> tuple[Memory, ...]:
     """Others about the same thing that still hold, nearest first; none where search fails."""
-    query = Query(memory.content, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
+    query = _of_memories(workspace, memory.content, limit=NEAR_ASKED)
     try:
         hits = (await search(workspace.recall, query)).hits
         ids = [hit.id for hit in hits if not hit.replaced and not hit.abandoned]
@@ -107,7 +108,7 @@ async def near_memories(workspace: Workspace, memory: Memory, *, without: set[st
 
 async def best_match(workspace: Workspace, words: str) -> Memory | None:
     """The memory that the words fit best, or None."""
-    query = Query(words, project_id=workspace.project.id, kinds=(HitKind.MEMORY,), limit=1)
+    query = _of_memories(workspace, words, limit=1)
     hits = (await search(workspace.recall, query)).hits
     found = await workspace.store.memories.get([hit.id for hit in hits])
     return found[0] if found else None
@@ -122,10 +123,10 @@ async def memories_to_forget(session: Session, message: str) -> list[Memory]:
     request = forget_request(message)
     if request is None:
         return []
-    workspace, project = session.workspace, session.workspace.project.id
+    workspace = session.workspace
     if not request.statement:
         return await kept_or_recalled_last(session)
-    query = Query(request.statement, project_id=project, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
+    query = _of_memories(workspace, request.statement, limit=NEAR_ASKED)
     hits = (await search(workspace.recall, query)).hits
     found = await workspace.store.memories.get([hit.id for hit in hits])
     return [
@@ -139,13 +140,25 @@ async def memories_to_forget(session: Session, message: str) -> list[Memory]:
 async def kept_or_recalled_last(session: Session) -> list[Memory]:
     """What was kept last, then what the block of the newest turn held. Raises StoreError."""
     workspace, head = session.workspace, session.live.record.head
-    newest = MemoryFilter(project_id=workspace.project.id, sort=MemorySort.RECENT, limit=KEPT_LAST_MAX)
+    newest = MemoryFilter(
+        workspace.project.id, person=workspace.person.id, sort=MemorySort.RECENT, limit=KEPT_LAST_MAX
+    )
     kept = await workspace.store.memories.find(newest)
     block = await workspace.local.recalled(head) if head else None
     recalled = [item.id for item in block.items if item.kind is HitKind.MEMORY] if block else []
     known = {memory.id for memory in kept}
     others = await workspace.store.memories.get([id for id in recalled if id not in known])
     return [*kept, *(each for each in others if not each.forgotten_at)][:TO_FORGET_MAX]
+
+
+def _of_memories(workspace: Workspace, words: str, *, limit: int) -> Query:
+    return Query(
+        words,
+        project_id=workspace.project.id,
+        person=workspace.person.id,
+        kinds=(HitKind.MEMORY,),
+        limit=limit,
+    )
 
 
 async def recall_memory(session: Session, question: str, say: Callable[[str], None]) -> str:
@@ -169,6 +182,7 @@ async def recall_memory(session: Session, question: str, say: Callable[[str], No
                 question,
                 workspace.recall,
                 workspace.project.id,
+                workspace.person.id,
                 model,
                 spend,
                 say,

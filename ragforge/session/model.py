@@ -74,7 +74,7 @@ async def connect(workspace: Workspace, name: ModelName, *, key: str | None = No
         return (found.value, found.source) if found else None
 
     async def find(text: str, limit: int) -> list[Hit]:
-        query = Query(text, project_id=workspace.project.id, limit=limit)
+        query = Query(text, project_id=workspace.project.id, person=workspace.person.id, limit=limit)
         return (await search(workspace.recall, query)).hits
 
     # In a thread: finding a key may mean waiting for the keyring.

@@ -1,6 +1,5 @@
 """Opening: the workspace of a folder, then a session in it, new, resumed or forked."""
 
-import getpass
 import logging
 import socket
 from collections.abc import Mapping
@@ -33,6 +32,7 @@ from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.machine import Library
 from ragforge.session.model import first_model, leave_model
+from ragforge.session.persons import user_name
 from ragforge.session.project import allowed_repositories
 from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.session.relocation import follow_folder, former_paths, former_projects, note_folder
@@ -184,9 +184,10 @@ async def new_session(workspace: Workspace) -> Session:
         last_activity_at=moment,
         model=await first_model(workspace),
         mode=settings.mode,
-        user=_user(),
+        user=user_name(),
         host=socket.gethostname(),
         project_path=str(workspace.place.root),
+        person=workspace.person.id,
     )
     view = ModelView(Window(window_limits(settings)))
     consent = await consent_in(workspace.local, workspace.project.id, Mode(settings.mode))
@@ -307,6 +308,7 @@ async def fork_session(
         title=f"{record.title} (fork)",
         head=at.id if at else record.head,
         forked_from=record.id,
+        person=workspace.person.id,
         mode=record.mode if record.mode != Mode.ALL else Mode.ASK,
     )
     await workspace.store.sessions.add(fork)
@@ -333,10 +335,3 @@ async def _draft(session: Session, head: Turn | None) -> str:
     if draft or head is None or not await came_to_nothing(session.workspace.store, head):
         return draft
     return text_of(head.user)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""  # a container's user without a name

@@ -125,8 +125,8 @@ class Memories(Protocol):
 
     async def save(self, memory: Memory) -> None:
         """Keep it; with one of the same id it is merged: the turns that either rests on, the higher
-        importance and confidence, the newer `updated_at`, the older `created_at`, the type, topic and wording
-        that were there first. It is the user's if either is.
+        importance and confidence, the newer `updated_at`, the older `created_at`, the type, topic, owner and
+        wording that were there first. It is the user's if either is.
 
         One that was forgotten stays so, unless the new one is the user's: then it is restored.
         Raises UsageError for an id that is not that of its text, for empty text or text over
@@ -135,7 +135,7 @@ class Memories(Protocol):
         ...
 
     async def change(self, memory: Memory) -> None:
-        """Replace type, importance, confidence, topic and `updated_at` of the one with this id.
+        """Replace type, importance, confidence, topic, owner and `updated_at` of the one with this id.
 
         Raises Conflict where there is none, UsageError as `save`.
         """
@@ -150,7 +150,13 @@ class Memories(Protocol):
         ...
 
     async def get_recent_since(
-        self, duration: timedelta, limit: int, session_id: str | None = None, *, project_id: str | None = None
+        self,
+        duration: timedelta,
+        limit: int,
+        session_id: str | None = None,
+        *,
+        project_id: str | None = None,
+        person: str | None = None,
     ) -> list[Memory]:
         """Those updated within the last `duration` that may be put in front of a model, newest first."""
         ...

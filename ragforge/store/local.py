@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 RECALLED_MAX = 1_000
 """Of so many turns it is kept what was recalled for them; some 8 MB at most."""
+_PERSON = "person "
+"""Before a store's address, the name under which the user's id is kept."""
 
 
 INSTRUCTIONS_MAX = 20
@@ -349,6 +351,25 @@ class LocalState:
                     (project_id,),
                 )
             ]
+        )
+
+    async def person(self, store_url: str) -> str:
+        """The id of the user in this store; empty before it was found out."""
+        return await self._value("SELECT value FROM chosen WHERE name = ?", _PERSON + store_url) or ""
+
+    async def persons(self) -> set[str]:
+        """The ids of the user in all stores."""
+        query = "SELECT value FROM chosen WHERE name GLOB ?"
+        return await self._read(
+            lambda connection: {value for (value,) in connection.execute(query, (f"{_PERSON}*",))}
+        )
+
+    async def set_person(self, store_url: str, person: str) -> None:
+        """Remember the id of the user in this store."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO chosen VALUES (?, ?)", (_PERSON + store_url, person)
+            )
         )
 
     async def set_last_model(self, model: str) -> None:

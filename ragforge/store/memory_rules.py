@@ -8,6 +8,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.memories import (
     MEMORY_CHARS_MAX,
+    PERSONAL,
     Memory,
     MemoryFilter,
     MemorySort,
@@ -18,7 +19,7 @@ from ragforge.domain.memories import (
 
 TOLD = ("type", "topic", "content")
 """What it is found and embedded by: fields whose change makes its vector an old one."""
-CHANGED = ("type", "importance", "confidence", "topic", "updated_at")
+CHANGED = ("type", "importance", "confidence", "topic", "updated_at", "owner")
 """What `Memories.change` replaces."""
 
 
@@ -38,7 +39,8 @@ def check_memory(memory: Memory) -> None:
     expected = memory_id(
         memory.content, scope=memory.scope, project_id=memory.project_id, session_id=memory.session_id
     )
-    if memory.id != expected:
+    # What is or was somebody's keeps its id when it is handed over.
+    if memory.id != expected and not (memory.owner or memory.type in PERSONAL):
         raise UsageError(f"Memory {memory.id} has not the id of its text, which is {expected}.")
 
 
@@ -66,6 +68,10 @@ def changed(found: Memory, memory: Memory) -> Memory:
     return replace(found, **{name: getattr(memory, name) for name in CHANGED})
 
 
-def recent(duration: timedelta, limit: int, session_id: str | None, project_id: str | None) -> MemoryFilter:
+def recent(
+    duration: timedelta, limit: int, session_id: str | None, project_id: str | None, person: str | None
+) -> MemoryFilter:
     """What `get_recent_since` asks for: those of the last `duration`, newest first."""
-    return MemoryFilter(project_id, session_id, since=now() - duration, sort=MemorySort.RECENT, limit=limit)
+    return MemoryFilter(
+        project_id, session_id, person, since=now() - duration, sort=MemorySort.RECENT, limit=limit
+    )

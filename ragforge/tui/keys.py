@@ -130,6 +130,7 @@ TABLE: tuple[Key, ...] = (
     Key("edit_memory", ("ctrl+e",), "edit the memory", _M),
     Key("forget_memory", ("ctrl+x",), "forget the memory, or restore it", _M),
     Key("undo_memory", ("ctrl+u",), "take back what was done last", _M),
+    Key("hand_over_memory", ("ctrl+g",), "make the memory everybody's, or yours alone", _M),
     Key("next_type", ("tab",), "only the next type", _M),
     Key("next_sort", ("ctrl+o",), "the next order", _M),
     Key("show_forgotten", ("ctrl+f",), "forgotten memories too", _M),

@@ -18,8 +18,8 @@ from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn
 
 KEYS = [
-    "id", "type", "content", "scope", "importance", "confidence", "topic", "source", "project", "session",
-    "turns", "created", "updated", "accessed", "used", "forgotten", "replaced", "undone",
+    "id", "type", "content", "scope", "owner", "importance", "confidence", "topic", "source", "project",
+    "session", "turns", "created", "updated", "accessed", "used", "forgotten", "replaced", "undone",
 ]  # fmt: skip
 
 
@@ -60,12 +60,16 @@ async def test_memories_are_added_listed_changed_and_explained(alone: Program) -
     listed = await alone.run("memory", "list")
     assert (listed.out.count("\n"), short in listed.out) == (2, True)
 
-    changed = await alone.run("memory", "edit", short[:4], "Use", "PostgreSQL", "--importance", "0.9")
+    changed = await alone.run(
+        "memory", "edit", short[:4], "Use", "PostgreSQL", "--importance", "0.9", "--owner", "me"
+    )
     assert (changed.code, "forget" in changed.err) == (0, True)
     new = changed.out.split()[1]
     rows = {row["content"]: row for row in (await alone.run("memory", "list", "--json")).json}
     assert rows["Use MySQL"]["replaced"]
     assert (rows["Use PostgreSQL"]["importance"], rows["Use PostgreSQL"]["topic"]) == (0.9, "database")
+    assert rows["Use PostgreSQL"]["owner"]
+    assert rows["Use MySQL"]["owner"] is None
     assert rows["Use PostgreSQL"]["created"] == rows["Use MySQL"]["created"]
     assert f"replaced by: {new}  Use PostgreSQL" in (await alone.run("memory", "why", short)).out
     why = (await alone.run("memory", "why", new, "--json")).json

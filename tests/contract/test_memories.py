@@ -15,6 +15,9 @@ from ragforge.domain.memories import (
     MemoryType,
     memory_id,
 )
+from ragforge.domain.search import HitKind, Query
+from ragforge.memory.memories import new_memory
+from ragforge.memory.recall.search import Recall, search
 from ragforge.store.base import Store
 from tests.contract.builders import (
     NOON,
@@ -145,12 +148,46 @@ async def test_change_replaces_what_may_change(store: Store) -> None:
         confidence=0.2,
         topic="",
         updated_at=LATER,
+        owner="ada@example.org",
     )
     # The rest is not `change`'s.
     await store.memories.change(replace(changed, turns=("t",), access_count=9, forgotten_at=NOON))
     assert await one(store, memory) == changed
     with pytest.raises(Conflict):
         await store.memories.change(a_memory(session, "Unheard of."))
+
+
+async def test_what_belongs_to_somebody_is_found_for_them_and_ranked_for_nobody_else(store: Store) -> None:
+    session = await new_session(store)
+    adas, bobs = [
+        new_memory(
+            "Answer in French.",
+            MemoryType.PREFERENCE,
+            project_id=session.project_id,
+            at=NOON,
+            source=MemorySource.USER,
+            person=person,
+        )
+        for person in ("ada", "bob")
+    ]
+    shared = a_memory(session, "French wine is red.")
+    await kept(store, adas, bobs, shared)
+    assert adas.id != bobs.id, "equal words of two persons are two memories"
+    found = {
+        person: {
+            each.id for each in await store.memories.find(MemoryFilter(session.project_id, person=person))
+        }
+        for person in ("ada", "eve", None)
+    }
+    assert found == {"ada": {adas.id, shared.id}, "eve": {shared.id}, None: {adas.id, bobs.id, shared.id}}
+    query = Query("french", session.project_id, kinds=(HitKind.MEMORY,))
+    owners = {each.id: each.owner for each in await store.search.candidates(query)}
+    assert owners == {adas.id: "ada", bobs.id: "bob", shared.id: ""}
+    ranked = await search(Recall(store), replace(query, person="bob"))
+    assert {hit.id for hit in ranked.hits} == {bobs.id, shared.id}
+    await store.memories.change(replace(adas, owner=""))
+    await kept(store, replace(adas, updated_at=LATER))
+    assert (await one(store, adas)).owner == "", "said again it stays everybody's"
 
 
 @pytest.mark.emptied

@@ -227,6 +227,12 @@ async def test_moves_of_schema_6_are_told_what_they_did(tmp_path: Path) -> None:
     prepare(path, Schema(STORE.application_id, STORE.steps[:6]), lock_dir=tmp_path)
     connection = connect(path)
     connection.execute(THIRD_ROWS)
+    for key, kind in ((7, "preference"), (8, "identity")):
+        connection.execute(
+            "INSERT INTO memory VALUES (?, 'm' || ?1, ?2, 'project', 1, ?3, 0.5, 1.0, 0, 0, NULL, 0, NULL, "
+            "'model', '', 'Feed it.')",
+            (key, kind, "s" if key == 7 else "deleted"),
+        )
     connection.executemany(
         "INSERT INTO move (project, id, session, at, action, from_version, to_version, from_turn, to_turn) "
         "VALUES (1, ?, 's', ?, ?, '', '', ?, ?)",
@@ -238,6 +244,8 @@ async def test_moves_of_schema_6_are_told_what_they_did(tmp_path: Path) -> None:
     moves = (await store.versions.moves("p", session_id="s"))[::-1]
     assert [(move.turns, move.undoes) for move in moves] == [row[3:] for row in SIXTH_MOVES]
     assert {(move.kept, tuple(move.aside), move.command_id) for move in moves} == {(None, (), "")}
+    owners = [memory.owner for memory in await store.memories.get(["m1", "m7", "m8"])]
+    assert owners == ["", "ada@desk", ""], "what they are and prefer is theirs, where it is known whose"
     await store.close()
 
 

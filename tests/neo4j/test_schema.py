@@ -195,7 +195,15 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
         project=rows.project.id,
         session=rows.session.id,
     )
+    await graph.run(
+        "MATCH (s:ConversationSession) SET s.user = 'ada', s.host = 'desk' "
+        "CREATE (:Memory {id: 'mine', type: 'preference', sessionId: s.sessionId}), "
+        "(:Memory {id: 'shared', type: 'decision', sessionId: s.sessionId})"
+    )
     assert await migrate(graph, lambda _: None) == len(STEPS) - 1
+    owned = await graph.read("MATCH (n:Memory) WHERE n.owner IS NOT NULL RETURN n.id AS id, n.owner AS owner")
+    assert owned == [{"id": "mine", "owner": "ada@desk"}]
+    await graph.run("MATCH (n:Memory) DELETE n")
     known = await graph.read(
         "MATCH (n:CheckoutLog) RETURN n.turns AS turns, n.undoes AS undoes ORDER BY n.id"
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Input
 
 from ragforge.domain.memories import Memory, MemoryScope, MemorySource, MemoryType
@@ -15,6 +16,7 @@ from ragforge.session.memory_tools import save_memory
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.store.base import keep_project
 from ragforge.tools.base import ToSave
+from ragforge.tui.chat.folder_questions import ask_about_person
 from ragforge.tui.screens.memory import MemoryScreen
 from ragforge.tui.widgets.memory_list import MemoryList
 from ragforge.tui.widgets.plain import PlainText
@@ -133,6 +135,29 @@ async def test_what_is_forgotten_is_taken_back_with_a_key(filled: Lab) -> None:
         await chat.until(lambda: "Restored" in hint(chat))
         await chat.pilot.press("ctrl+u")
         await chat.until(lambda: "Nothing was done" in hint(chat))
+
+
+async def test_a_memory_is_made_the_users_own_and_everybodys_again(filled: Lab) -> None:
+    async with filled.chat() as chat:
+        await open_screen(chat, "/memory nightly")
+        await chat.until(lambda: "everybody's" in detail(chat), "explained")
+        await chat.pilot.press("ctrl+g")
+        await chat.until(lambda: "yours alone" in detail(chat), "it has an owner")
+        await chat.pilot.press("ctrl+u")
+        await chat.until(lambda: "everybody's" in detail(chat), "taken back")
+
+
+async def test_who_is_known_from_another_machine_may_say_that_they_are_somebody_else(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        conversation = chat.screen.ready()
+        person = replace(conversation.workspace.person, id="ada@example.org", elsewhere="laptop")
+        conversation._work_in(replace(conversation.workspace, person=person))
+        asking = asyncio.create_task(ask_about_person(chat.screen))
+        await chat.answers("n")
+        await asking
+        workspace = conversation.workspace
+        assert workspace.person.id == person.machine == conversation.session.live.record.person
+        assert await workspace.local.person(workspace.store.url) == person.machine
 
 
 async def test_an_edit_replaces_and_can_be_taken_back(filled: Lab) -> None:

@@ -16,7 +16,7 @@ from ragforge.config.settings import Settings
 from ragforge.domain.discovery import discover
 from ragforge.domain.redact import Redactor
 from ragforge.domain.schedule import KeptOfTurn, Timing
-from ragforge.domain.turns import Turn
+from ragforge.domain.turns import Person, Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Owner
 from ragforge.memory.recall.search import Recall
@@ -62,6 +62,7 @@ class Home(Struct, frozen=True):
 
     project_id: str
     session_id: str
+    person: Person
     local: LocalState
     store: Store
     settings: Settings

@@ -291,7 +291,7 @@ class TurnSummaries(Derivation):
         self.desk.wake(Moment.PUT_OFF)  # what stands in now is replaced later
 
     async def _understand(self, home: Home, turns: Sequence[Turn], *, patient: bool) -> None:
-        materials = [await material_of(home, turn) for turn in turns]
+        materials = [await material_of(home, turn, speaker=await self._speaker(home, turn)) for turn in turns]
         understood = await understand_turns(self.desk, home, materials, patient=patient)
         for turn in turns:
             owners, new = await keep(home, understood[turn.id])
@@ -301,6 +301,13 @@ class TurnSummaries(Derivation):
             await _kept(home, turn, understood[turn.id].summary)
             await self.desk.understood(home, turn, owners, own=turn.id in self._in_hand)
         self.desk.wake(Moment.UNDERSTOOD)
+
+    async def _speaker(self, home: Home, turn: Turn) -> str:
+        """Who said it: of this run's turns the user, of others whoever began their session."""
+        if turn.id in self._in_hand:
+            return home.person.id
+        session = await home.store.sessions.get(turn.session_id)
+        return session.begun_by(home.person) if session else ""
 
     async def _lease(self, home: Home, turn: Turn) -> bool:
         """Whether the model is asked here for this turn. It saves money, no more: the result is kept once."""
@@ -387,24 +394,27 @@ def came_to_nothing(turn: Turn, calls: Sequence[ToolCall]) -> bool:
     return ended_early and not turn.assistant.strip() and not calls
 
 
-async def material_of(home: Home, turn: Turn) -> Material:
-    """The turn with what is needed to understand it. Raises StoreError."""
+async def material_of(home: Home, turn: Turn, *, speaker: str) -> Material:
+    """The turn with what is needed to understand it; speaker: who said it. Raises StoreError."""
     forgotten = await read_forgotten(home.store, home.project_id)
     turn = await asyncio.to_thread(forgotten.turn, turn)
     calls = [forgotten.call(call) for call in await home.store.calls.of_turns([turn.id])]
-    near = () if came_to_nothing(turn, calls) else await near_memories(home, turn)
+    near = () if came_to_nothing(turn, calls) else await near_memories(home, turn, speaker=speaker)
     # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
     clean = home.redactor
     shown = replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
     parent = await home.store.turns.get(turn.parent) if turn.parent else None
     before = clean.text(answer_of(await asyncio.to_thread(forgotten.turn, parent))) if parent else ""
-    return Material(shown, home.project_id, tuple(calls), near, before)
+    return Material(shown, home.project_id, tuple(calls), near, before, speaker)
 
 
-async def near_memories(home: Home, turn: Turn) -> tuple[Memory, ...]:
-    """Memories that speak of what the turn does and still hold, nearest first; none where search fails."""
+async def near_memories(home: Home, turn: Turn, *, speaker: str) -> tuple[Memory, ...]:
+    """Memories that speak of what the turn does and still hold, nearest first; none where search fails.
+
+    Of what belongs to somebody, only the speaker's.
+    """
     said = f"{text_of(turn.user)[:USER_CHARS_MAX]}\n{turn.assistant[:ANSWER_CHARS_MAX]}"
-    query = Query(said, project_id=home.project_id, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
+    query = Query(said, project_id=home.project_id, person=speaker, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
     try:
         hits = (await search(home.recall, query)).hits
         ids = [hit.id for hit in hits if not hit.replaced and not hit.abandoned]

@@ -74,8 +74,9 @@ _CITED = re.compile(r"\[(\d{1,3})\]")
 
 
 class RecallQuestion(Struct, frozen=True):
-    """A question to what is remembered. model: None answers with the best finds of a search.
+    """A question to what is remembered.
 
+    person: who asks. model: None answers with the best finds of a search.
     without: turns that are not looked at, because whoever asks has them.
     spend: told what each model call used, however it ended.
     say: told what is done, for the eye.
@@ -85,6 +86,7 @@ class RecallQuestion(Struct, frozen=True):
     question: str
     recall: Recall
     project_id: str
+    person: str
     model: Provider | None
     spend: Callable[[Usage], Awaitable[None]]
     say: Callable[[str], None] = lambda _: None
@@ -213,7 +215,13 @@ async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
     """What may be shown to a model: nothing of abandoned branches, nor what the asker has."""
     found = await search(
         asked.recall,
-        Query(query, project_id=asked.project_id, kinds=KINDS, limit=HITS_MAX + len(asked.without)),
+        Query(
+            query,
+            project_id=asked.project_id,
+            person=asked.person,
+            kinds=KINDS,
+            limit=HITS_MAX + len(asked.without),
+        ),
     )
     look.limited = look.limited or found.limited
     return [

@@ -11,6 +11,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.memory.block import compose
 from ragforge.memory.forgotten import NOTHING, Forgotten
+from ragforge.memory.recall.others import owned_by_others, without_others
 from ragforge.memory.recall.request import RecallRequest
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import (
@@ -67,11 +68,15 @@ async def _block(lookup: Lookup) -> ContextBlock:
     clean, forgotten = lookup.request.clean, lookup.forgotten
     above = {turn: [forgotten.summary(each) for each in over] for turn, over in above.items()}
     found = await asyncio.gather(*(_items(lookup, finding, above) for finding in findings))
+    listed = [each for items in found for each in items]
+    person = lookup.request.around.person
+    owned = await lookup.attempt(partial(owned_by_others, lookup.recall.store, listed, person), None)
+    if owned is None:
+        return ContextBlock()
     items = [
         replace(left, text=clean(left.text))
-        for items in found
-        for each in items
-        if (left := forgotten.recalled(each)) is not None
+        for each in listed
+        if (mine := without_others(each, owned)) and (left := forgotten.recalled(mine))
     ]
     return await asyncio.to_thread(  # it compares every line with every other
         compose,

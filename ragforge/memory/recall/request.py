@@ -29,12 +29,13 @@ class Injecting(Struct):
 class Around(Struct, frozen=True):
     """Where a message is said: whose memories are asked for, and what its request carries already.
 
-    turns: those that stand word for word in the request. shown: the beginnings of ids of memories that stand
-    there in a tool's result.
+    person: who says it. turns: those that stand word for word in the request. shown: the beginnings of ids of
+    memories that stand there in a tool's result.
     """
 
     project_id: str
     session_id: str
+    person: str = ""
     turns: Collection[str] = frozenset()
     shown: Collection[str] = frozenset()
 

@@ -80,6 +80,7 @@ async def _todos(store: Store, around: Around) -> tuple[Memory, ...]:
     wanted = MemoryFilter(
         project_id=around.project_id,
         session_id=around.session_id,
+        person=around.person,
         types=(MemoryType.TODO,),
         sort=MemorySort.RECENT,
         limit=TODOS_MAX,

@@ -56,6 +56,7 @@ async def _asked(recall: Recall, query: Query) -> tuple[SearchResults, bool]:
     """The answer, and whether it would be the same as long as the data is."""
     nearby, limited = await _nearby(recall, query)
     candidates = await recall.store.search.candidates(replace(query, limit=_depth(query)), nearby)
+    candidates = [each for each in candidates if each.owner in ("", query.person)]
     if nearby is not None:
         limited = _missing_vectors(candidates)
     found = await _ranked(recall, query, candidates)

@@ -92,6 +92,7 @@ class Lookup:
         self.query = Query(
             request.text,
             project_id=request.around.project_id,
+            person=request.around.person,
             until=request.until,
             kinds=(HitKind.TURN, HitKind.TOOL_CALL, HitKind.SUMMARY),
             limit=FOUND_MAX,

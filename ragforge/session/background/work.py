@@ -176,6 +176,7 @@ class _RunDesk:
         return Home(
             workspace.project.id,
             session_id,
+            workspace.person,
             workspace.local,
             workspace.store,
             workspace.settings,

@@ -147,6 +147,7 @@ class Neo4jMemories:
                 as_one(_fitting(ORDERS[wanted.sort]), COLUMNS),
                 project=wanted.project_id,
                 session=wanted.session_id,
+                person=wanted.person,
                 types=[str(kind) for kind in wanted.types],
                 importance=float(wanted.importance_min),
                 since=None if wanted.since is None else utc(wanted.since),
@@ -160,10 +161,16 @@ class Neo4jMemories:
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def get_recent_since(
-        self, duration: timedelta, limit: int, session_id: str | None = None, *, project_id: str | None = None
+        self,
+        duration: timedelta,
+        limit: int,
+        session_id: str | None = None,
+        *,
+        project_id: str | None = None,
+        person: str | None = None,
     ) -> list[Memory]:
         """Those updated within the last `duration` that may be put in front of a model, newest first."""
-        return await self.find(recent(duration, limit, session_id, project_id))
+        return await self.find(recent(duration, limit, session_id, project_id, person))
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
@@ -279,6 +286,7 @@ def _fitting(order: str) -> str:
 MATCH (n:{Label.MEMORY})
 WHERE ($project IS NULL OR n.scope = 'global' OR n.projectId = $project)
   AND ($session IS NULL OR n.scope <> 'session' OR n.sessionId = $session)
+  AND ($person IS NULL OR coalesce(n.owner, '') IN ['', $person])
   AND (size($types) = 0 OR n.type IN $types)
   AND n.importance >= $importance AND ($since IS NULL OR n.updated >= $since)
   AND ($forgotten OR n.forgottenAt IS NULL)

@@ -47,13 +47,14 @@ FOUND: Mapping[HitKind, str] = {
     f"OPTIONAL MATCH (t:{Label.TURN} {{id: n.turnId}})",
 }
 
-# abandoned, importance, level, replaced, type.
-SAID: Mapping[HitKind, tuple[str, str, str, str, str]] = {
-    HitKind.TURN: ("coalesce(t.left, false)", "0.0", "0", "false", "''"),
-    HitKind.TOOL_CALL: ("coalesce(t.left, false)", "0.0", "0", "false", "''"),
-    HitKind.SUMMARY: (SUMMARY_ABANDONED.format("n"), "0.0", "n.level", "false", "''"),
-    HitKind.MEMORY: (MEMORY_ABANDONED.format("n"), "n.importance", "0", REPLACED, "n.type"),
-    HitKind.VERSION: ("coalesce(t.left, false)", "0.0", "0", "false", "''"),
+OWNER = "coalesce(n.owner, '')"
+# abandoned, importance, level, replaced, type, owner.
+SAID: Mapping[HitKind, tuple[str, str, str, str, str, str]] = {
+    HitKind.TURN: ("coalesce(t.left, false)", "0.0", "0", "false", "''", "''"),
+    HitKind.TOOL_CALL: ("coalesce(t.left, false)", "0.0", "0", "false", "''", "''"),
+    HitKind.SUMMARY: (SUMMARY_ABANDONED.format("n"), "0.0", "n.level", "false", "''", "''"),
+    HitKind.MEMORY: (MEMORY_ABANDONED.format("n"), "n.importance", "0", REPLACED, "n.type", OWNER),
+    HitKind.VERSION: ("coalesce(t.left, false)", "0.0", "0", "false", "''", "''"),
 }
 
 OUTLIVING = (HitKind.MEMORY, HitKind.VERSION)
@@ -71,13 +72,14 @@ TEXTS: Mapping[HitKind, tuple[str, str]] = {
 
 
 def _places(kind: HitKind) -> str:
-    abandoned, importance, level, replaced, type_ = SAID[kind]
+    abandoned, importance, level, replaced, type_, owner = SAID[kind]
     session = SESSION if kind in OUTLIVING else "n.sessionId"
     return (
         f"{FOUND[kind]}\nRETURN '{kind}' AS kind, n.id AS id, {session} AS session, "
         f"coalesce(t.id, '') AS turn, coalesce(t.turnIndex, -1) AS index, "
         f"coalesce(n.timestamp, n.created).epochMillis AS at, {abandoned} AS abandoned, "
-        f"{importance} AS importance, {level} AS level, {replaced} AS replaced, {type_} AS type"
+        f"{importance} AS importance, {level} AS level, {replaced} AS replaced, {type_} AS type, "
+        f"{owner} AS owner"
     )
 
 
@@ -108,6 +110,7 @@ PLACE = (
     "level",
     "replaced",
     "type",
+    "owner",
 )
 CONTENTS = "\nUNION ALL\n".join(_texts(kind) for kind in HitKind)
 SHOWN = ("kind", "id", "title", "cwd", "tool", "texts")
@@ -213,6 +216,7 @@ def candidate_of(
         importance=row["importance"],
         level=row["level"],
         replaced=row["replaced"],
+        owner=row.get("owner", ""),
     )
 
 

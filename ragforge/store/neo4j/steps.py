@@ -119,6 +119,14 @@ CREATE INDEX memory_forgotten IF NOT EXISTS FOR (n:Memory) ON (n.forgottenAt);
 """
 
 
+# What there is already belongs to whoever began the session that it was said in.
+OWNERS_DATA = """
+MATCH (n:Memory) WHERE n.type IN ['identity', 'preference'] AND n.owner IS NULL
+MATCH (s:ConversationSession {sessionId: n.sessionId}) WHERE s.user + s.host <> ''
+SET n.owner = s.user + '@' + s.host;
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -142,6 +150,7 @@ STEPS: tuple[Step, ...] = (
     Step("operations", data=OPERATIONS_DATA),
     Step("derived records", DERIVED),
     Step("forgotten", FORGOTTEN),
+    Step("owners", data=OWNERS_DATA),
 )
 
 

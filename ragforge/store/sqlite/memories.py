@@ -26,6 +26,7 @@ FITTING = f"""
 {SELECT} WHERE (:project_id IS NULL OR +scope = 'global'
         OR +memory.project = (SELECT key FROM project WHERE id = :project_id))
     AND (:session_id IS NULL OR scope != 'session' OR +memory.session = :session_id)
+    AND (:person IS NULL OR memory.owned_by IN ('', :person))
     AND (:types = '[]' OR memory.type IN (SELECT value FROM json_each(:types)))
     AND importance >= :importance_min AND updated_at >= :since
     AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced)
@@ -98,10 +99,16 @@ class SqliteMemories:
         return await self._database.read(read)
 
     async def get_recent_since(
-        self, duration: timedelta, limit: int, session_id: str | None = None, *, project_id: str | None = None
+        self,
+        duration: timedelta,
+        limit: int,
+        session_id: str | None = None,
+        *,
+        project_id: str | None = None,
+        person: str | None = None,
     ) -> list[Memory]:
         """Those updated within the last `duration` that may be put in front of a model, newest first."""
-        return await self.find(recent(duration, limit, session_id, project_id))
+        return await self.find(recent(duration, limit, session_id, project_id, person))
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""

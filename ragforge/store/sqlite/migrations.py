@@ -422,6 +422,17 @@ CREATE INDEX derived_project ON derived (project, kind, at);
 # What is forgotten is asked for before every request.
 NINTH = "CREATE INDEX memory_forgotten ON memory (forgotten_at DESC, id) WHERE forgotten_at IS NOT NULL"
 
+# What there is already belongs to whoever began the session that it was said in; see `ConversationSession`.
+TENTH = """
+ALTER TABLE session ADD COLUMN person TEXT NOT NULL DEFAULT '';
+ALTER TABLE memory ADD COLUMN owned_by TEXT NOT NULL DEFAULT ''; -- a person, or nothing for everybody
+
+UPDATE memory SET owned_by = coalesce((
+    SELECT user || '@' || host FROM session WHERE id = memory.session AND user || host != ''
+), '') WHERE type IN ('identity', 'preference');
+"""
+
 STORE = Schema(  # `ragf`
-    application_id=0x72616766, steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH)
+    application_id=0x72616766,
+    steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH),
 )

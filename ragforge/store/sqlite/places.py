@@ -26,25 +26,26 @@ OF_OWNER: Mapping[OwnerKind, HitKind] = {
 }
 
 # Of the keys in a JSON list: key, kind, id, time, session and turn by key, then by id, level, type,
-# importance, replaced, abandoned. Cross joins: each key is looked up, no table is read from its beginning.
+# importance, replaced, owner, abandoned. Cross joins: each key is looked up, no table is read from its
+# beginning.
 PLACES = f"""
 SELECT value, '{HitKind.TURN}', turn.id, turn.started_at, session.key, turn.key, session.id, turn.id, 0, '',
-    0.0, 0, {TURN_ABANDONED.format("turn.key")}
+    0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN turn ON turn.key = value CROSS JOIN session ON session.key = turn.session
 UNION ALL
 SELECT value, '{HitKind.TOOL_CALL}', tool_call.id, tool_call.started_at, session.key, turn.key, session.id,
-    turn.id, 0, '', 0.0, 0, {TURN_ABANDONED.format("turn.key")}
+    turn.id, 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN tool_call ON tool_call.key = value
     CROSS JOIN turn ON turn.key = tool_call.turn CROSS JOIN session ON session.key = turn.session
 UNION ALL
 SELECT value, '{HitKind.SUMMARY}', summary.id, summary.at, session.key, NULL, session.id, NULL, summary.level,
-    '', 0.0, 0, :abandoned AND {SUMMARY_ABANDONED.format("summary.key")}
+    '', 0.0, 0, '', :abandoned AND {SUMMARY_ABANDONED.format("summary.key")}
 FROM json_each(:keys) CROSS JOIN summary ON summary.key = value
     CROSS JOIN session ON session.key = summary.session
 UNION ALL
 SELECT value, '{HitKind.MEMORY}', memory.id, memory.created_at, session.key, newest.key,
     coalesce(session.id, ''), coalesce(newest.id, ''), 0, memory.type, memory.importance,
-    {REPLACED.format("memory.key")}, :abandoned AND {MEMORY_ABANDONED.format("memory")}
+    {REPLACED.format("memory.key")}, memory.owned_by, :abandoned AND {MEMORY_ABANDONED.format("memory")}
 FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
     LEFT JOIN session ON session.id = memory.session
     LEFT JOIN turn AS newest ON newest.key = (
@@ -52,7 +53,7 @@ FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
         ORDER BY turn.started_at DESC, turn.depth DESC, turn.id DESC LIMIT 1)
 UNION ALL
 SELECT value, '{HitKind.VERSION}', version.id, version.at, session.key, turn.key, coalesce(session.id, ''),
-    coalesce(turn.id, ''), 0, '', 0.0, 0, {TURN_ABANDONED.format("turn.key")}
+    coalesce(turn.id, ''), 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN version ON version.key = value
     LEFT JOIN session ON session.key = version.session LEFT JOIN turn ON turn.key = version.turn
 """
@@ -107,7 +108,7 @@ def _place(connection: Connection, row: Row) -> Place | None:
         turn, turn_id = one(connection, NEWEST_TURN, (key,)) or (None, "")
         if turn is None:
             return None
-    level, type_, importance, replaced, abandoned = facts
+    level, type_, importance, replaced, owner, abandoned = facts
     found = Candidate(
         kind,
         identifier,
@@ -118,5 +119,6 @@ def _place(connection: Connection, row: Row) -> Place | None:
         importance=importance,
         level=level,
         replaced=bool(replaced),
+        owner=owner,
     )
     return Place(key, session, turn, type_, found)

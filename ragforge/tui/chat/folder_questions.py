@@ -69,6 +69,18 @@ async def ask_about_repositories(chat: ChatFrame) -> None:
         await conversation.read_repository()
 
 
+async def ask_about_person(chat: ChatFrame) -> None:
+    """Ask whether the user is whom the store knows by their address. Raises StoreError."""
+    conversation = chat.ready()
+    person = conversation.workspace.person
+    if not person.elsewhere:
+        return
+    question = f"Are you {escaped(person.id)}, who uses this store on {escaped(person.elsewhere)}?"
+    detail = "Yes: what that user is and prefers is yours here too. No: you are somebody else in this store."
+    if await chat.ask(ConfirmScreen(question, detail=detail)) is False:
+        await conversation.be_somebody_else()
+
+
 def let_turns_ask(chat: ChatFrame, conversation: Conversation) -> None:
     """Let turns ask here about instruction files, and say here which are left out."""
 

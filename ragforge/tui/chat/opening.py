@@ -47,6 +47,7 @@ async def open_conversation(chat: ChatFrame, sessions: Sessions, open_session: O
     for notice in opened.notices:
         chat.say(notice)
     await chat.attempt(folder_questions.ask_about_repositories(chat))
+    await chat.attempt(folder_questions.ask_about_person(chat))
     chat.show_status()
     watch = Watch(chat)
     watch.start()

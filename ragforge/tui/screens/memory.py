@@ -31,7 +31,7 @@ LINES_AROUND = 17
 DETAIL_CHARS_SHOWN = 400
 
 HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Ctrl+U takes back"
-HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten ones too · Esc closes"
+HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten ones too · Ctrl+G whose · Esc closes"
 
 
 class _Undo(Struct, frozen=True):
@@ -113,7 +113,8 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         text = one_line(memory.content)
         words = text if len(text) <= DETAIL_CHARS_SHOWN else text[:DETAIL_CHARS_SHOWN] + " …"
         used = counted(memory.access_count, "time") if memory.access_count else "never"
-        facts = f"{memory.id[:8]} · by {_MADE_BY[memory.source]} · used {used}"
+        whose = "yours alone" if memory.owner else "everybody's"
+        facts = f"{memory.id[:8]} · {whose} · by {_MADE_BY[memory.source]} · used {used}"
         detail.set_text(f"{words}\n{facts}")
         try:
             story = await self._book.story(memory)
@@ -240,6 +241,24 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
             return
         await self._reload()
         self._tell(told)
+
+    async def action_hand_over_memory(self) -> None:
+        """Make the chosen one everybody's, or the user's alone."""
+        memory = self._list.chosen
+        if memory is None or self._editing is not None:
+            return
+        try:
+            changed = await self._book.hand_over(memory)
+        except RagforgeError as error:
+            self._tell(str(error))
+            return
+        self._undo.append(_Undo(lambda: self._hand_back(changed), "It is whose it was before."))
+        await self._reload()
+        whose = "Yours alone: only your model is given it." if changed.owner else "Everybody's now."
+        self._tell(f"{whose} Ctrl+U takes it back.")
+
+    async def _hand_back(self, memory: Memory) -> None:
+        await self._book.hand_over(memory)
 
     async def _forget(self, memory: Memory) -> None:
         await self._book.forget(memory)

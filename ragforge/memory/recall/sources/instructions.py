@@ -60,6 +60,7 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list
         MemoryFilter(
             project_id=around.project_id,
             session_id=around.session_id,
+            person=around.person,
             types=(MemoryType.PREFERENCE,),
             limit=LISTED_MAX,
         )

@@ -83,7 +83,12 @@ class ChosenMemory(Struct, frozen=True):
 
 async def important(recall: Recall, around: Around) -> list[ChosenMemory]:
     """Who the user and the project are, and what matters most."""
-    scope = MemoryFilter(project_id=around.project_id, session_id=around.session_id, limit=LISTED_MAX)
+    scope = MemoryFilter(
+        project_id=around.project_id,
+        session_id=around.session_id,
+        person=around.person,
+        limit=LISTED_MAX,
+    )
     memories = recall.store.memories
     who, what = await asyncio.gather(
         memories.find(replace(scope, types=(MemoryType.IDENTITY,))),
@@ -102,6 +107,7 @@ async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[C
         LISTED_MAX,
         around.session_id if limits.session_scope else None,
         project_id=around.project_id,
+        person=around.person,
     )
     return [_chosen(memory, "recent") for memory in found]
 
@@ -166,8 +172,10 @@ async def choose(
 
 
 def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> bool:
-    """Whether it holds here and now: neither forgotten nor replaced nor abandoned, and of this place."""
+    """Whether it holds here and now: neither forgotten nor replaced nor abandoned, nor somebody else's."""
     if memory.forgotten_at is not None or memory.replaced or memory.abandoned:
+        return False
+    if memory.owner not in ("", around.person):
         return False
     if limits.session_scope or memory.scope is MemoryScope.SESSION:
         return memory.session_id == around.session_id

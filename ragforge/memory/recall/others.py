@@ -1,0 +1,30 @@
+"""What other users of the store are and prefer is theirs: no statement of it is recalled for this one."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ragforge.domain.context import Recalled
+from ragforge.domain.memories import Memory
+from ragforge.domain.search import HitKind
+from ragforge.memory.sentences import sentences
+from ragforge.memory.terms import says
+from ragforge.store.base import Store
+
+
+async def owned_by_others(store: Store, items: Sequence[Recalled], person: str) -> list[Memory]:
+    """The memories that rest on the turns of these items and belong to somebody else. Raises StoreError."""
+    turns = sorted({item.turn_id for item in items if item.kind is not HitKind.MEMORY and item.turn_id})
+    found = await store.memories.of_turns(turns) if turns else []
+    return [memory for memory in found if memory.owner not in ("", person)]
+
+
+def without_others(item: Recalled, owned: Sequence[Memory]) -> Recalled | None:
+    """The item without the sentences that say one of these; None where nothing is left."""
+    if item.kind is HitKind.MEMORY or not owned:
+        return item
+    said = sentences(item.text) or [item.text]
+    kept = [each for each in said if not any(says(each, memory.content) for memory in owned)]
+    if len(kept) == len(said):
+        return item
+    return replace(item, text=" ".join(kept)) if kept else None

@@ -1,0 +1,85 @@
+"""Who the user is to others who share the store. It is found out once for each store, and kept here.
+
+Sessions and memories hold the id. Nobody is asked for it: `git` knows an e-mail address, else user and
+machine do. The same address on another machine is the same person, unless the user says otherwise.
+"""
+
+import asyncio
+import getpass
+import socket
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from ragforge.config.project import Place, git_email
+from ragforge.config.settings import FILE_SCHEME
+from ragforge.domain.memories import PERSONAL, MemoryFilter
+from ragforge.domain.turns import Person, user_and_machine
+from ragforge.store.base import Store
+from ragforge.store.local import LocalState
+
+SESSIONS_LOOKED_AT_MAX = 1_000
+MEMORIES_MAX = 10_000
+
+
+def user_name() -> str:
+    """The name of the user on this machine; empty where there is none, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+async def identify_person(
+    store: Store, local: LocalState, place: Place, environ: Mapping[str, str]
+) -> Person:
+    """Who the user is in this store. Raises StoreError.
+
+    A store that is embedded has one person. What they said before there were persons becomes theirs.
+    """
+    alone = store.url.startswith(FILE_SCHEME)
+    machine = user_and_machine(user_name(), socket.gethostname())
+    if known := await local.person(store.url):
+        return Person(known, machine, alone)
+    rows = await store.sessions.recent(limit=SESSIONS_LOOKED_AT_MAX)
+    hosts = {row.session.person: row.session.host for row in reversed(rows) if row.session.person}
+    former = {machine, *await local.persons()}
+    elsewhere = ""
+    if alone:
+        id = next((row.session.person for row in rows if row.session.person), machine)
+        former |= {row.session.machine for row in rows}
+    else:
+        id = await asyncio.to_thread(git_email, place, environ) or machine
+        elsewhere = hosts.get(id, "")
+    person = Person(id, machine, alone, "" if elsewhere == socket.gethostname() else elsewhere)
+    await _hand_over(store, former - {id, ""}, id)
+    await local.set_person(store.url, id)
+    return person
+
+
+def same_person_words(person: Person) -> str:
+    """That the user is taken for somebody, for runs that ask nobody; empty where that is no question."""
+    if not person.elsewhere:
+        return ""
+    return (
+        f"You are {person.id} here, as on {person.elsewhere}: what that user is and prefers is yours. "
+        "Another e-mail address in git, before the first run with this store, makes you somebody else."
+    )
+
+
+async def be_somebody_else(local: LocalState, store_url: str, person: Person) -> Person:
+    """The person as another one than that of the same address, known by user and machine."""
+    await local.set_person(store_url, person.machine)
+    return replace(person, id=person.machine, elsewhere="")
+
+
+async def _hand_over(store: Store, former: set[str], owner: str) -> None:
+    """Let what belongs to these ids belong to the owner."""
+    if not former:
+        return
+    wanted = MemoryFilter(
+        types=tuple(sorted(PERSONAL)), forgotten=True, replaced=True, abandoned=True, limit=MEMORIES_MAX
+    )
+    for memory in await store.memories.find(wanted):
+        if memory.owner in former:
+            await store.memories.change(replace(memory, owner=owner))
