@@ -1,6 +1,6 @@
 """The nouns that are stored: projects, sessions, turns, steps, tool calls."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -217,6 +217,12 @@ TOOL_CALL = Description(
 
 NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."
 """The answer to a call that has none: whether it had begun is not known after a crash."""
+
+
+def cut_off_end(turn_id: str, steps: Sequence[Step], *, at: datetime) -> TurnEnd:
+    """The end of a turn whose process died: interrupted, with the text of the steps that are stored."""
+    text = "\n\n".join(step.message.text for step in steps if step.message.text)
+    return TurnEnd(turn_id, TurnStatus.INTERRUPTED, text, at)
 
 
 def cut_off_calls(step: Step, *, ended: Collection[str], at: datetime) -> list[ToolCall]:

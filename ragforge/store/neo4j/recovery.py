@@ -3,14 +3,14 @@
 from typing import Any
 
 from ragforge.domain.ids import now
-from ragforge.domain.turns import TurnStatus, cut_off_calls
+from ragforge.domain.turns import TurnStatus, cut_off_calls, cut_off_end
 from ragforge.store.neo4j.carry import CALLS, as_written, new_row
 from ragforge.store.neo4j.connection import Transaction
-from ragforge.store.neo4j.index_rows import call_props, child_props, reply_props
+from ragforge.store.neo4j.index_rows import call_props, child_props
 from ragforge.store.neo4j.nodes import WHOLE_TURNS
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, Props, call_row, step_of
-from ragforge.store.neo4j.turns import sum_of_steps
+from ragforge.store.neo4j.turns import ended_props
 
 LEFT = f"""
 MATCH (t:{Label.TURN} {{sessionId: $id}}) WHERE t.status IN $statuses RETURN t.id AS id
@@ -110,15 +110,5 @@ def _with_calls(found: dict[str, Any], calls: list[Props]) -> dict[str, Any]:
 def _interrupted(found: dict[str, Any]) -> Props:
     turn: Props = found["turn"]
     steps: list[Props] = sorted(found["steps"], key=lambda step: step["stepIndex"])
-    texts = [step_of(step).message.text for step in steps]
-    assistant = "\n\n".join(text for text in texts if text)
-    ended = {
-        "status": str(TurnStatus.INTERRUPTED),
-        "assistantMessage": assistant,
-        "charCount": len(turn["userMessage"]) + len(assistant),
-        "endTime": now(),
-        "embeddingStale": True,
-        "versionDue": True,
-        **sum_of_steps(steps),
-    }
-    return ended | reply_props(turn | ended, list(found["calls"]))
+    end = cut_off_end(turn["id"], [step_of(step) for step in steps], at=now())
+    return ended_props(turn, end, steps=steps, calls=found["calls"])

@@ -203,7 +203,23 @@ def add_step(rows: Rows, step: Step) -> Props:
     return turn
 
 
-def sum_of_steps(steps: Sequence[Props]) -> Props:
+def ended_props(turn: Props, end: TurnEnd, *, steps: Sequence[Props], calls: Sequence[Props]) -> Props:
+    """What changes of the turn with its end; steps and calls: all that it has."""
+    ended: dict[str, Any] = {
+        "status": str(end.status),
+        "assistantMessage": storable(end.assistant),
+        "endTime": utc(end.ended_at),
+        "error": storable(end.error),
+    }
+    if any(turn.get(name) != value for name, value in ended.items()):
+        # The one until it is embedded again, the other until there is a version (`Versions.unversioned`).
+        ended |= {"embeddingStale": True, "versionDue": True}
+    ended["charCount"] = len(turn["userMessage"]) + len(end.assistant)
+    ended |= _sum_of_steps(steps)
+    return ended | reply_props(turn | ended, calls)
+
+
+def _sum_of_steps(steps: Sequence[Props]) -> Props:
     """What the turn used, as its properties; one unknown price makes the sum unknown."""
     found = [step_of(each) for each in steps]
     usage = sum((step.usage for step in found), Usage())
@@ -230,21 +246,13 @@ def _end(rows: Rows, end: TurnEnd) -> None:
     if end.last_step is not None:
         add_step(rows, end.last_step)
     turn = stored(rows, Label.TURN, end.turn_id)
-    ended: dict[str, Any] = {
-        "status": str(end.status),
-        "assistantMessage": storable(end.assistant),
-        "endTime": utc(end.ended_at),
-        "error": storable(end.error),
-    }
-    is_new = any(turn.get(name) != value for name, value in ended.items())
-    if is_new:
-        # The one until it is embedded again, the other until there is a version (`Versions.unversioned`).
-        ended |= {"embeddingStale": True, "versionDue": True}
+    steps, calls = (
+        [row.props for row in rows.of_turn(label, end.turn_id)] for label in (Label.STEP, Label.CALL)
+    )
+    ended = ended_props(turn, end, steps=steps, calls=calls)
+    if "embeddingStale" in ended:
         outdate_vector(rows, "turn", end.turn_id)
-    ended["charCount"] = len(turn["userMessage"]) + len(end.assistant)
-    ended |= sum_of_steps([row.props for row in rows.of_turn(Label.STEP, end.turn_id)])
-    calls = [row.props for row in rows.of_turn(Label.CALL, end.turn_id)]
-    rows.put(Label.TURN, end.turn_id, ended | reply_props(turn | ended, calls), along=("embeddingStale",))
+    rows.put(Label.TURN, end.turn_id, ended, along=("embeddingStale",))
     session = rows.get(Label.SESSION, turn["sessionId"])
     if session:
         activity = max(session.props["lastActivity"], utc(end.ended_at))

@@ -3,15 +3,11 @@
 from datetime import datetime
 
 from ragforge.domain.ids import now
-from ragforge.domain.turns import Step, TurnStatus, cut_off_calls
-from ragforge.store.json_text import storable
+from ragforge.domain.turns import Step, cut_off_calls, cut_off_end
 from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.index import index_ended
-from ragforge.store.sqlite.owed import owe_turn
-from ragforge.store.sqlite.rows import from_ms, key_of, to_ms
-from ragforge.store.sqlite.turns import STEPS, SUM_OF_STEPS
-from ragforge.store.sqlite.version_rows import turn_ended
+from ragforge.store.sqlite.rows import from_ms, key_of
+from ragforge.store.sqlite.turns import STEPS, end_turn
 
 
 def interrupt_running_turns(connection: Connection, session_id: str) -> None:
@@ -22,21 +18,13 @@ def interrupt_running_turns(connection: Connection, session_id: str) -> None:
     session = key_of(connection, "session", session_id)
     running = list(
         connection.execute(
-            "SELECT key, started_at FROM turn WHERE status = 'running' AND session = ?", (session,)
+            "SELECT key, id, started_at FROM turn WHERE status = 'running' AND session = ?", (session,)
         )
     )
-    for turn, started_at in running:
+    for turn, identifier, started_at in running:
         steps = _steps(connection, turn)
-        text = "\n\n".join(step.message.text for step in steps if step.message.text)
-        connection.execute(
-            "UPDATE turn SET status = ?, ended_at = ?, assistant = ? WHERE key = ?",
-            (TurnStatus.INTERRUPTED, to_ms(now()), storable(text), turn),
-        )
-        connection.execute(SUM_OF_STEPS, (turn,))
         _interrupt_calls(connection, turn, steps, from_ms(started_at))
-        index_ended(connection, turn)
-        owe_turn(connection, turn)
-        turn_ended(connection, turn)
+        end_turn(connection, turn, cut_off_end(identifier, steps, at=now()))
 
 
 def _steps(connection: Connection, turn: int) -> list[Step]:

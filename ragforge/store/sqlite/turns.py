@@ -217,6 +217,16 @@ def _end(connection: Connection, end: TurnEnd) -> None:
     turn = key_of(connection, "turn", end.turn_id)
     if end.last_step is not None:
         insert_step(connection, end.last_step)
+    end_turn(connection, turn, end)
+    connection.execute(
+        "UPDATE session SET last_activity_at = max(last_activity_at, ?) "
+        "WHERE key = (SELECT session FROM turn WHERE key = ?)",
+        (to_ms(end.ended_at), turn),
+    )
+
+
+def end_turn(connection: Connection, turn: int, end: TurnEnd) -> None:
+    """Keep how the turn of this key ended; its steps and calls are stored."""
     ended = (end.status, storable(end.assistant), to_ms(end.ended_at), storable(end.error))
     connection.execute(
         "UPDATE turn SET status = ?1, assistant = ?2, ended_at = ?3, error = ?4 "
@@ -228,9 +238,4 @@ def _end(connection: Connection, end: TurnEnd) -> None:
         owe_turn(connection, turn)
         turn_ended(connection, turn)
     connection.execute(SUM_OF_STEPS, (turn,))
-    connection.execute(
-        "UPDATE session SET last_activity_at = max(last_activity_at, ?) "
-        "WHERE key = (SELECT session FROM turn WHERE key = ?)",
-        (to_ms(end.ended_at), turn),
-    )
     index_ended(connection, turn)
