@@ -49,18 +49,21 @@ def merged(first: Memory, again: Memory) -> Memory:
 
     What the user said too is the user's. Forgotten stays forgotten unless the user says it again.
     """
-    by_user = again.source is MemorySource.USER
-    restored = by_user and again.forgotten_at is None
     return replace(
         first,
         importance=max(first.importance, again.importance),
         confidence=max(first.confidence, again.confidence),
         created_at=min(first.created_at, again.created_at),
         updated_at=max(first.updated_at, again.updated_at),
-        source=again.source if by_user else first.source,
+        source=again.source if again.source is MemorySource.USER else first.source,
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
-        forgotten_at=None if restored else first.forgotten_at,
+        forgotten_at=None if restores(again) else first.forgotten_at,
     )
+
+
+def restores(again: Memory) -> bool:
+    """Whether a memory that is saved anew is not forgotten any more: the user has said it again."""
+    return again.source is MemorySource.USER and again.forgotten_at is None
 
 
 def changed(found: Memory, memory: Memory) -> Memory:

@@ -13,11 +13,10 @@ from ragforge.domain.memories import (
     Memory,
     MemoryFilter,
     MemorySort,
-    MemorySource,
 )
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import CHANGED, TOLD, check_memory, merged, recent
+from ragforge.store.memory_rules import CHANGED, TOLD, check_memory, merged, recent, restores
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
 from ragforge.store.neo4j.connection import as_one, rows_of
@@ -99,11 +98,11 @@ class Neo4jMemories:
             if before is not None:
                 props = memory_row(merged(memory_of(before.props), memory_of(props)))
                 notes = {SAVED}
-            restores = memory.source is MemorySource.USER and memory.forgotten_at is None
-            if restores:
+            is_restored = restores(memory)
+            if is_restored:
                 notes |= {RESTORED}
             props |= memory_props(props)
-            rows.put(Label.MEMORY, memory.id, props, notes=notes, surely=restores and before is not None)
+            rows.put(Label.MEMORY, memory.id, props, notes=notes, surely=is_restored and before is not None)
 
         await self._write(write)
 
