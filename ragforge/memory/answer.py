@@ -93,7 +93,7 @@ that broke off then lacks it, so that the turn is known not to be whole."""
 def schema_for(materials: Sequence[Material], parts: Sequence[AnyPart] = ()) -> JsonObject:
     """The schema of an answer about these turns, with these optional parts."""
     ids: list[JsonValue] = [f"t{number}" for number in range(1, len(materials) + 1)]
-    optional = {part.name: part.schema for part in parts}
+    optional = {part.name: part.schema for part in parts if part.schema is not None}
     turn = _closed({"id": {"type": "string", "enum": ids}, **optional, **PARTS})
     return _closed({"turns": {"type": "array", "items": turn}})
 

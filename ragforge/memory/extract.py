@@ -7,7 +7,8 @@ of those neither questions, nor hypotheses, nor what somebody else is said to sa
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import (
@@ -25,13 +26,25 @@ from ragforge.memory.constraints import is_standing
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
-from ragforge.memory.replacement import changed_value, field_of, finished_by, has_changed_mind, replaced_by
+from ragforge.memory.replacement import (
+    changed_value,
+    ended_by,
+    field_of,
+    finished_by,
+    has_changed_mind,
+    replaced_by,
+)
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.short_answers import asks, is_short, with_question
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
+from ragforge.memory.terms import says
 
-CONFIDENCE = 0.7
-"""Of what a rule found."""
+CONFIDENCE_MIN = 0.5
+"""Of what is kept at all."""
+CONFIDENCE_OF_RULES = 0.7
+"""Of what a rule alone found."""
+CONFIDENCE_OF_STANDING = 0.8
+"""Of a wish that says that it is to hold always or never, at least."""
 
 KEPT_MIN = 0.7
 """A clause is kept from this probability on."""
@@ -84,6 +97,8 @@ class UserStatement(Struct, frozen=True):
     type: MemoryType
     sentence: int
     """The place of its last sentence in the message, from 0."""
+    sure: float = CONFIDENCE_OF_RULES
+    """How likely it is to be kept, and as this type."""
 
 
 class _Judged(Struct, frozen=True):
@@ -124,7 +139,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     found = [each for each in found if not _is_for_once(each)]
     if before and len(found) == 1 and is_short(found[0].text):
         text = with_question(found[0].text, before)
-        return [UserStatement(text, plain(text), found[0].type, found[0].sentence)]
+        return [replace(found[0], text=text, words=plain(text))]
     return found
 
 
@@ -139,11 +154,12 @@ def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
     sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
     type = max(sums, key=lambda type: sums[type])
     text = " ".join(one.clause.text for one in run).strip(" ,;")
+    sure = max(one.kept * one.types[type] for one in run)
     last = found[-1] if found else None
     if last and len(text.split()) <= FRAGMENT_WORDS_MAX and run[0].clause.sentence - last.sentence <= 1:
-        text, type = f"{last.text} {text}", last.type
+        text, type, sure = f"{last.text} {text}", last.type, last.sure
         found.pop()
-    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence))
+    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence, sure))
 
 
 def _judged(clause: Clause, guess: Guess) -> _Judged:
@@ -175,42 +191,64 @@ def _ruled(judged: _Judged, type: MemoryType | None) -> _Judged:
 
 def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
     """What the user states in the turn, and what of the near memories that replaces."""
-    found: dict[str, Memory] = {}
-    links: dict[tuple[str, str], Association] = {}
+    found = _Found(material)
     said = said_by(material.user)
+    changed = {words for _, words in said if found.change(words)}
     changed_mind = any(has_changed_mind(words) for _, words in said)
-    changes = [change for _, words in said if (change := changed_value(words, material.near))]
-    for old, text in changes:
-        memory = _memory(material, text, old.type)
-        found[memory.id] = memory
-        links[memory.id, old.id] = _update(material, memory, old)
     for statement in statements_in(material.user, material.before):
-        words = statement.words
-        if changes and changed_value(words, material.near):
-            continue
-        memory = _memory(material, statement.text, statement.type)
-        if memory.id in found:
-            continue
-        known = (*material.near, *found.values())
-        if old := replaced_by(memory, words, known, changed_mind=changed_mind):
-            links[memory.id, old.id] = _update(material, memory, old)
-        found[memory.id] = memory
+        if not any(statement.words in words for words in changed):
+            found.state(statement, changed_mind=changed_mind)
     for sentence, words in said:
-        if (ended := finished_by(words, material.near)) is not None:
-            event = _memory(material, sentence, MemoryType.EVENT)
-            if event.id not in found or found[event.id].type is not MemoryType.DECISION:
-                found[event.id] = event
-            if event.id != ended.id:
-                links[event.id, ended.id] = _update(material, event, ended)
-    return tuple(found.values()), tuple(links.values())
+        found.end(sentence, words)
+    return tuple(found.memories.values()), tuple(found.links.values())
 
 
-def _update(material: Material, new: Memory, old: Memory) -> Association:
-    turn = material.turn
-    return Association(AssociationKind.UPDATES, new.id, old.id, turn.started_at, turn.id)
+class _Found(Struct):
+    """What a turn comes to, as it is found."""
+
+    material: Material
+    memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
+    links: dict[tuple[str, str], Association] = field(default_factory=dict[tuple[str, str], Association])
+
+    def change(self, words: str) -> bool:
+        """Keep what a memory says with the value that the sentence gives it; False where it gives none."""
+        if (change := changed_value(words, self.material.near)) is None:
+            return False
+        old, text = change
+        self._keep(_memory(self.material, text, old.type), old)
+        return True
+
+    def state(self, statement: UserStatement, *, changed_mind: bool) -> None:
+        """Keep the statement in place of what it replaces."""
+        stands = statement.type is MemoryType.PREFERENCE and is_standing(statement.words)
+        sure = max(statement.sure, CONFIDENCE_OF_STANDING) if stands else statement.sure
+        memory = _memory(self.material, statement.text, statement.type, sure=sure)
+        if memory.id not in self.memories:
+            known = (*self.material.near, *self.memories.values())
+            self._keep(memory, replaced_by(memory, statement.words, known, changed_mind=changed_mind))
+
+    def end(self, sentence: str, words: str) -> None:
+        """Keep that something is done or wanted no longer, where the sentence says so of a memory."""
+        if (done := finished_by(words, self.material.near)) is not None:
+            event = _memory(self.material, sentence, MemoryType.EVENT)
+            known = self.memories.get(event.id)
+            self._keep(known if known and known.type is MemoryType.DECISION else event, done)
+        if (stopped := ended_by(words, self.material.near)) is not None:
+            said = (each for each in self.memories.values() if says(each.content, sentence))
+            self._keep(next(said, _memory(self.material, sentence, MemoryType.EVENT)), stopped)
+
+    def _keep(self, memory: Memory, instead_of: Memory | None) -> None:
+        self.memories[memory.id] = memory
+        if instead_of is not None and instead_of.id != memory.id:
+            turn = self.material.turn
+            self.links[memory.id, instead_of.id] = Association(
+                AssociationKind.UPDATES, memory.id, instead_of.id, turn.started_at, turn.id
+            )
 
 
-def _memory(material: Material, sentence: str, type: MemoryType) -> Memory:
+def _memory(
+    material: Material, sentence: str, type: MemoryType, *, sure: float = CONFIDENCE_OF_RULES
+) -> Memory:
     turn = material.turn
     # Who somebody is holds everywhere; all else was said of this project.
     personal = type is MemoryType.IDENTITY and _FIRST_PERSON.search(sentence)
@@ -223,7 +261,7 @@ def _memory(material: Material, sentence: str, type: MemoryType) -> Memory:
         source=MemorySource.BACKGROUND,
         session_id=turn.session_id,
         scope=MemoryScope.GLOBAL if personal else MemoryScope.PROJECT,
-        confidence=CONFIDENCE,
+        confidence=max(CONFIDENCE_MIN, round(sure, 2)),
         topic=field_of(sentence) or (topics[0] if topics else ""),
         turns=(turn.id,),
         person=material.speaker,

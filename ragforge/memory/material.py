@@ -43,6 +43,8 @@ class Material(Struct, frozen=True):
     near: tuple[Memory, ...] = ()
     """Memories near to what was said: the model says of each new one whether it is the same, updates or
     contradicts one of these."""
+    near_turns: tuple[Turn, ...] = ()
+    """Earlier turns that speak of the same, and the one just before."""
     before: str = ""
     """What the assistant said just before the turn, which the user's words may answer."""
     speaker: str = ""

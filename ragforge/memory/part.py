@@ -27,7 +27,8 @@ class AnswerPart(Struct, Generic[T], frozen=True):
 
     name: str
     """Its key in the answer."""
-    schema: JsonObject
+    schema: JsonObject | None
+    """None for what rules alone find: no model is asked for it."""
     asks: str
     """What the instructions say of it."""
     tokens_max: int
@@ -53,7 +54,7 @@ def find_parts() -> list[AnyPart]:
 async def parts_for(provider: Provider, turns: int) -> list[AnyPart]:
     """Those for which the answer about so many turns has room, the first ones first. Raises ModelError."""
     chosen: list[AnyPart] = []
-    if parts := find_parts():
+    if parts := [part for part in find_parts() if part.schema is not None]:
         room = (await provider.limits()).output_tokens_max // turns - OWN_TOKENS
         for part in parts:
             if part.tokens_max <= room:

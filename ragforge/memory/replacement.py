@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragforge.domain.language.base import AnyOf, decision_words, filled, first_group, stop_words
 from ragforge.domain.language.products import FIELDS
 from ragforge.domain.memories import Memory, MemoryType
+from ragforge.memory.likeness import stands_among
 from ragforge.memory.statements import plain
+from ragforge.memory.terms import about, common_terms, numbers_in, terms
 
 _INSTEAD = AnyOf(lambda language: language.instead)
 _CHANGED_MIND = AnyOf(lambda language: language.changed_mind)
@@ -16,7 +19,7 @@ _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
-_NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
+_STOPS = AnyOf(lambda language: language.stops)
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
 TELLING_DIGITS = 3
 """A number of so many digits is the same thing wherever it is."""
@@ -26,9 +29,16 @@ _FINISHES = AnyOf(lambda language: language.finishes)
 ENDING = frozenset({MemoryType.TODO, MemoryType.GOAL})
 SHARED_MIN = 2
 """So many words a sentence shares with what it ends."""
+STOPPED_SHARE = 0.5
+"""Of the words of a clause that ends something: an instruction that holds so many of them is ended."""
 STEM_CHARS = 5
 _TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
 _SHORT = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "node.js": "node"}
+
+
+def is_telling(number: str) -> bool:
+    """Whether the number is long enough to be the same thing wherever it stands."""
+    return sum(map(str.isdigit, number)) >= TELLING_DIGITS
 
 
 def replaced_by(
@@ -58,23 +68,23 @@ def changed_value(words: str, known: Sequence[Memory]) -> tuple[Memory, str] | N
     """
     values = _values_given_up(words)
     value = min(values, default="")
-    if len(values) != 1 or sum(map(str.isdigit, value)) < TELLING_DIGITS:
+    if len(values) != 1 or not is_telling(value):
         return None
     giving = [
         old
         for old in known
         if old.type in VALUED
-        and value in _NUMBER.findall(old.content)
+        and value in numbers_in(old.content)
         and value not in _values_given_up(old.content)
     ]
-    clauses = [each for each in _CLAUSE_END.split(words) if value in _NUMBER.findall(each)]
+    clauses = [each for each in _CLAUSE_END.split(words) if value in numbers_in(each)]
     for part in (*clauses, words):
-        new = set(_NUMBER.findall(part)) - {value}
+        new = numbers_in(part) - {value}
         if len(new) == 1 and len(giving) == 1:
             (old,) = giving
             about = {term for term in terms_of(part) if not term[0].isdigit()}
             if about <= terms_of(old.content):
-                return old, re.sub(rf"(?<![\d.,:]){re.escape(value)}(?!\d)", new.pop(), old.content)
+                return old, re.sub(rf"(?<![\d.,:]){re.escape(value)}(?!\d)", min(new), old.content)
     return None
 
 
@@ -88,6 +98,43 @@ def finished_by(words: str, known: Sequence[Memory]) -> Memory | None:
     ]
     named = [(shared, old) for shared, old in fits if shared >= min(SHARED_MIN, len(_stems(old.content)))]
     return max(named, key=lambda each: (each[0], each[1].created_at), default=(0, None))[1]
+
+
+def ended_by(words: str, known: Sequence[Memory]) -> Memory | None:
+    """The preference of the known ones that the sentence ends; None where it ends none."""
+    ended = [
+        old for old in known if old.type is MemoryType.PREFERENCE and ends_instruction(words, old.content)
+    ]
+    shared = about(words)
+    return max(ended, key=lambda old: (len(shared & about(old.content)), old.created_at), default=None)
+
+
+def may_end(words: str) -> bool:
+    """Whether the sentence says that something is wanted no longer."""
+    return _STOPS.search(plain(words)) is not None
+
+
+@lru_cache(4_096)
+def ends_instruction(sentence: str, instruction: str) -> bool:
+    """Whether the sentence says that the instruction holds no longer: the clause that says so speaks of the
+    same and of little else."""
+    if may_end(instruction):
+        return False  # "stop doing this", said again, does not end itself
+    wanted = terms(instruction)
+    return any(_is_about(clause, wanted) for clause in _ending_clauses(sentence))
+
+
+@lru_cache(4_096)
+def _ending_clauses(sentence: str) -> tuple[frozenset[str], ...]:
+    """What each clause speaks of by which something ends."""
+    clauses = [(each, _STOPS.search(each)) for each in _CLAUSE_END.split(plain(sentence))]
+    return tuple(terms(each) - terms(found[0]) for each, found in clauses if found)
+
+
+def _is_about(clause: frozenset[str], wanted: frozenset[str]) -> bool:
+    shared = sum(stands_among(term, wanted) for term in clause)
+    alone = len(clause) == 1 and not clause & common_terms()
+    return shared >= max(1 if alone else SHARED_MIN, STOPPED_SHARE * len(clause))
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -108,8 +155,7 @@ def _with_value(new: Memory, values: frozenset[str], known: Sequence[Memory]) ->
         for old in known
         if old.id != new.id
         and old.type in VALUED
-        and values.intersection(_NUMBER.findall(old.content))
-        - values.intersection(_values_given_up(old.content))
+        and values.intersection(numbers_in(old.content)) - values.intersection(_values_given_up(old.content))
         and terms & terms_of(old.content)
     )
     return max(fits, key=lambda old: (len(terms & terms_of(old.content)), old.created_at), default=None)

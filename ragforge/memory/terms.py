@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from ragforge.domain.language.base import stop_words
+from ragforge.domain.language.base import common_words, stop_words
 
 TEXT_CHARS_MAX = 8_000
 """What is read of a text."""
@@ -14,6 +14,7 @@ SAME_SHARE = 0.6
 _SHORTENED = re.compile(r"\b\w+n['’]t\b|['’](?:s|re|ll|ve|d|m)\b", re.IGNORECASE)
 """Of `wouldn't` and `it's`: no words of their own."""
 _WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+|:\d\d(?!\d))*")
 _ENDINGS = (
     *("ations", "ation", "ements", "ement"),
     *("ments", "ment"),  # codespell:ignore
@@ -35,6 +36,24 @@ def words_of(text: str) -> list[str]:
 def terms(text: str) -> frozenset[str]:
     """The stems of its words: what is spelled alike in two languages has one stem."""
     return frozenset(map(_stem, words_of(text)))
+
+
+@cache
+def common_terms() -> frozenset[str]:
+    """The stems of the words that everybody uses, whatever they speak of."""
+    return frozenset[str]().union(*map(terms, common_words()))
+
+
+@lru_cache(4_096)
+def about(text: str) -> frozenset[str]:
+    """The stems that say what it is about: without numbers and without words that everybody uses."""
+    return frozenset(term for term in terms(text) - common_terms() if not any(map(str.isdigit, term)))
+
+
+@lru_cache(4_096)
+def numbers_in(text: str) -> frozenset[str]:
+    """Its numbers as they are written: `9443`, `1.5`, `10:30`."""
+    return frozenset(_NUMBER.findall(text))
 
 
 def says(text: str, statement: str) -> bool:

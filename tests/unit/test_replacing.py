@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.memories import AssociationKind, Memory, MemorySource, MemoryType
 from ragforge.memory.memories import new_memory
+from ragforge.memory.replacement import ends_instruction
 from ragforge.memory.summarise import understand_offline
 from tests.unit.test_understanding import NOON, a_material
 
@@ -218,3 +219,43 @@ def test_what_was_to_do_ends_when_it_is_said_to_be_done(todo: str, said: str) ->
 def test_what_was_to_do_stays_while_nothing_says_that_it_is_done(said: str) -> None:
     old = replace(fact("Remind me to rotate the API keys."), type=MemoryType.TODO)
     assert not understand_offline(a_material(said, near=(old,))).associations
+
+
+@pytest.mark.parametrize(
+    ("wish", "later"),
+    [
+        ("Always print the whole log, not the tail.", "And stop printing the whole log, it is too long."),
+        ("Write docstrings for everything.", "No need for docstrings any more."),
+        ("Commit messages in English, imperative.", "Don't write commit messages in English any more."),
+        ("Never answer in bullet points.", "Bullet points are fine again from now on."),
+        ("Explique toujours les macros, je débute.", "Plus besoin d'expliquer les macros, c'est bon."),
+        ("Réponds toujours en français.", "Plus la peine de répondre en français."),
+        (
+            "Ne commente jamais les tests.",
+            "Arrête de laisser les tests sans commentaires ; tu peux commenter.",
+        ),
+    ],
+)
+def test_a_wish_ends_when_the_user_says_so(wish: str, later: str) -> None:
+    old = new_memory(
+        wish, MemoryType.PREFERENCE, project_id="p", at=NOON, source=MemorySource.BACKGROUND, turns=("t",)
+    )
+    found = understand_offline(a_material(later, near=(old,)))
+    assert [(link.kind, link.to_id, link.turn) for link in found.associations] == [
+        (AssociationKind.UPDATES, old.id, "turn")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wish", "later"),
+    [
+        ("Never run migrations on prod yourself.", "The migrations on prod are no longer slow."),
+        ("Never leave the server running.", "Stop the server."),
+        ("Write a test for every bug.", "You can skip the tests for now."),
+        ("Stop printing the whole log.", "I said: stop printing the whole log!"),
+        ("Always print the whole log.", "Never stop printing the whole log."),
+        ("Réponds toujours en français.", "Le français n'a plus de secret pour toi."),
+    ],
+)
+def test_in_doubt_a_wish_goes_on(wish: str, later: str) -> None:
+    assert not ends_instruction(later, wish)

@@ -40,6 +40,8 @@ def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> No
     [
         ("`PUMP_LIMIT = 12` in `pumps.py`.", ("make it 9", "`PUMP_LIMIT` is 9 now.")),
         ("The tank takes 840 s to fill.", ("", "Filling the tank went from 840 s to 31 s.")),
+        ("the pump house has a 40 litre tank", ("the pump house got a 60 litre tank", "")),
+        ("The boiler publishes 7117:7117.", ("use 7220 instead of 7117 for the boiler", "")),
         ("les bacs font 30 cm", ("des bacs de 45 cm au lieu de 30", "")),
         ("The sheet is written every 60 seconds. Is 60 fine?", ("no, rather 20", "Done.")),
         ("always explain the valve maths to me", ("no need to explain the valve maths any more", "")),
@@ -52,6 +54,15 @@ def test_a_later_turn_replaces_what_it_changes(statement: str, newer: tuple[str,
     assert by is not None
     assert (by.at, by.turn_id) == (new.started_at, new.id)
     assert by.mark.startswith("(replaced 5 Mar: ")
+
+
+def test_what_a_turn_says_with_a_value_of_its_own_goes_with_it() -> None:
+    said = "warn us when it falls below 12 bars"
+    old, new = turns((said, "`PUMP_WARN = 12` is in `pumps.py`."), ("make it 9", "`PUMP_WARN` is 9 now."))
+    by = Validity([old, new]).replacement(old, said)
+    assert by is not None
+    assert by.text == "PUMP_WARN 9"
+    assert Validity([old, new]).replacement(old, "the pumps were made in 2012") is None
 
 
 @pytest.mark.parametrize(

@@ -563,11 +563,23 @@ LANGUAGE = Language(
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:becomes?|became|are now|is now|→|->) \d",
     ),
     stops=(
+        r"(?<!n't )(?<!never )(?<!not )(?<!without )\b(?:stop|quit) (?=\w+ing\b|with\b)",
         (
-            r"\b(?:stop|no longer|no need|not any ?more|any ?more|isn't needed|not needed|"
-            r"enough (?:from|now)|"
-            r"cancel|forget (?:the|that|about)|instead)\b"
+            r"\b(?:no (?:more |longer )?need|no longer (?:need|want|have|necessary|required)|"
+            r"not? (?:needed|necessary|required) (?:any ?more|any longer|now))\b"
         ),
+        (
+            r"\b(?:don't|do not|needn't|isn't|aren't|doesn't|won't)\b(?=[^.!?]{0,40}\b"
+            r"(?:any ?more|any longer)\b)"
+        ),
+        r"\byou (?:can|may|could) (?:now )?(?:stop|skip|drop|forget|leave out)\b",
+        (
+            r"\b(?:forget|ignore|drop|cancel|scrap) (?:about |what I said about |my |the |that |our )?"
+            r"(?:rule|ban|wish)\b"
+        ),
+        r"\bforget (?:about|what I said)\b",
+        r"\b(?:is|are) (?:enough|fine|ok|okay|allowed)(?: again)?(?: from (?:now|here) on| now| again)\b",
+        r"\benough (?:from (?:now|here) on|of)\b",
     ),
     finishes=(
         r"\b(?:is|are|was|were|been|got|all|now|it's|that's)(?: now| finally| all)? (?:done|finished|"

@@ -560,10 +560,16 @@ LANGUAGE = Language(
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:devien(?:t|nent)|passe(?:nt)? à) \d",
     ),
     stops=(
-        (
-            r"\b(?:plus besoin|arrête[rz]?|inutile de|n'est plus|ne [\w' ]{1,20} plus|suffit|laisse tomber|"
-            r"plutôt que)\b"
-        ),
+        r"\bplus besoin (?:de |d'|que )",
+        r"\b(?:plus|pas) la peine (?:de |d'|que )",
+        r"(?<!pas )(?<!jamais )\b(?:arrête[rz]?|cesse[rz]?) (?:de |d'|avec )",
+        r"\b(?:inutile|plus utile|plus nécessaire|plus obligatoire) (?:de |d')",
+        r"\b(?:n'est|ne sont|n'es|c'est) plus (?:nécessaires?|utiles?|obligatoires?|obligée?|interdite?s?)\b",
+        r"\btu peux (?:maintenant )?(?:arrêter|laisser tomber|oublier|sauter)\b",
+        r"\b(?:oublie|laisse tomber) (?:la règle|ma règle|ce que j'ai dit|l'interdiction)",
+        r"\bsuffi(?:t|sent) (?:maintenant|désormais|dorénavant|à partir de maintenant)\b",
+        r"\b(?:ne |n')(?=[\w' ]{1,30} plus\b[^.!?]{0,40}\b(?:désormais|dorénavant|maintenant)\b)",
+        r"\bfinie?s? (?:de|les|la|le)\b",
     ),
     finishes=(
         (

@@ -18,10 +18,10 @@ from ragforge.domain import timeouts
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import Conflict, StoreError, UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.memories import AssociationKind, Memory
+from ragforge.domain.memories import AssociationKind, Memory, MemoryFilter, MemoryType
 from ragforge.domain.messages import text_of
 from ragforge.domain.schedule import KeptMemory, KeptOfTurn
-from ragforge.domain.search import HitKind, Query
+from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage
@@ -34,6 +34,9 @@ from ragforge.memory.material import Material, Understanding, answer_of, redacte
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts
 from ragforge.memory.recall.search import search
+from ragforge.memory.recall.validity import named_values
+from ragforge.memory.replacement import ended_by, may_end
+from ragforge.memory.statements import said_by
 from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
@@ -54,6 +57,8 @@ KEPT_TOLD_MAX = 8
 BETTER_MAX = 100
 """So many are made better in a run at most: a whole history of extracts must not be paid for at once."""
 NEAR_MAX = 8
+PREFERENCES_MAX = 200
+"""So many are compared with a sentence that ends one."""
 NEAR_ASKED = 16
 """More than are told of, because what is replaced or forgotten is found too."""
 UNREADABLE = "What the model answered could not be read as the summary of a turn."
@@ -399,32 +404,83 @@ async def material_of(home: Home, turn: Turn, *, speaker: str) -> Material:
     forgotten = await read_forgotten(home.store, home.project_id)
     turn = await asyncio.to_thread(forgotten.turn, turn)
     calls = [forgotten.call(call) for call in await home.store.calls.of_turns([turn.id])]
-    near = () if came_to_nothing(turn, calls) else await near_memories(home, turn, speaker=speaker)
+    if came_to_nothing(turn, calls):
+        near, near_turns = tuple[Memory, ...](), tuple[Turn, ...]()
+    else:
+        near, near_turns = await asyncio.gather(
+            near_memories(home, turn, speaker=speaker), turns_near(home, turn)
+        )
     # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
     clean = home.redactor
     shown = replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
     parent = await home.store.turns.get(turn.parent) if turn.parent else None
     before = clean.text(answer_of(await asyncio.to_thread(forgotten.turn, parent))) if parent else ""
-    return Material(shown, home.project_id, tuple(calls), near, before, speaker)
+    if parent is not None:
+        near_turns = (*near_turns, parent)
+    return Material(shown, home.project_id, tuple(calls), near, near_turns, before, speaker)
 
 
 async def near_memories(home: Home, turn: Turn, *, speaker: str) -> tuple[Memory, ...]:
-    """Memories that speak of what the turn does and still hold, nearest first; none where search fails.
+    """Memories that speak of what the turn does and still hold, nearest first, and preferences that the
+    user's words end; none where search fails.
 
     Of what belongs to somebody, only the speaker's.
     """
-    said = f"{text_of(turn.user)[:USER_CHARS_MAX]}\n{turn.assistant[:ANSWER_CHARS_MAX]}"
-    query = Query(said, project_id=home.project_id, person=speaker, kinds=(HitKind.MEMORY,), limit=NEAR_ASKED)
     try:
-        hits = (await search(home.recall, query)).hits
+        hits = await _near(home, turn, HitKind.MEMORY, speaker)
         ids = [hit.id for hit in hits if not hit.replaced and not hit.abandoned]
         found = await home.store.memories.get(ids)
+        ended = await _ended_preferences(home, text_of(turn.user), speaker)
     except StoreError as error:
         log.warning("What is near to turn %s cannot be told: %s", turn.id, error)
         return ()
     # What this turn said itself, in an earlier try, is nothing to compare it with.
     others = [each for each in found if each.forgotten_at is None and each.turns != (turn.id,)]
-    return tuple(others[:NEAR_MAX])
+    near = {each.id: each for each in (*others[:NEAR_MAX], *ended)}
+    return tuple(near.values())
+
+
+async def turns_near(home: Home, turn: Turn) -> tuple[Turn, ...]:
+    """Earlier turns that speak of what the turn does, nearest first; none where search fails."""
+    try:
+        hits = await _near(home, turn, HitKind.TURN)
+        if names := " ".join(named_values(turn)):
+            hits += await _asked(home, names, HitKind.TURN)
+        ids = dict.fromkeys(hit.id for hit in hits if not hit.abandoned)
+        found = await asyncio.gather(*map(home.store.turns.get, ids))
+    except StoreError as error:
+        log.warning("What was said before turn %s of the same cannot be told: %s", turn.id, error)
+        return ()
+    return tuple(each for each in found if each is not None and each.started_at < turn.started_at)
+
+
+async def _near(home: Home, turn: Turn, kind: HitKind, speaker: str = "") -> list[Hit]:
+    """What of the project is near to what the turn says. Raises StoreError."""
+    said = f"{text_of(turn.user)[:USER_CHARS_MAX]}\n{turn.assistant[:ANSWER_CHARS_MAX]}"
+    return await _asked(home, said, kind, speaker)
+
+
+async def _asked(home: Home, text: str, kind: HitKind, speaker: str = "") -> list[Hit]:
+    query = Query(text, project_id=home.project_id, person=speaker, kinds=(kind,), limit=NEAR_ASKED)
+    return (await search(home.recall, query)).hits
+
+
+async def _ended_preferences(home: Home, message: str, speaker: str) -> list[Memory]:
+    """Preferences that hold here and that a sentence of the message ends: however long ago they were said,
+    they are told to every model, and the words that end them may be few. Raises StoreError."""
+    ending = [words for _, words in said_by(message) if may_end(words)]
+    if not ending:
+        return []
+    here = MemoryFilter(
+        project_id=home.project_id,
+        session_id=home.session_id,
+        person=speaker,
+        types=(MemoryType.PREFERENCE,),
+        limit=PREFERENCES_MAX,
+    )
+    known = await home.store.memories.find(here)
+    found = (ended_by(words, known) for words in ending)
+    return [each for each in found if each is not None]
 
 
 async def understand_turns(

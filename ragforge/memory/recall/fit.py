@@ -16,12 +16,12 @@ from math import log
 from msgspec import Struct
 
 from ragforge.domain.blas import load_numpy
-from ragforge.domain.language.base import Language, common_words, courtesies, languages
+from ragforge.domain.language.base import Language, courtesies, languages
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
 from ragforge.domain.language.products import FIELDS
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory.terms import terms, words_of
+from ragforge.memory.terms import common_terms, terms, words_of
 
 MEANING_MIN = 0.40
 """A cosine. In the language that the embedder knows, texts that have nothing to do with each other are below
@@ -70,7 +70,7 @@ class Fit:
     @property
     def is_empty(self) -> bool:
         """Whether the message asks for nothing: a greeting, thanks."""
-        return not self.terms or (self._is_polite and self.terms <= _common())
+        return not self.terms or (self._is_polite and self.terms <= common_terms())
 
     async def measure(self, texts: Sequence[str]) -> list[Fitness]:
         """How well each fits. A word counts by how few of these texts hold it."""
@@ -83,7 +83,9 @@ class Fit:
         held = [each.terms & self.terms for each in read]
         counts = Counter(term for each in held for term in each)
         rarity = {term: log((RARITY + len(texts)) / (1 + counts[term])) for term in self.terms}
-        weights = {term: each * (COMMON_WEIGHT if term in _common() else 1) for term, each in rarity.items()}
+        weights = {
+            term: each * (COMMON_WEIGHT if term in common_terms() else 1) for term, each in rarity.items()
+        }
         total = sum(weights.values()) or 1.0
         meanings = self._meanings(read)
         return [
@@ -142,11 +144,6 @@ def _terms_and_fields(text: str, words: Sequence[str]) -> frozenset[str]:
     """Its terms and those of the fields of what it names: PostgreSQL is a database."""
     fields = {FIELDS[word] for word in words if word in FIELDS}
     return terms(text).union(*map(terms, fields)) if fields else terms(text)
-
-
-@cache
-def _common() -> frozenset[str]:
-    return frozenset[str]().union(*map(terms, common_words()))
 
 
 @cache

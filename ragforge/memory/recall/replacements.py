@@ -1,16 +1,33 @@
-"""What the typed memories know of statements that hold no longer: whatever said so need not be found."""
+"""What is known of statements that hold no longer, by typed memories and by turns: what said so need not be
+found for the message.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
+from ragforge.domain.derivations import DerivedFilter, DerivedKind
 from ragforge.domain.memories import Association, AssociationKind, Memory
 from ragforge.memory.terms import says, terms
 from ragforge.store.base import Store
 
 STEPS_MAX = 20
 """So many replacements of one statement are followed."""
+
+LINKS_MAX = 1_000
+REPLACING_MAX = 4
+"""Of one turn so many that replace something of it are read, the newest."""
+
+
+class ReplacingTurn(Struct, frozen=True):
+    """A later turn after which something in the record's turn holds no longer. What, is read in both."""
+
+    turn: str
+
+
+REPLACING_TURN = DerivedKind("Replacement", ReplacingTurn, relation="REPLACED_IN")
+"""Of the turn that said it first; its name is the id of the later one."""
 
 
 class ReplacedStatement(Struct, frozen=True):
@@ -45,6 +62,26 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
         if link and new and not (new.forgotten_at or new.abandoned):
             found.append(ReplacedStatement(memory, new, link.at, link.turn))
     return sorted(found, key=lambda each: each.at, reverse=True)
+
+
+async def replacing_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
+    """The ids of the turns after which something in these holds no longer, but for abandoned ones.
+
+    Ids of turns are in the order of their making. Raises StoreError.
+    """
+    if not turn_ids:
+        return []
+    wanted = DerivedFilter(REPLACING_TURN.label, owners=tuple(turn_ids), limit=LINKS_MAX)
+    by_turn: dict[str, list[str]] = {}
+    for record in await store.derivations.find(wanted):
+        by_turn.setdefault(record.owner, []).append(record.name)
+    every = sorted({name for names in by_turn.values() for name in names})
+    abandoned = await store.turns.abandoned(every) if every else frozenset[str]()
+    newest = [
+        sorted((name for name in names if name not in abandoned), reverse=True)[:REPLACING_MAX]
+        for names in by_turn.values()
+    ]
+    return list(dict.fromkeys(name for names in newest for name in names))
 
 
 async def _links_above(store: Store, ids: Sequence[str]) -> dict[str, Association]:

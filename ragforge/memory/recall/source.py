@@ -16,10 +16,11 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.memories import Memory
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import Turn
 from ragforge.memory.forgotten import NOTHING, Forgotten
 from ragforge.memory.recall.fit import Fit
 from ragforge.memory.recall.passages import TurnPassages, passages_of
-from ragforge.memory.recall.replacements import ReplacedStatement, replaced_statements
+from ragforge.memory.recall.replacements import ReplacedStatement, replaced_statements, replacing_turns
 from ragforge.memory.recall.request import RecallRequest
 from ragforge.memory.recall.results import RankedHit, SearchResults
 from ragforge.memory.recall.resumption import Resumption, left_off, resumes
@@ -69,14 +70,8 @@ class FoundTurns(Struct, frozen=True):
     """The turns that were found, as their statements, and which of these hold."""
 
     turns: Sequence[TurnPassages]
+    """Those that were found, and those that replace something in them."""
     valid: Validity
-
-    def still_says(self, memory: Memory) -> str:
-        """What of the memory holds; empty where nothing does, or its turn is shown as replaced."""
-        on = [each.turn for each in self.turns if each.turn.id in memory.turns]
-        if any(self.valid.replacement(turn, memory.content) for turn in on):
-            return ""
-        return self.valid.still_open(memory.created_at, memory.content) or ""
 
 
 class Lookup:
@@ -143,16 +138,31 @@ class Lookup:
         for each in found:
             if each.hit.kind is HitKind.TOOL_CALL:
                 called.setdefault(each.hit.turn_id, []).append(f"{each.hit.tool}: {each.hit.text}")
-        fit, ids = await self.fit(), list(await self.turns())
-        work = partial(
-            passages_of, self.recall.store, fit, ids, above=above, found=called, cut=self.forgotten.turn
+        fit, ids, store = await self.fit(), list(await self.turns()), self.recall.store
+        replacing, known = await asyncio.gather(
+            self.attempt(partial(replacing_turns, store, ids), list[str]()),
+            self.attempt(partial(replaced_statements, store, ids), list[ReplacedStatement]()),
         )
+        ids = list(dict.fromkeys([*ids, *replacing]))
+        work = partial(passages_of, store, fit, ids, above=above, found=called, cut=self.forgotten.turn)
         turns = await self.attempt(work, list[TurnPassages]())
-        known = await self.attempt(
-            partial(replaced_statements, self.recall.store, [each.turn.id for each in turns]),
-            list[ReplacedStatement](),
-        )
         return FoundTurns(turns, await asyncio.to_thread(Validity, [each.turn for each in turns], known))
+
+    async def holding(self, memories: Sequence[Memory], above: Above) -> list[str]:
+        """What of each memory holds; empty where nothing does."""
+        found = [each.turn for each in (await self.passages(above)).turns]
+        there = {turn.id for turn in found}
+        on = [id for id in dict.fromkeys(turn for each in memories for turn in each.turns) if id not in there]
+        more = await self.attempt(partial(self._with_replacing, on), list[Turn]())
+        valid = await asyncio.to_thread(Validity, [*found, *(turn for turn in more if turn.id not in there)])
+        return await asyncio.to_thread(lambda: [valid.holding(each) for each in memories])
+
+    async def _with_replacing(self, ids: Sequence[str]) -> list[Turn]:
+        """The turns of these ids and those that replace something in them."""
+        store = self.recall.store
+        wanted = dict.fromkeys([*ids, *await replacing_turns(store, ids)])
+        found = await asyncio.gather(*map(store.turns.get, wanted))
+        return [self.forgotten.turn(turn) for turn in found if turn is not None]
 
     async def _left_off(self) -> Resumption:
         none = Resumption()

@@ -1,34 +1,31 @@
 """Which statements of turns no longer hold, by what was said after them. In doubt all of them do.
 
-The turns that were found for one message are compared with each other: what replaces a statement mostly
-speaks of the same, so it is found with it. What else replaced one, the typed memories know.
+The turns that were found for one message are compared with each other, and with those that are known to
+replace something in them. What else replaced a statement, the typed memories know.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from ragforge.domain.language.base import AnyOf, common_words, first_group
-from ragforge.domain.memories import MemoryType
+from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.replacements import ReplacedStatement
+from ragforge.memory.replacement import SHARED_MIN, ends_instruction, is_telling
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.statements import plain
-from ragforge.memory.terms import SAME_SHARE, terms
+from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
 
 TEXT_CHARS_MAX = 2_000
 """Of a message and of an answer: what is changed is said at their beginning."""
-SHARED_MIN = 2
-"""So many words two statements share that are about the same."""
-STOPPED_SHARE = 0.4
-"""Of the words of an instruction: what ends it holds so many of them."""
-TELLING_DIGITS = 3
-"""A number of so many digits is the same thing wherever it is."""
+OWN_DIGITS = 2
+"""A number of fewer digits may be many things in one turn."""
 SHORT_WORDS_MAX = 4
 """An answer of so few words is about what was asked just before."""
 NEW_CHARS_MAX = 60
@@ -40,7 +37,6 @@ SENTENCES_MAX = 4_096
 _INSTEAD = AnyOf(lambda language: language.goes)
 _RETURNS = AnyOf(lambda language: language.returns)
 _GONE = AnyOf(lambda language: language.gone)
-_STOPS = AnyOf(lambda language: language.stops)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
@@ -49,12 +45,16 @@ _TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
 _LIST = re.compile(r"^(?P<lead>[^:]{0,60}:)\s*(?P<items>.+)$")
 _BETWEEN = re.compile(r"(?:,(?![^()]*\))\s*(?:and |et )?|;\s*|\s(?:and|et)\s)(?![^()]*\))")
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAMED = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]*_\w+|[A-Z][A-Z0-9]{2,}|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*)(?::\s?\w+)?`?"
     r"(?:\s*(?:=|:)\s*|\s+(?:\w+\s+){0,2}?)`?((?:\*-\*-\* )?\d+(?:[.,:]\d+)*)"
 )
 """A name as code has it, and the number that it is given."""
+
+
+_O_CLOCK = re.compile(r"(?::00)+$")
+_MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+) ([^\W\d]{3,})")
+"""A number of what two words name: `20 gb disk`."""
 
 
 class Replacement(Struct, frozen=True):
@@ -95,7 +95,12 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def terms(self) -> frozenset[str]:
         """What all of it is about."""
-        return frozenset[str]().union(*map(_about, self.sentences))
+        return frozenset[str]().union(*map(about, self.sentences))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What the user speaks of."""
+        return about(self.user)
 
     @cached_property
     def gives_up(self) -> frozenset[str]:
@@ -110,8 +115,8 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def framed(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
         """Its sentences with numbers: what they are about, and the numbers."""
-        found = [(sentence, _numbers(sentence)) for sentence in self.sentences]
-        return [(sentence, _about(sentence), numbers) for sentence, numbers in found if numbers]
+        found = [(sentence, numbers_in(sentence)) for sentence in self.sentences]
+        return [(sentence, about(sentence), numbers) for sentence, numbers in found if numbers]
 
     @cached_property
     def does(self) -> bool:
@@ -119,16 +124,19 @@ class Spoken(Struct, frozen=True, dict=True):
         return any(_DONE.search(plain(sentence)) for sentence in self.sentences)
 
     @cached_property
-    def ends(self) -> list[tuple[str, frozenset[str]]]:
-        """The user's sentences by which an instruction holds no longer, and what they are about."""
-        said = sentences(text_of(self.turn.user))
-        return [(each, _about(each)) for each in said if _STOPS.search(plain(each))]
+    def said(self) -> list[str]:
+        """The user's sentences."""
+        return sentences(text_of(self.turn.user))
 
     @cached_property
     def named(self) -> dict[str, str]:
         """The numbers that names are given in it."""
-        text = f"{text_of(self.turn.user)}\n{answer_of(self.turn)}"
-        return {found[1]: found[2] for found in _NAMED.finditer(text)}
+        return named_values(self.turn)
+
+    @cached_property
+    def measured(self) -> dict[str, str]:
+        """The numbers that the user gives of what two words name."""
+        return {f"{each[2]} {each[3]}": each[1] for each in _MEASURED.finditer(self.user.lower())}
 
 
 class ValueChange(Struct, frozen=True):
@@ -170,6 +178,22 @@ class Validity:
                 return Replacement(each.turn_id, each.at, text)
         return None
 
+    def holding(self, memory: Memory) -> str:
+        """What of the memory holds; empty where nothing does."""
+        on = (self._by_id[turn] for turn in memory.turns if turn in self._by_id)
+        if any(self.replacement(each.turn, memory.content) for each in on):
+            return ""
+        return self.still_open(memory.created_at, memory.content) or ""
+
+    def changes_anything(self) -> bool:
+        """Whether anything that one of the turns says holds no longer."""
+        return any(
+            self.replacement(each.turn, sentence) is not None
+            or self.still_open(each.turn.started_at, sentence) != sentence
+            for each in self._spoken[:-1]
+            for sentence in each.sentences
+        )
+
     def still_open(self, at: datetime, statement: str) -> str | None:
         """The statement with what of its list is still to do; None where all of it is done.
 
@@ -195,9 +219,7 @@ class Validity:
         """The values that a later turn changes."""
         for at, new in enumerate(self._spoken):
             for old in self._spoken[:at]:
-                for name, value in new.named.items():
-                    if old.named.get(name, value) != value:
-                        yield ValueChange(old.named[name], value, new, f"{name} {value}", name)
+                yield from _given_otherwise(old, new)
             yield from _said_changes(new)
             before = self._by_id.get(new.turn.parent or "")
             if before and before in self._spoken[:at]:
@@ -210,6 +232,12 @@ class Validity:
         return by.user if mine and mine.gives_up and mine.gives_up & by.brings_back else ""
 
 
+def named_values(turn: Turn) -> dict[str, str]:
+    """The numbers that names of code are given in the turn."""
+    text = f"{text_of(turn.user)}\n{answer_of(turn)}"
+    return {found[1]: found[2] for found in _NAMED.finditer(text)}
+
+
 @lru_cache(SPOKEN_MAX)
 def _spoken(turn: Turn) -> Spoken:
     return Spoken(turn)
@@ -219,46 +247,51 @@ def _before(turn: Turn, later: Turn) -> bool:
     return (turn.started_at, turn.index) < (later.started_at, later.index) and turn.id != later.id
 
 
-@lru_cache(SENTENCES_MAX)
-def _about(text: str) -> frozenset[str]:
-    """Its words without numbers and without what everybody says."""
-    return frozenset(term for term in terms(text) - _common() if not any(map(str.isdigit, term)))
-
-
-@cache
-def _common() -> frozenset[str]:
-    return frozenset[str]().union(*map(terms, common_words()))
-
-
-@lru_cache(SENTENCES_MAX)
-def _numbers(text: str) -> frozenset[str]:
-    return frozenset(_NUMBER.findall(text))
-
-
 def _holds(change: ValueChange, statement: str) -> bool:
     """Whether the statement gives the old value of what was changed."""
     if change.name and change.name in statement:
         given = {found[1]: found[2] for found in _NAMED.finditer(statement)}.get(change.name)
         return given is not None and given != change.new
-    old = _NUMBER.findall(change.old)
+    old = numbers_in(change.old)
     if not old:
         return bool(terms(change.old)) and terms(change.old) <= terms(statement)
-    there = {number.removesuffix(":00") for number in _numbers(statement)}
-    if not all(number.removesuffix(":00") in there for number in old):
+    if not set(map(_bare, old)) <= set(map(_bare, numbers_in(statement))):
         return False
     if change.of:
         return True
-    telling = sum(map(str.isdigit, change.old)) >= TELLING_DIGITS
-    return len(_about(statement) & change.by.terms) >= (1 if telling else SHARED_MIN)
+    return len(about(statement) & change.by.terms) >= (1 if is_telling(change.old) else SHARED_MIN)
+
+
+def _bare(number: str) -> str:
+    """`2` for `2:00` and `2:00:00`."""
+    return _O_CLOCK.sub("", number).lstrip("0")
+
+
+def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The numbers that a name of code, or what the user measures, has in one turn and no longer in the other.
+
+    Whatever else the earlier turn says with that number goes by it: "below 10 pieces" for `LOW_STOCK = 10`.
+    """
+    for name, value in new.named.items():
+        if (before := old.named.get(name, value)) != value:
+            text = f"{name} {value}"
+            yield ValueChange(before, value, new, text, name)
+            if sum(map(str.isdigit, before)) >= OWN_DIGITS:
+                yield ValueChange(before, value, new, text, of=old.turn.id)
+    for what, value in new.measured.items():
+        if (before := old.measured.get(what, value)) != value:
+            shared = old.words & new.words - about(what)
+            if shared:
+                yield ValueChange(before, value, new, f"{value} {what}", of=old.turn.id)
 
 
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:
     """`8085 instead of 8000`, `4,8 Mo deviennent 1,9 Mo`."""
     for sentence, readable in zip(new.sentences, new.readable, strict=True):
-        if len(_numbers(sentence)) < 2:
+        if len(numbers_in(sentence)) < 2:
             continue
         for found in _INSTEAD.finditer(readable):
-            if _NUMBER.search(gone := first_group(found)):
+            if numbers_in(gone := first_group(found)):
                 yield ValueChange(gone, sentence, new, new.user)
         for found in _BECOMES.finditer(readable):
             yield ValueChange(first_group(found), sentence, new, sentence)
@@ -266,26 +299,26 @@ def _said_changes(new: Spoken) -> Iterator[ValueChange]:
 
 def _corrections(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
     """A short answer with another number than the question had: `no, rather 30`."""
-    if len(new.user.split()) > SHORT_WORDS_MAX or not _numbers(new.user):
+    if len(new.user.split()) > SHORT_WORDS_MAX or not numbers_in(new.user):
         return
     asked = [each for each in before.sentences if each.endswith("?")][-1:]
-    for value in _numbers(" ".join(asked)) - _numbers(new.user):
+    for value in numbers_in(" ".join(asked)) - numbers_in(new.user):
         yield ValueChange(value, new.user, new, new.user, of=before.turn.id)
 
 
 def _is_done(item: str, by: Spoken) -> bool:
-    wanted = _about(item)
+    wanted = about(item)
     least = len(wanted) if len(wanted) <= SHARED_MIN else SAME_SHARE * len(wanted)
     return bool(wanted) and len(wanted & by.terms) >= least
 
 
 def _same_frame(statement: str, by: Spoken) -> str:
     """The later sentence that says the same with other numbers."""
-    wanted, numbers = _about(statement), _numbers(statement)
+    wanted, numbers = about(statement), numbers_in(statement)
     if len(wanted) < SHARED_MIN or not numbers:
         return ""
-    for sentence, about, there in by.framed:
-        if not numbers & there and len(wanted & about) >= SAME_SHARE * len(wanted):
+    for sentence, words, there in by.framed:
+        if not numbers & there and len(wanted & words) >= SAME_SHARE * len(wanted):
             return sentence
     return ""
 
@@ -303,14 +336,12 @@ def _list_to_do(statement: str) -> re.Match[str] | None:
 
 def _stopped(statement: str, by: Spoken) -> str:
     """The later sentence that ends the instruction."""
-    if not by.ends or not _is_standing(statement):
+    if not _is_standing(statement):
         return ""
-    wanted = _about(statement)
-    enough = max(SHARED_MIN, STOPPED_SHARE * len(wanted))
-    return next((sentence for sentence, about in by.ends if len(wanted & about) >= enough), "")
+    return next((sentence for sentence in by.said if ends_instruction(sentence, statement)), "")
 
 
 def _things(pattern: AnyOf, readable: Sequence[str]) -> frozenset[str]:
     """The stems of what the pattern's group names in the sentences."""
-    found = (_about(first_group(each)) for sentence in readable for each in pattern.finditer(sentence))
+    found = (about(first_group(each)) for sentence in readable for each in pattern.finditer(sentence))
     return frozenset[str]().union(*found)

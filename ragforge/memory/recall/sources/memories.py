@@ -50,13 +50,13 @@ async def _look(lookup: Lookup) -> Finding:
     )
 
     async def items(above: Above) -> list[Recalled]:
-        fit, past = await lookup.fit(), await lookup.passages(above)
+        fit = await lookup.fit()
         fitness = await fit.measure([each.memory.content for each in chosen])
         fitting = [(each, one) for each, one in zip(chosen, fitness, strict=True) if _fits(each, one)]
         least = FLOOR * max((one.score for _, one in fitting), default=0.0)
         best = sorted((each for each in fitting if each[1].score >= least), key=lambda each: -each[1].score)
-        left = [(each, one, past.still_says(each.memory)) for each, one in best]
-        return [_item(each, one, text) for each, one, text in left if text]
+        holding = await lookup.holding([each.memory for each, _ in best], above)
+        return [_item(each, one, text) for (each, one), text in zip(best, holding, strict=True) if text]
 
     return Finding(items)
 

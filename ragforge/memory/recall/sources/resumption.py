@@ -32,9 +32,8 @@ async def _look(lookup: Lookup) -> Finding:
             )
             for each in ended
         ]
-        past = await lookup.passages(above)
-        todos = [_todo(todo, text) for todo in before.todos if (text := past.still_says(todo))]
-        return [*said, *todos]
+        holding = await lookup.holding(before.todos, above)
+        return [*said, *(_todo(todo, text) for todo, text in zip(before.todos, holding, strict=True) if text)]
 
     return Finding(items, turns)
 

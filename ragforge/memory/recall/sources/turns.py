@@ -12,6 +12,8 @@ from ragforge.memory.recall.source import Above, ContextSource, Finding, FoundTu
 
 FLOOR = 0.55
 """Of the best score: what is below it is not shown."""
+DOUBTFUL_MORE = 0.15
+"""So much more it takes where no statement of the turn fits the message."""
 TURNS_MAX = 8
 
 SECTION = Section("Relevant Past Context (turns)", share=0.6, place=2)
@@ -34,12 +36,12 @@ def _items(found: FoundTurns, hits: Mapping[str, RankedHit]) -> list[Recalled]:
     """A line a turn; behind one that is marked, the turn that replaced it."""
     by_id = {each.turn.id: each for each in found.turns}
     items: dict[str, Recalled] = {}
-    for each, score in ranked(found.turns, hits):
+    for each, score in ranked([one for one in found.turns if one.turn.id in hits], hits):
         said = statement(each, found.valid)
-        items.setdefault(each.turn.id, _item(each, hits[each.turn.id], said.text, score))
+        items.setdefault(each.turn.id, _item(each, hits.get(each.turn.id), said.text, score))
         if (new := by_id.get(said.replaced_by)) and new.turn.id not in items:
             text = statement(new, found.valid).text
-            items[new.turn.id] = _item(new, hits[new.turn.id], text, score)
+            items[new.turn.id] = _item(new, hits.get(new.turn.id), text, score)
     return [item for item in items.values() if item.text]
 
 
@@ -53,12 +55,16 @@ def ranked(turns: Sequence[TurnPassages], hits: Mapping[str, RankedHit]) -> list
     scores = [
         (each, (hits[each.turn.id].hit.score / found + each.fitness.score / said) / 2) for each in turns
     ]
-    least = FLOOR * max(score for _, score in scores)
-    chosen = sorted((each for each in scores if each[1] >= least), key=lambda each: -each[1])
-    return chosen[:TURNS_MAX]
+    top = max(score for _, score in scores)
+    chosen = [
+        (each, score)
+        for each, score in scores
+        if score >= (FLOOR if each.fits else FLOOR + DOUBTFUL_MORE) * top
+    ]
+    return sorted(chosen, key=lambda each: -each[1])[:TURNS_MAX]
 
 
-def _item(passages: TurnPassages, found: RankedHit, text: str, score: float) -> Recalled:
+def _item(passages: TurnPassages, found: RankedHit | None, text: str, score: float) -> Recalled:
     turn = passages.turn
     return Recalled(
         SECTION.heading,
@@ -66,9 +72,9 @@ def _item(passages: TurnPassages, found: RankedHit, text: str, score: float) -> 
         turn.id,
         text,
         0,
-        because(found),
+        because(found) if found else "says what holds now",
         turn.started_at,
         turn.session_id,
         turn.id,
-        {**scores_of(found), "fit": passages.fitness.score, "score": score},
+        {**(scores_of(found) if found else {}), "fit": passages.fitness.score, "score": score},
     )
