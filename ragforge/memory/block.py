@@ -117,9 +117,21 @@ class _Making(Struct):
             self.full.add(section)
             self._leave_out(item)
             return
+        self._drop_what_it_says(cut)
         self.chosen.setdefault(section, []).append(cut)
         self.spent[section] = self.spent.get(section, 0) + cost
         self.told.update(self.excludes.get(name, ()))
+
+    def _drop_what_it_says(self, item: Recalled) -> None:
+        """Take out the memories that a turn's line says with more around them: one statement, one line."""
+        if item.kind is HitKind.MEMORY:
+            return
+        told = _MARK.sub("", item.text)
+        for section, items in self.chosen.items():
+            for each in [one for one in items if one.kind is HitKind.MEMORY and says(told, one.text)]:
+                if section not in self.counted:  # what holds always stays where it is looked for
+                    items.remove(each)
+                    self.spent[section] -= each.tokens
 
     def _leave_out(self, item: Recalled) -> None:
         self.left_out += 1

@@ -1,17 +1,21 @@
 """What is put before a message is current, fits it, and is said once; what holds always is always there."""
 
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.events import ContextBuilt
-from ragforge.domain.memories import Association, AssociationKind, MemoryType
+from ragforge.domain.memories import Association, AssociationKind, MemorySource, MemoryType
 from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.sources import instructions, resumption
 from ragforge.memory.recall.sources import turns as past_turns
+from ragforge.session.moves import undo
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
+from tests.flow.beside import beside, done
 from tests.flow.recalling import LONG_AGO, remembered, said_before
-from tests.flow.running import of_type, say
+from tests.flow.running import environ, of_type, say
 from tests.standins.gemini import GeminiStandIn, Text
 
 SEEDLINGS = [
@@ -23,6 +27,19 @@ SEEDLINGS = [
     ("forget terraform, let's do plain ansible for the sensors", "I removed terraform and wrote a playbook."),
     ("ok back to terraform, the sensors need its state", "I brought back terraform from git."),
 ]
+PLANTS = ("ferns", "cacti", "orchids", "lilies", "vines", "mosses", "figs", "olives", "aloes", "agaves")
+PLANTS += (
+    "bananas",
+    "dates",
+    "ginger",
+    "papyrus",
+    "bamboo",
+    "coffee",
+    "cocoa",
+    "vanilla",
+    "pepper",
+    "cotton",
+)
 
 
 async def block_for(session: Session, gemini: GeminiStandIn, message: str) -> ContextBlock:
@@ -50,6 +67,28 @@ async def test_a_statement_that_was_replaced_says_so_and_by_what(
         shown = lines(await block_for(session, gemini, message), past_turns.SECTION.heading)
         assert any(new in line and "(replaced" not in line for line in shown), shown
         assert all("(replaced 4 Mar: " in line for line in shown if old in line and "instead of" not in line)
+
+
+async def test_what_replaces_a_statement_is_known_whatever_the_message_finds(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    words = [("the boiler of the palm house starts below 18 degrees", "`BOILER_MIN = 18` is in `heat.py`.")]
+    words += [(f"the palm house needs a sign for {each}", "It hangs there.") for each in PLANTS]
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        for turn in await said_before(session, words):
+            session.workspace.background.turn_ended(session, turn.id)
+        await done(session)
+        gemini.script(Text("`BOILER_MIN` is 15."))
+        await say(session, "no idea, whatever Ada wants")
+        await done(session)
+        message = "When does the boiler of the palm house start?"
+        shown = lines(await block_for(session, gemini, message), past_turns.SECTION.heading)
+        assert any("18 degrees (replaced " in line for line in shown), shown
+        assert any("`BOILER_MIN` is 15" in line for line in shown), shown
+        await undo(session)
+        message = "Below how many degrees does the boiler start?"
+        shown = lines(await block_for(session, gemini, message), past_turns.SECTION.heading)
+        assert any("18 degrees" in line and "(replaced" not in line for line in shown), shown
 
 
 async def test_what_the_memories_know_to_be_replaced_says_so_though_nothing_found_tells(
@@ -120,6 +159,16 @@ async def test_where_were_we_is_the_end_of_the_session_before_and_what_is_still_
         (ended, *_) = lines(block, resumption.SECTION.heading)
         assert ended.startswith("note where we are: the valve test still fails on leap days")
         assert sum(item.text.endswith("todo for later: an alarm for frost") for item in block.items) == 1
+
+
+async def test_what_is_hardly_a_wish_has_to_fit_the_message(session: Session, gemini: GeminiStandIn) -> None:
+    wish = partial(remembered, session, type=MemoryType.PREFERENCE, source=MemorySource.BACKGROUND)
+    sure = await wish("Keep the titles of charts short.", confidence=0.9)
+    doubtful = await wish("The greenhouse door must stay shut in winter.", confidence=0.55)
+    for message, expected in (("hello", [sure]), ("Is the greenhouse door shut?", [doubtful, sure])):
+        block = await block_for(session, gemini, message)
+        shown = [item.id for item in block.items if item.section == instructions.SECTION.heading]
+        assert sorted(shown) == sorted(each.id for each in expected)
 
 
 async def test_one_statement_is_one_line(session: Session, gemini: GeminiStandIn) -> None:

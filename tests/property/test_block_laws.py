@@ -93,3 +93,18 @@ def test_of_two_that_exclude_each_other_the_first_stands() -> None:
     summary = Recalled(summaries.NEWEST.heading, HitKind.SUMMARY, "s", "Its summary.", 0, "", AT, turn_id="t")
     block = compose([turn, summary], shares=SHARES, tokens_max=1_500, excludes={"t": {"s"}, "s": {"t"}})
     assert [item.id for item in block.items] == ["t"]
+
+
+def test_a_memory_gives_way_to_the_line_that_says_it_with_more_around_it() -> None:
+    def item(section: str, kind: HitKind, id: str, text: str) -> Recalled:
+        return Recalled(section, kind, id, text, 0, "", AT, turn_id=id)
+
+    turns, known = past_turns.SECTION.heading, memories.SECTION.heading
+    other = item(turns, HitKind.TURN, "t1", "The meter is read at night.")
+    told = item(turns, HitKind.TURN, "t2", "Readings go to DuckDB. The auditors ask for them in January.")
+    short = item(known, HitKind.MEMORY, "m1", "[decision] Readings go to DuckDB.")
+    block = compose([other, told, short], shares=SHARES, tokens_max=3_000)
+    assert [each.id for each in block.items] == ["t1", "t2"]
+    told = item(turns, HitKind.TURN, "t2", "Readings went to MySQL. (replaced 3 Mar: Readings go to DuckDB.)")
+    block = compose([other, told, short], shares=SHARES, tokens_max=3_000)
+    assert [each.id for each in block.items] == ["t1", "t2", "m1"]

@@ -20,6 +20,9 @@ from ragforge.memory.recall.sources.memories import is_carried, may_be_injected
 LISTED_MAX = 100
 """So many are looked at, the most important first."""
 
+SURE_MIN = 0.8
+"""What may be no wish at all, by its confidence, has to fit the message as all else has."""
+
 SECTION = Section(
     "Standing Instructions and Preferences",
     share=0.3,
@@ -70,9 +73,10 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list
 
 
 def _items(memories: Sequence[Memory], fitness: Sequence[Fitness]) -> list[Recalled]:
-    """What binds first, then by fit."""
+    """What binds first, then by fit; of what is not sure to be a wish, what fits."""
     known = [Standing(each, binds(each.content), one) for each, one in zip(memories, fitness, strict=True)]
-    order = sorted(known, key=lambda each: (not each.binds, -each.fitness.score))
+    wanted = [each for each in known if each.memory.confidence >= SURE_MIN or each.fitness.fits]
+    order = sorted(wanted, key=lambda each: (not each.binds, -each.fitness.score))
     return [_item(each) for each in order]
 
 
