@@ -1,7 +1,7 @@
 """`ragforge memory`: what is remembered, to read, add to, change, forget and get back."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -267,16 +267,44 @@ async def _edited(
     return new
 
 
+Everywhere = Annotated[bool, typer.Option("--everywhere", help="In the history and in backups too.")]
+
+
 @app.command(epilog=EXIT_CODES)
-def forget(context: typer.Context, memory_ids: Ids) -> None:
+def forget(
+    context: typer.Context,
+    memory_ids: Ids,
+    everywhere: Everywhere = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="With --everywhere: at once, so that it cannot be undone.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --everywhere: do not ask.")] = False,
+) -> None:
     """Forget memories: nothing that says the same goes to a model any more. They can be restored."""
+    if now and not everywhere:
+        raise UsageError("--now belongs to --everywhere.")
+    if everywhere:
+        _everywhere(context, memory_ids, now=now, yes=yes)
     _mark(context, memory_ids, forgets=True)
 
 
 @app.command(epilog=EXIT_CODES)
-def restore(context: typer.Context, memory_ids: Ids) -> None:
+def restore(context: typer.Context, memory_ids: Ids, everywhere: Everywhere = False) -> None:
     """Bring back what was forgotten."""
+    if everywhere:
+        _everywhere(context, memory_ids, undo=True)
     _mark(context, memory_ids, forgets=False)
+
+
+def _everywhere(context: typer.Context, memory_ids: list[str], **flags: bool) -> NoReturn:
+    """As `/forget --everywhere`, for one memory."""
+    from ragforge.cli.verbs import run_asking
+    from ragforge.commands.forget import VERB, ForgetArguments
+
+    if len(memory_ids) > 1:
+        raise UsageError("--everywhere takes one memory at a time.")
+    args = ForgetArguments(memory_ids[0], everywhere=True, **flags)
+    raise typer.Exit(run_asking(context.find_root().obj, VERB, args))
 
 
 def _mark(context: typer.Context, memory_ids: list[str], *, forgets: bool) -> None:

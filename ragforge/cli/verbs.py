@@ -96,20 +96,25 @@ def _function(verb: Verb[Any], run: Run | None) -> Callable[..., None]:
         options: Options = context.find_root().obj
         if run:
             raise typer.Exit(run_async(partial(run, options, args)))
-        code = run_async(lambda: run_verb(options, verb, args, resume))
-        if isinstance(code, base.Confirm):
-            # Asked between the two: within the loop, Ctrl+C would not end the question.
-            if not _is_confirmed(code):
-                raise typer.Exit(FAILED)
-            confirmed = replace(args, yes=True)
-            code = run_async(lambda: run_verb(options, verb, confirmed, resume))
-        raise typer.Exit(code if isinstance(code, int) else FAILED)
+        raise typer.Exit(run_asking(options, verb, args, resume))
 
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     function.__doc__ = _help(verb)
     function.__annotations__ = {each.name: each.annotation for each in (context, *parameters)}
     setattr(function, "__signature__", Signature([context, *parameters]))  # noqa: B010 - what inspect asks for
     return function
+
+
+def run_asking(options: Options, verb: Verb[Any], args: Struct, resume: str | None = None) -> int:
+    """Run the verb, and again with `yes` where it asks and the answer is yes; the exit code."""
+    code = run_async(lambda: run_verb(options, verb, args, resume))
+    if isinstance(code, base.Confirm):
+        # Asked between the two: within the loop, Ctrl+C would not end the question.
+        if not _is_confirmed(code):
+            return FAILED
+        confirmed = replace(args, yes=True)
+        code = run_async(lambda: run_verb(options, verb, confirmed, resume))
+    return code if isinstance(code, int) else FAILED
 
 
 def _parameters(each: Argument) -> list[Parameter]:

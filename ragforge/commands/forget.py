@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.commands.base import Choose, Confirm, Option, Outcome, Tell, Verb
 from ragforge.commands.remember import ID_CHARS_SHOWN, shown
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from ragforge.session.state import Session
 
 AS_MESSAGE = "To send this to the model instead, press Esc and begin the message with a space."
+NOT_REACHED = (
+    "Not reached: exports and backup files that you made, copies on other machines, sessions that another "
+    "ragforge has open now, the project's files with their versions, and git."
+)
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -23,13 +28,24 @@ class ForgetArguments(Struct, frozen=True):
 
     words: Annotated[str, rest("ID | WORDS", "The id of a memory, or words that fit it.")] = ""
     undo: Annotated[bool, option("--undo", help="Bring it back, or the one that was forgotten last.")] = False
+    everywhere: Annotated[
+        bool, option("--everywhere", help="Remove it from the history and backups too.")
+    ] = False
+    now: Annotated[bool, option("--now", help="With --everywhere: at once, so that it cannot be undone.")] = (
+        False
+    )
+    yes: Annotated[bool, option("--yes", help="With --everywhere: do not ask.")] = False
 
 
 async def _run(session: "Session", args: ForgetArguments) -> Outcome:
     from ragforge.session.memory_tools import best_match, kept_or_recalled_last
 
+    if args.now and not args.everywhere:
+        raise UsageError("--now belongs to --everywhere.")
     if args.undo:
-        return Tell(await _undo(session, args.words))
+        return Tell(await (_put_back if args.everywhere else _undo)(session, args.words))
+    if args.everywhere:
+        return await _forget_everywhere(session, args)
     if not args.words:
         if last := await kept_or_recalled_last(session):
             return _asked(last)
@@ -58,6 +74,53 @@ def _asked(memories: Sequence[Memory], *, detail: str = "") -> Outcome:
         return Confirm(question, then=f"forget {memory.id}", detail=detail)
     options = [Option(str(each.type), each.content, f"forget {each.id}") for each in memories]
     return Choose("Which one should be forgotten?", detail, tuple(options))
+
+
+async def _forget_everywhere(session: "Session", args: ForgetArguments) -> Outcome:
+    from ragforge.session.memory_tools import best_match
+    from ragforge.session.redaction import plan_redaction, redact
+
+    memory = await _by_id(session, args.words)
+    if memory is None and args.words:
+        memory = await best_match(session.workspace, args.words)
+    if memory is None:
+        raise UsageError("Say which memory, by its id or by words that fit it. /memory lists them.")
+    if args.yes:
+        await redact(session, memory, at_once=args.now)
+        return Tell(
+            f"Removed everywhere: {shown(memory)}. {_sealed_words(memory, now=args.now)} {NOT_REACHED}"
+        )
+    plan = await plan_redaction(session.workspace, memory)
+    alike = "".join(f"\n- {each.content}" for each in plan.memories[1:])
+    detail = "\n\n".join(
+        [
+            f"Found in: {plan.words}. `[forgotten]` takes its place; a new backup replaces the old ones.",
+            *([f"Removed with it, because it says the same:{alike}"] if alike else []),
+            f"{_sealed_words(memory, now=args.now)} {NOT_REACHED}",
+        ]
+    )
+    return Confirm(
+        f"Remove this {memory.type} everywhere: {memory.content}",
+        then=VERB.line(replace(args, words=memory.id, yes=True)),
+        detail=detail,
+        unasked="--everywhere asks first. Add --yes to remove it without being asked.",
+    )
+
+
+def _sealed_words(memory: Memory, *, now: bool) -> str:
+    if now:
+        return "This cannot be undone."
+    undo = f"/forget --everywhere --undo {memory.id[:ID_CHARS_SHOWN]}"
+    return (
+        "The words stay sealed in a database on this machine until the next clean-up (/history gc); until "
+        f"then `{undo}` puts them back."
+    )
+
+
+async def _put_back(session: "Session", part: str) -> str:
+    from ragforge.session.redaction import put_back
+
+    return f"Put back everywhere: {await put_back(session, part.lower())}"
 
 
 async def _forget(session: "Session", memory: Memory) -> str:

@@ -80,7 +80,7 @@ async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
         notes = (f"No contents were kept for {shown_url(args.gone)}.",)
     keep_days = workspace.settings.history.keep_days if args.days is None else args.days
     found = await clean_up(workspace, keep_days=keep_days, dry_run=not args.yes)
-    would_go = not args.yes and not args.dry_run and found.contents
+    would_go = not args.yes and not args.dry_run and (found.contents or found.sealed)
     if would_go and (found.versions or not is_in_shell()):
         question = f"{collected_words(found, dry_run=True)} Remove it for good?"
         unasked = (

@@ -90,6 +90,7 @@ DERIVED = Description(
     refers={"project_id": RecordKind.PROJECT},  # and its owner, of whatever kind that is
     properties={"owner": "ownerId", "at": "timestamp"},
     line={"kind": "label"},  # `kind` is what the line itself is
+    texts=("data",),
 )
 
 

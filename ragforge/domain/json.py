@@ -7,6 +7,7 @@ here, so that nothing else has to think of them.
 
 import json
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -81,6 +82,23 @@ def well_formed_object(value: JsonObject, *, depth: int = 0) -> JsonObject:
     """Return the object, as `well_formed_json`."""
     below = _deeper(depth)
     return {well_formed(name): well_formed_json(item, depth=below) for name, item in value.items()}
+
+
+def each_text(value: JsonObject, change: Callable[[str], str]) -> JsonObject:
+    """Return the object with each of its texts changed; names stay."""
+
+    def changed(item: JsonValue) -> JsonValue:
+        match item:
+            case str():
+                return change(item)
+            case list():
+                return [changed(each) for each in item]
+            case dict():
+                return {name: changed(each) for name, each in item.items()}
+            case _:
+                return item
+
+    return {name: changed(each) for name, each in value.items()}
 
 
 def read_json(text: str, *, keep_halves: bool = False) -> JsonValue:

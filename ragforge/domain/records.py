@@ -74,6 +74,8 @@ class Description(Struct, Generic[R], frozen=True):
     """
     always: tuple[str, ...] = ()
     """Those of them that a line has all the same."""
+    texts: tuple[str, ...] = ()
+    """Fields that get another text where the user has something removed from the history."""
     signed: tuple[str, ...] = ()
     """Whole numbers that may lie below 0, as a duration does when a clock is set back."""
 

@@ -48,4 +48,5 @@ SUMMARY = Description(
         **{"text": "summary", "at": "timestamp", "files": "filesMentioned", "findings": "keyFindings"},
         **{"tools": "toolsUsed"},
     },
+    texts=("text", "findings", "topics", "constraints"),
 )

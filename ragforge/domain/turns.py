@@ -83,6 +83,7 @@ SESSION = Description(
         **{"head": "headId"},
     },
     later=("person",),
+    texts=("title",),
 )
 
 
@@ -131,6 +132,7 @@ TURN = Description(
         **{"parent": "parentId", "index": "turnIndex", "assistant": "assistantMessage"},
         **{"started_at": "timestamp", "ended_at": "endTime"},
     },
+    texts=("user", "assistant", "error"),
 )
 
 
@@ -165,6 +167,7 @@ STEP = Description(
     refers={"turn_id": RecordKind.TURN},
     columns={"index": "number"},
     properties={"index": "stepIndex"},
+    texts=("message",),
 )
 
 
@@ -212,6 +215,7 @@ TOOL_CALL = Description(
         **{"name": "toolName", "args": "toolArgs", "result": "toolResult", "started_at": "timestamp"},
     },
     signed=("duration_ms",),
+    texts=("args", "result", "diff", "result_blob"),
 )
 
 

@@ -155,6 +155,7 @@ VERSION = Description(
     properties={"at": "timestamp", "untracked": "uncovered"},
     line={"untracked": "uncovered"},
     signed=("duration_ms",),
+    texts=("title", "label", "note", "words"),
 )
 
 

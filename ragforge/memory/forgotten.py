@@ -7,7 +7,7 @@ What is said again afterwards stays.
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from operator import mul
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ragforge.domain.context import Recalled
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.json import each_text
 from ragforge.domain.memories import FORGOTTEN_MAX, AssociationKind, Memory, MemoryFilter, normalised
 from ragforge.domain.messages import Message, ModelMessage, Parts, TextPart, ToolMessage, UserMessage
 from ragforge.domain.search import Hit, HitKind
@@ -157,7 +157,7 @@ class Forgotten:
         at = call.started_at
         return replace(
             call,
-            args=_each(call.args, lambda text: self.cut(text, at=at)),
+            args=each_text(call.args, lambda text: self.cut(text, at=at)),
             result=self.cut(call.result, at=at),
             diff=self.cut(call.diff, at=at),
         )
@@ -186,11 +186,11 @@ class Forgotten:
                     text=clean(message.text),
                     thoughts=clean(message.thoughts),
                     calls=tuple(
-                        replace(call, args=_each(call.args, lambda text: self.cut(text, at=at)))
+                        replace(call, args=each_text(call.args, lambda text: self.cut(text, at=at)))
                         for call in message.calls
                     ),
                 )
-                if native is not None and (cleaned != message or _each(native, clean) != native):
+                if native is not None and (cleaned != message or each_text(native, clean) != native):
                     cleaned = replace(cleaned, native=None)
         return message if cleaned == message else cleaned
 
@@ -272,11 +272,14 @@ NOTHING = Forgotten()
 async def read_forgotten(store: Store, project_id: str) -> Forgotten:
     """What is forgotten in the project and everywhere, now. Raises StoreError."""
     memories = await store.memories.forgotten(project_id=project_id)
-    if not memories:
-        return NOTHING
+    return Forgotten(memories, await forgotten_summaries(store, memories)) if memories else NOTHING
+
+
+async def forgotten_summaries(store: Store, memories: Sequence[Memory]) -> set[str]:
+    """Ids of the summaries of level 1 of turns in which the memories were said. Raises StoreError."""
     turns = list({turn for memory in memories for turn in memory.turns})
     covering = await store.summaries.covering(turns) if turns else {}
-    return Forgotten(memories, {each.id for over in covering.values() for each in over if each.level == 1})
+    return {each.id for over in covering.values() for each in over if each.level == 1}
 
 
 async def still_forgotten(store: Store, project_id: str, window: Window) -> Forgotten | None:
@@ -298,6 +301,35 @@ async def forget(store: Store, memory: Memory) -> list[Memory]:
     What it had replaced holds again. What was said until now is cut, whatever the clock of the machine said
     then. Raises StoreError.
     """
+    at, alike = await _time_and_alike(store, memory)
+    # One that was forgotten before and was said again since is forgotten anew.
+    await store.memories.restore([memory.id])
+    await store.memories.forget([memory.id, *(each.id for each in alike)], at)
+    return alike
+
+
+async def forgotten_with(store: Store, memory: Memory) -> list[Memory]:
+    """The memory and what is forgotten along with it, as they are then. Raises StoreError."""
+    if memory.forgotten_at is None:
+        at, alike = await _time_and_alike(store, memory)
+        return [replace(each, forgotten_at=at) for each in (memory, *alike)]
+    return [memory, *await _forgotten_along(store, memory)]
+
+
+async def restore(store: Store, memory: Memory) -> list[Memory]:
+    """Restore it, and return what was forgotten along with it and is restored too. Raises StoreError."""
+    alike = await _forgotten_along(store, memory)
+    await store.memories.restore([memory.id, *(each.id for each in alike)])
+    return alike
+
+
+async def _forgotten_along(store: Store, memory: Memory) -> list[Memory]:
+    gone = await store.memories.forgotten(project_id=memory.project_id)
+    return [each for each in gone if each.forgotten_at == memory.forgotten_at and each.id != memory.id]
+
+
+async def _time_and_alike(store: Store, memory: Memory) -> tuple[datetime, list[Memory]]:
+    """When the memory is forgotten, if it is now, and what says the same."""
     project = memory.project_id
     forgotten = await store.memories.forgotten(project_id=project)
     before = [each.forgotten_at + TICK for each in forgotten[:1] if each.forgotten_at]
@@ -309,19 +341,7 @@ async def forget(store: Store, memory: Memory) -> list[Memory]:
     others = await store.memories.find(
         MemoryFilter(project, person=memory.owner, replaced=True, abandoned=True, limit=FORGOTTEN_MAX)
     )
-    alike = [each for each in others if each.id not in kept and gone.holds(each.content)]
-    # One that was forgotten before and was said again since is forgotten anew.
-    await store.memories.restore([memory.id])
-    await store.memories.forget([memory.id, *(each.id for each in alike)], at)
-    return alike
-
-
-async def restore(store: Store, memory: Memory) -> list[Memory]:
-    """Restore it, and return what was forgotten along with it and is restored too. Raises StoreError."""
-    gone = await store.memories.forgotten(project_id=memory.project_id)
-    alike = [each for each in gone if each.forgotten_at == memory.forgotten_at and each.id != memory.id]
-    await store.memories.restore([memory.id, *(each.id for each in alike)])
-    return alike
+    return at, [each for each in others if each.id not in kept and gone.holds(each.content)]
 
 
 def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source: bool) -> bool:
@@ -382,20 +402,3 @@ def _stands_in(value: str, low: str) -> bool:
             return True
         start = low.find(value, start + 1)
     return False
-
-
-def _each(value: JsonObject, clean: Callable[[str], str]) -> JsonObject:
-    """The object with each of its texts cleaned."""
-
-    def cleaned(item: JsonValue) -> JsonValue:
-        match item:
-            case str():
-                return clean(item)
-            case list():
-                return [cleaned(each) for each in item]
-            case dict():
-                return {name: cleaned(each) for name, each in item.items()}
-            case _:
-                return item
-
-    return {name: cleaned(each) for name, each in value.items()}

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ragforge.config.store_address import bare_url
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import RagforgeError
@@ -13,6 +15,7 @@ from ragforge.domain.redact import hide_url_passwords
 from ragforge.domain.words import counted
 from ragforge.files.open import size as size_words
 from ragforge.session.databases import open_database
+from ragforge.session.redaction import remove_sealed
 from ragforge.session.state import Workspace
 from ragforge.store.base import Store
 from ragforge.store.files import contents_file
@@ -36,7 +39,8 @@ async def clean_up(workspace: Workspace, *, keep_days: int, dry_run: bool) -> Co
     dry_run: only find out. Raises as `history_size`; nothing was removed then.
     """
     async with _every_store(workspace) as stores:
-        return await collect(
+        sealed = await remove_sealed(workspace, dry_run=dry_run)
+        collected = await collect(
             stores,
             workspace.blobs,
             workspace.history,
@@ -44,6 +48,7 @@ async def clean_up(workspace: Workspace, *, keep_days: int, dry_run: bool) -> Co
             keep_days=keep_days,
             dry_run=dry_run,
         )
+        return replace(collected, sealed=sealed)
 
 
 async def forget_store(workspace: Workspace, url: str) -> bool:
@@ -95,15 +100,17 @@ def size_lines(found: HistorySize, *, size_gb_max: float) -> list[str]:
 
 def collected_words(found: Collected, *, dry_run: bool) -> str:
     """What was removed, or would be."""
-    if not found.contents:
-        return "There is nothing to remove."
     verb = "Would remove" if dry_run else "Removed"
+    sealed = f"{counted(found.sealed, 'statement')} that you had forgotten everywhere"
+    if not found.contents:
+        return f"{verb} {sealed}." if found.sealed else "There is nothing to remove."
     lost = (
         f" {counted(found.versions, 'old version')} can then no longer be restored, or not wholly."
         if found.versions
         else ""
     )
-    return f"{verb} {counted(found.contents, 'content')}, {size_words(found.bytes)}.{lost}"
+    also = f", and {sealed}" if found.sealed else ""
+    return f"{verb} {counted(found.contents, 'content')}, {size_words(found.bytes)}{also}.{lost}"
 
 
 def shown_url(url: str) -> str:

@@ -34,6 +34,11 @@ def to_line(item: Item) -> str:
     return to_json(_plain(item))
 
 
+def from_line(line: str) -> Item:
+    """The item of a line that `to_line` wrote. Raises ValueError for what is none."""
+    return from_plain(json.loads(line))
+
+
 def from_plain(plain: object) -> Item:
     """The item of a line that was read as JSON. Raises ValueError for what is none."""
     try:

@@ -24,7 +24,9 @@ from ragforge.store.backups import (
     Reason,
     backups_folder,
     is_due,
+    list_backups,
     remove_old,
+    remove_sets,
 )
 from ragforge.store.files import CHECK, Backup, Role, StoreFile, store_files
 from ragforge.store.sqlite.connection import Connection, translated
@@ -64,6 +66,22 @@ def make_backup(folder: Path, url: str, *, reason: Reason, stop: Event | None = 
         if made:
             remove_old(folder)
         return made
+
+
+def renew_backups(folder: Path, url: str) -> None:
+    """Replace the sets of the store at this address, where there are any, by one of its state now.
+
+    Raises as `make_backup`, and StoreUnavailable while another process makes one; the old sets stay then.
+    """
+    old = list_backups(folder, store=url)
+    if not old:
+        return
+    if make_backup(folder, url, reason=Reason.ASKED) is None:
+        raise StoreUnavailable(
+            f"The {len(old)} backups before this are still there, because another ragforge makes one just "
+            "now. Try again in a minute."
+        )
+    remove_sets(folder, old)
 
 
 def _is_copied(file: StoreFile) -> bool:

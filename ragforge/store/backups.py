@@ -137,8 +137,13 @@ def remove_old(folder: Path, *, keep: int = KEPT) -> None:
     for each in list_backups(folder):
         by_kind.setdefault((each.store, each.reason is Reason.MIGRATION), []).append(each)
     for sets in by_kind.values():
-        _remove(backups_folder(folder) / each.name for each in sets[keep:])
+        remove_sets(folder, sets[keep:])
     _remove(path for path in backups_folder(folder).glob("*") if not (path / FACTS).exists())
+
+
+def remove_sets(folder: Path, sets: Iterable[BackupSet]) -> None:
+    """Remove these. folder: the data folder."""
+    _remove(backups_folder(folder) / each.name for each in sets)
 
 
 def _remove(sets: Iterable[Path]) -> None:

@@ -56,6 +56,14 @@ class Archive(Protocol):
         """
         ...
 
+    async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
+        """Give stored records these texts, and remove the memories with the ids in `without`.
+
+        Indexes and vectors of the texts before go too. Memories and links that are gone are stored again; of
+        other records those that are gone are passed over. Raises UsageError where the store cannot do it.
+        """
+        ...
+
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
         """Those of the kind with these ids that there are, in any order.
 

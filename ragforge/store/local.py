@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from ragforge.domain.approvals import Rule
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreMoved, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
+from ragforge.domain.json import each_text
 from ragforge.domain.messages import Parts, parts_from_json, parts_to_json
 from ragforge.store.backups import recovery_words
 from ragforge.store.damage_words import moved
@@ -36,6 +38,14 @@ _PERSON = "person "
 """Before a store's address, the name under which the user's id is kept."""
 
 
+TYPED = (
+    ("prompt", "number", "text", False),
+    ("draft", "key", "text", False),
+    ("queue", "session", "messages", True),
+    ("recalled", "turn", "block", True),
+)
+"""Tables with what was said, their keys and columns, and whether these hold JSON."""
+
 INSTRUCTIONS_MAX = 20
 """Of each instruction file so many texts are remembered, at most 40 KB each."""
 
@@ -48,6 +58,14 @@ async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "Loc
     path = machine_file(data_dir).path
     await asyncio.to_thread(_prepare, path)
     return LocalState(path, history_max=history_max)
+
+
+class Sealed(Struct, frozen=True):
+    """The records of a memory that was removed everywhere, as they were: lines of a backup."""
+
+    memory_id: str
+    content: str
+    lines: list[str]
 
 
 class LocalState:
@@ -416,6 +434,59 @@ class LocalState:
             )
         )
 
+    async def redact(self, cut: Callable[[str], str]) -> None:
+        """Pass what users typed here, and what was recalled for turns, through `cut`; leave nothing of it.
+
+        Prompts, drafts, queues and blocks: what cut takes out of them is not kept anywhere.
+        """
+
+        def job(connection: Connection) -> None:
+            for table, key, column, is_json in TYPED:
+                rows = list(connection.execute(f"SELECT {key}, {column} FROM {table}"))
+                for found, text in rows:
+                    without = _json_without(text, cut) if is_json else cut(text)
+                    if without != text:
+                        connection.execute(
+                            f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (without, found)
+                        )
+
+        await self._write(job)
+        await self._compact()
+
+    async def seal(self, memory_id: str, content: str, lines: Sequence[str]) -> None:
+        """Keep the records of a memory that is removed everywhere, as lines, until `remove_sealed`."""
+        await self._write(
+            lambda connection: connection.execute(
+                "INSERT INTO sealed (memory, content, lines) VALUES (?, ?, ?) "
+                "ON CONFLICT (memory) DO UPDATE SET lines = excluded.lines",
+                (memory_id, _clean(content), json.dumps(list(lines))),
+            )
+        )
+
+    async def sealed(self) -> "list[Sealed]":
+        """What is sealed, the newest first."""
+
+        def job(connection: Connection) -> list[Sealed]:
+            rows = connection.execute("SELECT memory, content, lines FROM sealed ORDER BY number DESC")
+            return [Sealed(memory, content, json.loads(lines)) for memory, content, lines in rows]
+
+        return await self._read(job)
+
+    async def remove_sealed(self, memory_id: str = "") -> int:
+        """Remove for good what is sealed, of this memory or of all; of how many it was."""
+
+        def job(connection: Connection) -> int:
+            connection.execute("DELETE FROM sealed WHERE ?1 = '' OR memory = ?1", (memory_id,))
+            return connection.changes()
+
+        if removed := await self._write(job):
+            await self._compact()
+        return removed
+
+    async def _compact(self) -> None:
+        with _explained(self.path):
+            await self._database.compact()
+
     async def set_compacted(self, session_id: str, turn_id: str) -> None:
         """Remember after which turn the user had the conversation compacted."""
         await self._write(
@@ -503,6 +574,11 @@ def _explained(path: Path) -> Generator[None]:
         ) from error
     except UnicodeError as error:  # an identifier with half a character in it
         raise StoreError(f"Cannot write to {path}: {error}.") from error
+
+
+def _json_without(text: str, cut: Callable[[str], str]) -> str:
+    """The JSON with each of its texts cut."""
+    return json.dumps(each_text({"it": json.loads(text)}, cut)["it"], ensure_ascii=False)
 
 
 def _clean(text: str) -> str:

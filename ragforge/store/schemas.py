@@ -77,10 +77,28 @@ ALTER TABLE place ADD COLUMN folder TEXT;
 CREATE INDEX place_folder ON place (folder);
 """
 
+# What `forget --everywhere` removed, until the next clean-up: a row for each memory.
+_LOCAL_SEVENTH = """
+CREATE TABLE sealed (
+    number INTEGER PRIMARY KEY,
+    memory TEXT NOT NULL UNIQUE,
+    content TEXT NOT NULL,
+    lines TEXT NOT NULL -- the records as they were, as lines of a backup
+) STRICT;
+"""
+
 APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
 LOCAL = Schema(
     application_id=APPLICATION_ID,
-    steps=(_LOCAL_FIRST, _LOCAL_SECOND, _LOCAL_THIRD, _LOCAL_FOURTH, _LOCAL_FIFTH, _LOCAL_SIXTH),
+    steps=(
+        _LOCAL_FIRST,
+        _LOCAL_SECOND,
+        _LOCAL_THIRD,
+        _LOCAL_FOURTH,
+        _LOCAL_FIFTH,
+        _LOCAL_SIXTH,
+        _LOCAL_SEVENTH,
+    ),
 )
 
 

@@ -55,11 +55,13 @@ class Collected(Struct, frozen=True):
     """What a clean-up removed, or would remove.
 
     versions: so many old versions cannot be restored any more, or not wholly; they themselves stay.
+    sealed: so many statements that were forgotten everywhere.
     """
 
     contents: int
     bytes: int
     versions: int
+    sealed: int = 0
 
 
 class _Needs(Struct):

@@ -110,6 +110,31 @@ async def test_a_prompt_that_only_asks_to_forget_is_told_the_command(alone: Prog
     assert (await alone.run("-p", "forget that approach, use a queue")).code == 0
 
 
+async def test_what_is_forgotten_everywhere_is_asked_first_and_put_back_until_a_clean_up(
+    alone: Program,
+) -> None:
+    one, two = [
+        (await alone.run("memory", "add", text)).out.split()[1] for text in ("Host quokka7391", "Two")
+    ]
+    unasked = await alone.run("memory", "forget", one, "--everywhere")
+    assert (unasked.code, "Found in: 1 memory" in unasked.out, "--yes" in unasked.err) == (2, True, True)
+    assert sorted(await contents(alone)) == ["Host quokka7391", "Two"]
+    gone = await alone.run("memory", "forget", one, "--everywhere", "--yes")
+    assert (gone.code, "sealed" in gone.out, await contents(alone, "--forgotten")) == (0, True, ["Two"])
+    back = await alone.run("memory", "restore", one, "--everywhere")
+    assert (back.code, "Host quokka7391" in back.out) == (0, True)
+    assert sorted(await contents(alone)) == ["Host quokka7391", "Two"]
+    await alone.run("memory", "forget", one, "--everywhere", "--yes")
+    would = await alone.run("history", "gc", "--dry-run")
+    assert would.out == "Would remove 1 statement that you had forgotten everywhere.\n"
+    assert (await alone.run("history", "gc")).out.startswith("Removed 1 statement")
+    too_late = await alone.run("memory", "restore", one, "--everywhere")
+    assert (too_late.code, "sealed" in too_late.err) == (2, True)
+    for wrong in ((one, two, "--everywhere"), (two, "--now")):
+        assert (await alone.run("memory", "forget", *wrong)).code == 2
+    assert await contents(alone) == ["Two"]
+
+
 async def test_why_names_the_turn_and_the_command_that_opens_it(
     quick: Program, openai: OpenAIStandIn
 ) -> None:

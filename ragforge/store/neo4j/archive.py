@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from ragforge.domain.derivations import Derived
+from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import Memory
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.versions import Branch, Version
@@ -40,6 +41,10 @@ class Neo4jArchive:
         if changed:
             await self._nodes.outbox.write(lambda rows: _forget(rows, records))
         return changed
+
+    async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
+        """Raises UsageError: what is on a server cannot be rewritten yet."""
+        raise UsageError(f"The {len(records) + len(without)} records on the server cannot be rewritten yet.")
 
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
         """Those of the kind with these ids that there are, in any order."""

@@ -18,6 +18,7 @@ from ragforge.store.sqlite.derivations import SELECT as SELECT_DERIVED
 from ragforge.store.sqlite.memory_rows import MEMORIES
 from ragforge.store.sqlite.memory_rows import SELECT as SELECT_MEMORY
 from ragforge.store.sqlite.projects import PROJECTS
+from ragforge.store.sqlite.rewrite import rewrite_records
 from ragforge.store.sqlite.sessions import SELECT as SELECT_SESSION
 from ragforge.store.sqlite.sessions import SESSIONS
 from ragforge.store.sqlite.summaries import SELECT as SELECT_SUMMARY
@@ -152,6 +153,14 @@ class SqliteArchive:
             if isinstance(record, Embedding):
                 check_vector(record.vector, of=f"{record.owner.kind} {record.owner.id}")
         return await self._database.write(lambda connection: load_records(connection, records))
+
+    async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
+        """Give stored records these texts, and remove the memories with the ids in `without`.
+
+        Nothing of the texts before is in the file any more, unless another process reads it just then.
+        """
+        await self._database.write(lambda connection: rewrite_records(connection, records, without))
+        await self._database.compact()
 
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
         """Those of the kind with these ids that there are."""

@@ -138,6 +138,18 @@ class Database:
         finally:
             await lane.close()
 
+    async def compact(self) -> None:
+        """Give free pages back, so that what was removed is in neither the file nor its log any more.
+
+        What another process still reads stays in the log until it has ended.
+        """
+
+        def work(connection: Connection) -> None:
+            connection.execute("VACUUM")
+            next(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+
+        await asyncio.shield(self._writer.run(work))
+
     async def close(self) -> None:
         """Finish what is queued and release the file."""
         await self._reader.close()

@@ -194,7 +194,7 @@ def insert_turn(connection: Connection, turn: Turn, session: int, parent: int | 
     connection.execute(
         f"INSERT INTO turn (key, session, parent, first_words, {TURNS.columns}) "
         f"VALUES (?, ?, ?, ?, {TURNS.marks})",
-        (key, session, parent, _first_words(turn), *TURNS.values(turn)),
+        (key, session, parent, first_words(turn), *TURNS.values(turn)),
         can_cache=False,
     )
     return key
@@ -204,12 +204,13 @@ def update_turn(connection: Connection, turn: Turn, key: int) -> None:
     """Put the turn, whole, in the place of the one that has this key."""
     connection.execute(
         f"UPDATE turn SET (first_words, {TURNS.columns}) = (?, {TURNS.marks}) WHERE key = ?",
-        (_first_words(turn), *TURNS.values(turn), key),
+        (first_words(turn), *TURNS.values(turn), key),
         can_cache=False,
     )
 
 
-def _first_words(turn: Turn) -> str:
+def first_words(turn: Turn) -> str:
+    """The beginning of what the user said, for lists of sessions."""
     return storable(text_of(turn.user))[:FIRST_WORDS_CHARS]
 
 
