@@ -24,7 +24,6 @@ def test_everything_that_an_address_can_say_is_understood() -> None:
 def test_a_password_without_a_user_is_that_of_neo4j() -> None:
     assert Address.from_url("bolt://localhost", "secret99").user == "neo4j"
     assert Address.from_url("bolt://:secret99@localhost").user == "neo4j"
-    assert Address.from_url("bolt://localhost").with_password("secret99").user == "neo4j"
 
 
 def test_the_password_of_the_url_is_used_before_another() -> None:

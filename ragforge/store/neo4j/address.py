@@ -12,7 +12,7 @@
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from ragforge.domain.errors import UsageError
@@ -71,10 +71,6 @@ class Address:
             password=password,
             routing=_routing(url, parts.scheme, parts.query),
         )
-
-    def with_password(self, password: str) -> "Address":
-        """The same with this password, and with a user to have it."""
-        return replace(self, user=self.user or DEFAULT_USER, password=password)
 
     @property
     def shown(self) -> str:
