@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from ragforge.domain.derivations import Derived, DerivedFilter, Underived, UnderivedFilter
-from ragforge.domain.memories import Association, Memory, MemoryFilter
+from ragforge.domain.ids import now
+from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort
 from ragforge.domain.search import Candidate, Hit, Query, Related
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
@@ -149,18 +150,6 @@ class Memories(Protocol):
         """Those that fit, in the order asked for."""
         ...
 
-    async def get_recent_since(
-        self,
-        duration: timedelta,
-        limit: int,
-        session_id: str | None = None,
-        *,
-        project_id: str | None = None,
-        person: str | None = None,
-    ) -> list[Memory]:
-        """Those updated within the last `duration` that may be put in front of a model, newest first."""
-        ...
-
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
         ...
@@ -198,6 +187,22 @@ class Memories(Protocol):
     async def associations(self, ids: Sequence[str]) -> list[Association]:
         """Links from or to these, oldest first, each once."""
         ...
+
+
+async def get_recent_since(
+    memories: Memories,
+    duration: timedelta,
+    limit: int,
+    session_id: str | None = None,
+    *,
+    project_id: str | None = None,
+    person: str | None = None,
+) -> list[Memory]:
+    """Return those updated within the last `duration` that may be put in front of a model, newest first."""
+    since = now() - duration
+    return await memories.find(
+        MemoryFilter(project_id, session_id, person, since=since, sort=MemorySort.RECENT, limit=limit)
+    )
 
 
 class DerivedRecords(Protocol):

@@ -1,17 +1,12 @@
-"""What a memory must be to be kept, what becomes of two of the same id, what is recent: in every store."""
-
-from datetime import timedelta
+"""What a memory must be to be kept, and what becomes of two of the same id: in every store."""
 
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import now
 from ragforge.domain.memories import (
     MEMORY_CHARS_MAX,
     PERSONAL,
     Memory,
-    MemoryFilter,
-    MemorySort,
     MemorySource,
     memory_id,
     normalised,
@@ -69,12 +64,3 @@ def restores(again: Memory) -> bool:
 def changed(found: Memory, memory: Memory) -> Memory:
     """The first with what is to be replaced taken from the second."""
     return replace(found, **{name: getattr(memory, name) for name in CHANGED})
-
-
-def recent(
-    duration: timedelta, limit: int, session_id: str | None, project_id: str | None, person: str | None
-) -> MemoryFilter:
-    """What `get_recent_since` asks for: those of the last `duration`, newest first."""
-    return MemoryFilter(
-        project_id, session_id, person, since=now() - duration, sort=MemorySort.RECENT, limit=limit
-    )

@@ -1,6 +1,7 @@
 """Memories as lists: filtered, in an order, by a part of the id."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -12,6 +13,7 @@ from ragforge.domain.memories import (
     MemoryType,
 )
 from ragforge.store.base import Store
+from ragforge.store.base_memory import get_recent_since
 from tests.contract.builders import (
     NOON,
     a_memory,
@@ -115,7 +117,7 @@ async def test_get_recent_since_gives_the_newest_that_may_be_shown(store: Store)
     forgotten = a_memory(session, "forgotten", updated_at=moments[2], forgotten_at=moments[2])
     elsewhere = a_memory(await new_session(store), "elsewhere", updated_at=moments[2])
     await kept(store, *memories, forgotten, elsewhere)
-    recent = store.memories.get_recent_since
+    recent = partial(get_recent_since, store.memories)
     hour = timedelta(hours=1)
     assert await recent(hour, 10, session.id, project_id=session.project_id) == memories[:0:-1]
     assert await recent(hour, 1, project_id=session.project_id) == memories[2:]

@@ -1,7 +1,7 @@
 """The typed memories in the graph."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from ragforge.domain import timeouts
@@ -16,7 +16,7 @@ from ragforge.domain.memories import (
 )
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import CHANGED, TOLD, check_memory, merged, recent, restores
+from ragforge.store.memory_rules import CHANGED, TOLD, check_memory, merged, restores
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
 from ragforge.store.neo4j.connection import as_one, rows_of
@@ -158,18 +158,6 @@ class Neo4jMemories:
         except StoreUnavailable:
             return await self._nodes.here.memories.find(wanted)
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
-
-    async def get_recent_since(
-        self,
-        duration: timedelta,
-        limit: int,
-        session_id: str | None = None,
-        *,
-        project_id: str | None = None,
-        person: str | None = None,
-    ) -> list[Memory]:
-        """Those updated within the last `duration` that may be put in front of a model, newest first."""
-        return await self.find(recent(duration, limit, session_id, project_id, person))
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""

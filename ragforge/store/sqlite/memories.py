@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec.structs import asdict
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import FORGOTTEN_MAX, Association, Memory, MemoryFilter, MemorySort
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import changed, check_memory, merged, recent
+from ragforge.store.memory_rules import changed, check_memory, merged
 from ragforge.store.sqlite.associations import ASSOCIATIONS, OF_MEMORIES, renew_association
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.memory_rows import MEMORIES, SELECT, memory_by_id, put_memory, set_forgotten
@@ -97,18 +97,6 @@ class SqliteMemories:
             return [MEMORIES.record(row) for row in rows]
 
         return await self._database.read(read)
-
-    async def get_recent_since(
-        self,
-        duration: timedelta,
-        limit: int,
-        session_id: str | None = None,
-        *,
-        project_id: str | None = None,
-        person: str | None = None,
-    ) -> list[Memory]:
-        """Those updated within the last `duration` that may be put in front of a model, newest first."""
-        return await self.find(recent(duration, limit, session_id, project_id, person))
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""

@@ -21,6 +21,7 @@ from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
+from ragforge.store.base_memory import get_recent_since
 
 IMPORTANT_FROM = 0.8
 IMPORTANT_WORDS_MIN = 0.3
@@ -102,7 +103,8 @@ async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[C
     """What was learned in the last hours."""
     if limits.recent_hours <= 0:
         return []
-    found = await recall.store.memories.get_recent_since(
+    found = await get_recent_since(
+        recall.store.memories,
         timedelta(hours=limits.recent_hours),
         LISTED_MAX,
         around.session_id if limits.session_scope else None,
