@@ -118,7 +118,6 @@ class DerivedKind(Struct, Generic[T], frozen=True):
         return hashlib.sha256(f"{schema}\n{self.recipe}".encode()).hexdigest()[:32]
 
     def record(self, source: "Underived", data: T, *, model: str = "", name: str = "") -> Derived:
-        """The record of this data."""
         return Derived(
             kind=self.label,
             owner_kind=self.owner,

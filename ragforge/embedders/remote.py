@@ -80,7 +80,6 @@ class RemoteEmbedder:
         await self._connection.prepare()
 
     async def close(self) -> None:
-        """Release connections."""
         await self._connection.close()
 
     async def _ask(self, texts: Sequence[str], *, is_query: bool, attempts_max: int) -> list[Vector]:

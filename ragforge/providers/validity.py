@@ -54,19 +54,15 @@ class WellFormedProvider:
                         yield event
 
     async def limits(self) -> ModelLimits:
-        """The model's limits, asked once. Raises ModelError."""
         return await self.inner.limits()
 
     async def verify(self) -> None:
-        """Prove by one cheap call that key, endpoint and model work. Raises ModelError."""
         await self.inner.verify()
 
     async def models(self) -> list[str]:
-        """Names of the models that can be chosen. Raises ModelError."""
         return [well_formed(name) for name in await self.inner.models()]
 
     async def close(self) -> None:
-        """Release connections."""
         await self.inner.close()
 
 

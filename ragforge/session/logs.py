@@ -62,7 +62,6 @@ class LogFile(logging.Handler):
             return
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
         super().close()

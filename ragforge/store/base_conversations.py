@@ -21,9 +21,7 @@ class Projects(Protocol):
         """Keep a new project; one of the same id is replaced."""
         ...
 
-    async def get(self, project_id: str) -> Project | None:
-        """The project, or None."""
-        ...
+    async def get(self, project_id: str) -> Project | None: ...
 
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
         """Projects with the same remote or first commit, newest first; empty values match nothing."""
@@ -71,9 +69,7 @@ class Sessions(Protocol):
         """Keep a new session (a fork too: it comes with a head on shared turns)."""
         ...
 
-    async def get(self, session_id: str) -> ConversationSession | None:
-        """The session, or None."""
-        ...
+    async def get(self, session_id: str) -> ConversationSession | None: ...
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give it a title."""
@@ -139,9 +135,7 @@ class Turns(Protocol):
         """Let a turn that ended or waits run on, and move its session's head to it."""
         ...
 
-    async def get(self, turn_id: str) -> Turn | None:
-        """The turn, or None."""
-        ...
+    async def get(self, turn_id: str) -> Turn | None: ...
 
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
         """The turns from the root to `head`, oldest first; with a limit, the newest of them."""

@@ -95,11 +95,9 @@ class SqliteBlobs:
         self._putting: set[asyncio.Task[dict[bytes, bytes]]] = set()
 
     async def put(self, data: bytes) -> str:
-        """Keep the bytes, once; the hash in hex."""
         return (await self.put_many([data]))[0]
 
     async def put_many(self, contents: Sequence[bytes]) -> list[str]:
-        """Keep them all in one transaction, durable when it returns; their hashes in hex."""
         await self._prepare()
         raw = await asyncio.to_thread(lambda: list(map(raw_of, contents)))
         await self._put(raw)
@@ -121,10 +119,6 @@ class SqliteBlobs:
         return found
 
     async def get(self, digest: str) -> bytes:
-        """The bytes, verified by their hash.
-
-        Raises StoreUnavailable when they are missing, StoreDamaged when they were altered.
-        """
         await self._prepare()
         wanted = _from_hex(digest)
 
@@ -143,7 +137,6 @@ class SqliteBlobs:
         return await self._read(read)
 
     async def missing(self, digests: Sequence[str]) -> list[str]:
-        """Those that are not here, in their order."""
         await self._prepare()
 
         def read(connection: Connection) -> list[str]:
@@ -154,11 +147,6 @@ class SqliteBlobs:
     async def unreadable(
         self, digests: Sequence[str], *, large: Collection[str] = (), read: Collection[str] = ()
     ) -> list[str]:
-        """Those that are missing by what is on the disk now, or that are damaged as far as `read` names them.
-
-        large: those that are larger than what a row of the database holds.
-        Raises StoreError where the database as a whole cannot be read.
-        """
         await self._prepare()
         wanted, files, reading = ([_from_hex(each) for each in part] for part in (digests, large, read))
         # On a connection of its own: one that is open already trusts the pages that it has in memory.
@@ -169,13 +157,11 @@ class SqliteBlobs:
         return [digest.hex() for digest in found]
 
     async def touch(self, digests: Sequence[str]) -> list[str]:
-        """Those that are not here; of the others no clean-up removes any for a day."""
         await self._prepare()
         there = await self._mark(list(map(_from_hex, digests)))
         return [digest for digest in digests if _from_hex(digest) not in there]
 
     async def sizes(self) -> Mapping[str, int]:
-        """Every content here, and the bytes that it takes on the disk."""
         await self._prepare()
         return await self._read(
             lambda connection: self._sized(
@@ -184,7 +170,6 @@ class SqliteBlobs:
         )
 
     async def removable(self, unused_since: datetime) -> Mapping[str, int]:
-        """As `sizes`, of those that nobody has asked for since then and whose stores are known."""
         await self._prepare()
         before = to_ms(unused_since)
         return await self._read(
@@ -194,14 +179,12 @@ class SqliteBlobs:
         )
 
     async def used_by(self) -> list[str]:
-        """The addresses of the stores that refer to contents here."""
         await self._prepare()
         return await self._read(
             lambda connection: [url for (url,) in connection.execute("SELECT url FROM used_by ORDER BY url")]
         )
 
     async def set_used_by(self, store_url: str, *, used: bool = True) -> None:
-        """Remember that the store refers to contents here, or that it does not any more."""
         await self._prepare()
         statement = (
             "INSERT OR IGNORE INTO used_by VALUES (?)" if used else "DELETE FROM used_by WHERE url = ?"
@@ -209,10 +192,6 @@ class SqliteBlobs:
         await self._write(lambda connection: connection.execute(statement, (bare_url(store_url),)))
 
     async def delete(self, digests: Sequence[str], *, unused_since: datetime | None = None) -> int:
-        """Remove these contents; the bytes that became free.
-
-        unused_since: only those that are still removable, as by `removable`.
-        """
         await self._prepare()
         before = to_ms(unused_since) if unused_since else None
 
@@ -234,7 +213,6 @@ class SqliteBlobs:
         return freed
 
     async def tidy(self, unused_since: datetime) -> int:
-        """Remove files that no content needs and that are older; give free room back; the bytes of both."""
         await self._prepare()
 
         old = await asyncio.to_thread(self._files.older_than, unused_since.timestamp())

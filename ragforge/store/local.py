@@ -527,7 +527,6 @@ class LocalState:
         )
 
     async def close(self) -> None:
-        """Release the database."""
         await self._database.close()
 
     async def _value(self, query: str, binding: str | bytes) -> str | None:

@@ -75,7 +75,6 @@ class GeminiProvider:
                 yield event
 
     async def limits(self) -> ModelLimits:
-        """The model's limits, asked once. Raises ModelError."""
         if self._limits is None:
             self._check()
             model = await self._client.model()
@@ -102,7 +101,6 @@ class GeminiProvider:
         ]
 
     async def close(self) -> None:
-        """Release connections."""
         await self._client.close()
 
     async def _attempt(self, body: JsonObject) -> AsyncGenerator[ModelEvent, None]:

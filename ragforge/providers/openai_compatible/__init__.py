@@ -111,7 +111,6 @@ class OpenAICompatibleProvider:
         return sorted(name for name in named if isinstance(name, str))
 
     async def close(self) -> None:
-        """Release connections."""
         await self._http.close()
 
     async def _attempt(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:

@@ -92,7 +92,6 @@ class Http:
         return found if isinstance(found, dict) else {}
 
     async def close(self) -> None:
-        """Release connections."""
         if self._client is not None:
             client, self._client = self._client, None
             await client.aclose()

@@ -35,9 +35,7 @@ OUTPUT_TOKENS_MAX = 16_384
 class Ask(Protocol):
     """JSON from an address of the server: GET, or POST where there is a body; empty where it has none."""
 
-    async def __call__(self, url: str, body: JsonObject | None = None) -> JsonObject:
-        """The object."""
-        ...
+    async def __call__(self, url: str, body: JsonObject | None = None) -> JsonObject: ...
 
 
 class Window(Struct, frozen=True):

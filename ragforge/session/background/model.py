@@ -240,7 +240,6 @@ class Thinker(Struct):
             self.note = _without(str(error))
 
     async def close(self) -> None:
-        """Release the connections."""
         providers, self._providers = list(self._providers.values()), {}
         for provider in providers:
             await provider.close()

@@ -89,7 +89,6 @@ class Neo4jStore:
         return replace(self._carrier.link, stranded=sum(each.rows for each in self._here.stranded))
 
     async def drain(self, *, timeout_s: float) -> Link:
-        """Carry on what waits, for at most this long; what is left then."""
         await self._carrier.drain(timeout_s)
         return self.link
 
@@ -120,7 +119,6 @@ class Neo4jStore:
         return None
 
     async def status(self) -> StoreStatus:
-        """What there is to know of the database."""
         await self._nodes.arrive()
         info = await migrations.database_info(self._graph)
         if info is None:

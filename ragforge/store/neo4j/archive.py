@@ -54,7 +54,6 @@ class Neo4jArchive:
         return await fetch(self._nodes.graph, kind, valid_ids(ids))
 
     async def counts(self) -> Mapping[RecordKind, int]:
-        """How many there are of every kind; 0 where there are none."""
         await self._settle()
         return await counts(self._nodes.graph)
 

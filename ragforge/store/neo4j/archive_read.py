@@ -62,7 +62,6 @@ class Source(Struct, frozen=True):
         return f"RETURN [{', '.join(values)}] AS n{f', {self.more}' if self.more else ''}"
 
     def read(self, row: dict[str, Any]) -> Record:
-        """The record of a row."""
         found = with_times(dict(zip(self.node.own, row.pop("n"), strict=True)))
         return self.node.record(found | row)
 

@@ -33,7 +33,6 @@ class Neo4jToolCalls:
         self._nodes.carrier.nudge()
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:
-        """Their calls, ordered as the ids were given, by step and by position."""
         places = {turn: place for place, turn in enumerate(turn_ids)}
         found = [call_of(each) for each in await self._nodes.of_turns(Label.CALL, list(places))]
         return sorted(found, key=lambda call: (places[call.turn_id], call.step_index, call.position, call.id))

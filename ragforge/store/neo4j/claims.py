@@ -83,7 +83,6 @@ class GraphClaim:
         )
 
     async def release(self) -> None:
-        """Give it up; doing so twice is harmless."""
         if not self.released:
             self.released = True
             await self._release(self)

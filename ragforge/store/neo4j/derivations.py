@@ -76,7 +76,6 @@ class Neo4jDerived:
         await self._write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Derived]:
-        """Those that there are, in the order of the ids, forgotten or not."""
         await self._nodes.settle()
         try:
             found = [derived_of(each["n"]) for each in await self._nodes.ask(GET, ids=valid_ids(ids))]
@@ -86,7 +85,6 @@ class Neo4jDerived:
         return [by_id[each] for each in dict.fromkeys(ids) if each in by_id]
 
     async def find(self, wanted: DerivedFilter) -> list[Derived]:
-        """Those that fit, the newest first, then by id."""
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:
@@ -124,7 +122,6 @@ class Neo4jDerived:
         await self._set_forgotten(ids, utc(at))
 
     async def restore(self, ids: Sequence[str]) -> None:
-        """Take back that they were forgotten."""
         await self._set_forgotten(ids, None)
 
     async def _set_forgotten(self, ids: Sequence[str], at: datetime | None) -> None:

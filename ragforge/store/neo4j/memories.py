@@ -126,7 +126,6 @@ class Neo4jMemories:
         await self._write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
-        """Those that there are, in the order of the ids, forgotten or not."""
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:
@@ -138,7 +137,6 @@ class Neo4jMemories:
         return [by_id[each] for each in dict.fromkeys(ids) if each in by_id]
 
     async def find(self, wanted: MemoryFilter) -> list[Memory]:
-        """Those that fit, in the order asked for."""
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:
@@ -160,7 +158,6 @@ class Neo4jMemories:
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
-        """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:
@@ -193,7 +190,6 @@ class Neo4jMemories:
         await self._change(ids, {"forgottenAt": utc(at)}, when_forgotten=False)
 
     async def restore(self, ids: Sequence[str]) -> None:
-        """Take back that they were forgotten."""
         await self._change(ids, {"forgottenAt": None}, when_forgotten=True)
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
@@ -224,7 +220,6 @@ class Neo4jMemories:
         await self._write(write)
 
     async def associations(self, ids: Sequence[str]) -> list[Association]:
-        """Links from or to these, oldest first, each once."""
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(ASSOCIATIONS, ids=valid_ids(ids))

@@ -144,7 +144,6 @@ class Nodes:
                 self.carrier.abandoned_stale = False
 
     async def get(self, label: Label, wanted: str | None) -> Props | None:
-        """The node, or None."""
         if wanted is None or not valid_ids([wanted]):
             return None
         row = await self.outbox.read(lambda rows: rows.get(label, wanted))

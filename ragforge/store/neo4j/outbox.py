@@ -170,7 +170,6 @@ class Outbox:
         return self.path.stem
 
     async def read(self, job: "Callable[[Rows], T]") -> T:
-        """What the job returns."""
         return await self._database.read(lambda connection: job(Rows(connection, self.claims)))
 
     async def write(self, job: "Callable[[Rows], T]") -> T:

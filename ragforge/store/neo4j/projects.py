@@ -21,7 +21,6 @@ class Neo4jProjects:
         self._nodes = nodes
 
     async def add(self, project: Project) -> None:
-        """Keep a new project; one of the same id is replaced."""
 
         def write(rows: Rows) -> None:
             rows.put(Label.PROJECT, project.id, project_row(project), surely=True)
@@ -30,7 +29,6 @@ class Neo4jProjects:
         self._nodes.carrier.nudge()
 
     async def get(self, project_id: str) -> Project | None:
-        """The project, or None."""
         found = await self._nodes.get(Label.PROJECT, project_id)
         if found is None:
             return None
@@ -41,7 +39,6 @@ class Neo4jProjects:
         return project
 
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
-        """Projects with the same remote or first commit, newest first; empty values match nothing."""
         git_remote, first_commit = storable(git_remote), storable(first_commit)
         await self._nodes.settle()
         try:

@@ -65,7 +65,6 @@ class Neo4jSearch:
             return [each for each in found if each.turn.id not in self._nodes.here.missing]
 
     async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
-        """The candidates as hits, in their order, with the excerpt that fits the text best."""
         try:
             self._check_there()
             return await hits(self._nodes.graph, candidates, text)

@@ -56,7 +56,6 @@ class Neo4jSessions:
         self._nodes.carrier.nudge()
 
     async def get(self, session_id: str) -> ConversationSession | None:
-        """The session, or None."""
         found = await self._nodes.get(Label.SESSION, session_id)
         return None if found is None else session_of(found)
 

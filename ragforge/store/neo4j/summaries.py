@@ -168,7 +168,6 @@ class Neo4jSummaries:
         return await self._nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_ROLL_UP_S_MAX)
 
     async def get(self, ids: Sequence[str]) -> list[Summary]:
-        """Those that there are, in the order of the ids."""
         await self._nodes.settle()
         try:
             rows = [each["n"] for each in await self._nodes.ask(GET, ids=valid_ids(ids))]
@@ -180,7 +179,6 @@ class Neo4jSummaries:
     async def of_session(
         self, session_id: str, *, level: int | None = None, uncovered: bool = False
     ) -> list[Summary]:
-        """The session's, by level and time; `uncovered` leaves out what a summary one level up covers."""
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(OF_SESSION, session=session_id, level=level, uncovered=uncovered)
@@ -189,14 +187,12 @@ class Neo4jSummaries:
         return [summary_of(each["n"]) for each in found]
 
     async def covering(self, turn_ids: Sequence[str]) -> dict[str, list[Summary]]:
-        """For each of the turns, the summaries that stand for it, lowest level first."""
         covering: dict[str, list[Summary]] = {turn: [] for turn in turn_ids}
         for each in await self._nodes.insist(COVERING, ids=valid_ids(turn_ids)):
             covering[each["turn"]].append(summary_of(each["n"]))
         return covering
 
     async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
-        """Turns that ended and have no level 1 summary, oldest first."""
         found = await self._nodes.insist(LACKING, ended=ENDED, project=project_id, limit=max(0, limit))
         return [turn_of(each["t"]) for each in found]
 
@@ -211,7 +207,6 @@ class Neo4jSummaries:
         return [summary_of(each["n"]) for each in found]
 
     async def outdated(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        """Summaries over one whose text changed after they were written, lowest level first."""
         found = await self._nodes.insist(OUTDATED, project=project_id, limit=max(0, limit))
         return [summary_of(each["n"]) for each in found]
 

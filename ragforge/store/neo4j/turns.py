@@ -92,7 +92,6 @@ class Neo4jTurns:
         self._nodes.carrier.nudge()
 
     async def get(self, turn_id: str) -> Turn | None:
-        """The turn, or None."""
         found = await self._nodes.get(Label.TURN, turn_id)
         return None if found is None else turn_of(found)
 
@@ -127,7 +126,6 @@ class Neo4jTurns:
         return {each["id"] for each in found}
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
-        """Their steps, ordered as the ids were given and by index."""
         places = {turn: place for place, turn in enumerate(turn_ids)}
         found = await self._nodes.of_turns(Label.STEP, list(places))
         return [

@@ -30,10 +30,6 @@ class Neo4jVectors:
             self._nodes.carrier.cool()
 
     async def save(self, embeddings: Sequence[Embedding]) -> None:
-        """Keep them, many at once. Those whose owner is not stored (any more) are left out.
-
-        Raises UsageError for a vector that is empty, zero, not finite, or longer than 4096.
-        """
         for each in embeddings:
             check_vector(each.vector, of=f"{each.owner.kind} {each.owner.id}")
 
@@ -46,7 +42,6 @@ class Neo4jVectors:
             self._nodes.carrier.nudge()
 
     async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
-        """Those that there are, in the order of the owners."""
         await self._nodes.arrive(vectors=True)
         return await get(self._nodes.graph, owners)
 
@@ -56,7 +51,6 @@ class Neo4jVectors:
         return await lacking(self._nodes.graph, storable(model), project_id=project_id, limit=limit)
 
     async def same_text(self, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
-        """Vectors of the model for texts of these hashes, where some owner has one."""
         if not hashes:
             return {}
         await self._nodes.arrive(vectors=True)

@@ -211,13 +211,11 @@ class Neo4jVersions:
         return _in_line(version_id, found)
 
     async def children(self, version_id: str) -> list[Version]:
-        """Versions of which it is a parent, oldest first, whole."""
         if not valid_ids([version_id]):
             return []
         return await self._ask(CHILDREN, lambda here: here.children(version_id), version_of, id=version_id)
 
     async def label(self, version_id: str, label: str) -> None:
-        """Give it a label; an empty one takes it away. Raises Conflict where it is not stored."""
         await self._nodes.need(Label.VERSION, version_id)
 
         def write(rows: Rows) -> None:
@@ -247,7 +245,6 @@ class Neo4jVersions:
         await self._write(write)
 
     async def delete_branch(self, project_id: str, name: str) -> bool:
-        """Take the name away, never a version; whether there was one."""
         key = branch_key(project_id, name)
         found = await self._ask(BRANCH, lambda here: here.branches(project_id), branch_of, id=key)
         gone = [branch_row(branch) for branch in found if branch_key(project_id, branch.name) == key]
@@ -256,7 +253,6 @@ class Neo4jVersions:
         return bool(gone)
 
     async def branches(self, project_id: str) -> list[Branch]:
-        """The project's, by name."""
         if not valid_ids([project_id]):
             return []
         found = await self._ask(

@@ -92,7 +92,6 @@ class SqliteStore:
         return await self._database.read(lambda connection: connection.pragma("data_version"))
 
     async def status(self) -> StoreStatus:
-        """What there is to know of the database."""
         from ragforge.store.sqlite.status import status_of
 
         return await self._database.read(lambda connection: status_of(connection, self._database.path))
@@ -112,7 +111,6 @@ class SqliteStore:
         return [*done, *await self._database.read_afresh(findings)]
 
     async def close(self) -> None:
-        """Release everything. Claims end with it."""
         if "sessions" in vars(self):
             await self.sessions.release_all()
         await self._database.close()

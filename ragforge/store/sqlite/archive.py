@@ -173,7 +173,6 @@ class SqliteArchive:
         return await self._database.read(read)
 
     async def counts(self) -> Mapping[RecordKind, int]:
-        """How many there are of every kind; 0 where there are none."""
         return await self._database.read(count_records)
 
 

@@ -26,7 +26,6 @@ class SqliteToolCalls:
         await self._database.write(lambda connection: _add(connection, call, step))
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:
-        """Their calls, ordered as the ids were given, by step and by position."""
 
         def read(connection: Connection) -> list[ToolCall]:
             rows = connection.execute(

@@ -40,7 +40,6 @@ class FileClaim:
         return ""
 
     async def release(self) -> None:
-        """Give it up; doing so twice is harmless."""
         if self._descriptor is None:
             return
         # Removed while still locked, so that nobody can have locked what is removed.

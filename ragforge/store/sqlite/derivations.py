@@ -83,7 +83,6 @@ class SqliteDerived:
         await self._database.write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Derived]:
-        """Those that there are, in the order of the ids, forgotten or not."""
 
         def read(connection: Connection) -> list[Derived]:
             found = (derived_by_id(connection, storable(identifier)) for identifier in dict.fromkeys(ids))
@@ -92,7 +91,6 @@ class SqliteDerived:
         return await self._database.read(read)
 
     async def find(self, wanted: DerivedFilter) -> list[Derived]:
-        """Those that fit, the newest first, then by id."""
 
         def read(connection: Connection) -> list[Derived]:
             values = {**asdict(wanted), "owners": json.dumps(wanted.owners)}
@@ -134,7 +132,6 @@ class SqliteDerived:
         await self._set_forgotten(ids, to_ms(at))
 
     async def restore(self, ids: Sequence[str]) -> None:
-        """Take back that they were forgotten."""
         await self._set_forgotten(ids, None)
 
     async def _set_forgotten(self, ids: Sequence[str], at: int | None) -> None:

@@ -30,7 +30,6 @@ class SqliteLeases:
         return await self._database.write(write)
 
     async def give_back(self, what: str) -> None:
-        """Give it up; harmless where it is not ours."""
 
         def write(connection: Connection) -> None:
             connection.execute(

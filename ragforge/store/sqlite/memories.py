@@ -79,7 +79,6 @@ class SqliteMemories:
         await self._database.write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
-        """Those that there are, in the order of the ids, forgotten or not."""
 
         def read(connection: Connection) -> list[Memory]:
             found = (memory_by_id(connection, identifier) for identifier in dict.fromkeys(ids))
@@ -88,7 +87,6 @@ class SqliteMemories:
         return await self._database.read(read)
 
     async def find(self, wanted: MemoryFilter) -> list[Memory]:
-        """Those that fit, in the order asked for."""
 
         def read(connection: Connection) -> list[Memory]:
             since = EVER if wanted.since is None else to_ms(wanted.since)
@@ -99,7 +97,6 @@ class SqliteMemories:
         return await self._database.read(read)
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
-        """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
         ids = json.dumps([storable(each) for each in turn_ids])
 
         def read(connection: Connection) -> list[Memory]:
@@ -132,7 +129,6 @@ class SqliteMemories:
         await self._database.write(lambda connection: set_forgotten(connection, ids, to_ms(at)))
 
     async def restore(self, ids: Sequence[str]) -> None:
-        """Take back that they were forgotten."""
         await self._database.write(lambda connection: set_forgotten(connection, ids, None))
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
@@ -157,7 +153,6 @@ class SqliteMemories:
         await self._database.write(write)
 
     async def associations(self, ids: Sequence[str]) -> list[Association]:
-        """Links from or to these, oldest first, each once."""
 
         def read(connection: Connection) -> list[Association]:
             rows = connection.execute(OF_MEMORIES, {"ids": json.dumps(list(ids))})

@@ -15,7 +15,6 @@ class SqliteProjects:
         self._database = database
 
     async def add(self, project: Project) -> None:
-        """Keep a new project; one of the same id is replaced."""
 
         def write(connection: Connection) -> None:
             if not insert_project(connection, project):
@@ -27,7 +26,6 @@ class SqliteProjects:
         await self._database.write(write)
 
     async def get(self, project_id: str) -> Project | None:
-        """The project, or None."""
 
         def read(connection: Connection) -> Project | None:
             row = one(connection, f"SELECT {PROJECTS.select} FROM project WHERE id = ?", (project_id,))
@@ -36,7 +34,6 @@ class SqliteProjects:
         return await self._database.read(read)
 
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
-        """Projects with the same remote or first commit, newest first; empty values match nothing."""
 
         def read(connection: Connection) -> list[Project]:
             rows = connection.execute(

@@ -29,7 +29,6 @@ class SqliteSessions:
         self._claims: dict[str, FileClaim] = {}
 
     async def add(self, session: ConversationSession) -> None:
-        """Keep a new session (a fork too: it comes with a head on shared turns)."""
 
         def write(connection: Connection) -> None:
             head = None if session.head is None else key_of(connection, "turn", session.head)
@@ -39,7 +38,6 @@ class SqliteSessions:
         await self._database.write(write)
 
     async def get(self, session_id: str) -> ConversationSession | None:
-        """The session, or None."""
 
         def read(connection: Connection) -> ConversationSession | None:
             row = one(connection, f"{SELECT} WHERE session.id = ?", (session_id,))

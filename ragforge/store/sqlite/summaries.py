@@ -127,7 +127,6 @@ class SqliteSummaries:
         return await self._database.write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Summary]:
-        """Those that there are, in the order of the ids."""
 
         def read(connection: Connection) -> list[Summary]:
             rows = connection.execute(
@@ -141,7 +140,6 @@ class SqliteSummaries:
     async def of_session(
         self, session_id: str, *, level: int | None = None, uncovered: bool = False
     ) -> list[Summary]:
-        """The session's, by level and time; `uncovered` leaves out what a summary one level up covers."""
 
         def read(connection: Connection) -> list[Summary]:
             values = {"session": session_id, "level": level, "uncovered": uncovered}
@@ -150,7 +148,6 @@ class SqliteSummaries:
         return await self._database.read(read)
 
     async def covering(self, turn_ids: Sequence[str]) -> dict[str, list[Summary]]:
-        """For each of the turns, the summaries that stand for it, lowest level first."""
 
         def read(connection: Connection) -> dict[str, list[Summary]]:
             pairs = list(connection.execute(COVERING, (json.dumps(list(turn_ids)),)))
@@ -175,7 +172,6 @@ class SqliteSummaries:
         )
 
     async def outdated(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        """Summaries over one whose text changed after they were written, lowest level first."""
         return await self._database.read(
             lambda connection: _of_project(connection, OUTDATED, project_id, limit=limit)
         )

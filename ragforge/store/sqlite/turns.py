@@ -106,7 +106,6 @@ class SqliteTurns:
         await self._database.write(write)
 
     async def get(self, turn_id: str) -> Turn | None:
-        """The turn, or None."""
 
         def read(connection: Connection) -> Turn | None:
             row = one(connection, f"{SELECT} WHERE turn.id = ?", (turn_id,))
@@ -125,7 +124,6 @@ class SqliteTurns:
         return [] if head is None else await self._database.read(read)
 
     async def abandoned(self, turn_ids: Sequence[str]) -> set[str]:
-        """Those of the turns that are abandoned."""
 
         def read(connection: Connection) -> set[str]:
             rows = connection.execute(
@@ -138,7 +136,6 @@ class SqliteTurns:
         return await self._database.read(read)
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
-        """Their steps, ordered as the ids were given and by index."""
 
         def read(connection: Connection) -> list[Step]:
             rows = connection.execute(

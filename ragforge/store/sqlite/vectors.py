@@ -116,7 +116,6 @@ class SqliteVectors:
             pass
 
     async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
-        """Those that there are, in the order of the owners."""
 
         def read(connection: Connection) -> list[Embedding]:
             keys = (_place(connection, owner) for owner in owners)
@@ -145,7 +144,6 @@ class SqliteVectors:
         return await self._database.read(read)
 
     async def same_text(self, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
-        """Vectors of the model for texts of these hashes, where some owner has one."""
 
         def read(connection: Connection) -> dict[str, Vector]:
             rows = connection.execute(

@@ -84,7 +84,6 @@ class SqliteVersions:
         await self._database.write(lambda connection: put_version(connection, version))
 
     async def get(self, ids: Sequence[str]) -> list[Version]:
-        """Those that there are, whole, in the order of the ids."""
         wanted = json.dumps([storable(each) for each in dict.fromkeys(ids)])
         return await self._versions(
             f"{SELECT} JOIN json_each(?) AS wanted ON wanted.value = version.id ORDER BY wanted.key",
@@ -129,18 +128,15 @@ class SqliteVersions:
         return await self._database.read(read) if part else []
 
     async def line(self, version_id: str, *, limit: int | None = None) -> list[Version]:
-        """The version and its first parents up to the root, newest first, whole; with a limit, the newest."""
         # To SQLite a negative limit is none.
         return await self._versions(
             LINE, {"version": version_id, "limit": -1 if limit is None else max(0, limit)}
         )
 
     async def children(self, version_id: str) -> list[Version]:
-        """Versions of which it is a parent, oldest first, whole."""
         return await self._versions(CHILDREN, (version_id,))
 
     async def label(self, version_id: str, label: str) -> None:
-        """Give it a label; an empty one takes it away. Raises Conflict where it is not stored."""
 
         def write(connection: Connection) -> None:
             key = key_of(connection, "version", version_id)
@@ -154,7 +150,6 @@ class SqliteVersions:
         await self._database.write(lambda connection: put_branch(connection, branch))
 
     async def delete_branch(self, project_id: str, name: str) -> bool:
-        """Take the name away, never a version; whether there was one."""
 
         def write(connection: Connection) -> bool:
             connection.execute(
@@ -166,7 +161,6 @@ class SqliteVersions:
         return await self._database.write(write)
 
     async def branches(self, project_id: str) -> list[Branch]:
-        """The project's, by name."""
 
         def read(connection: Connection) -> list[Branch]:
             rows = connection.execute(

@@ -141,7 +141,6 @@ class ChatCommands(Struct, frozen=True):
     # The chat as screens see it
 
     def ready(self) -> Conversation:
-        """The conversation."""
         return self.chat.ready()
 
     async def ask(self, dialog: Dialog[Result]) -> Result | None:

@@ -198,7 +198,6 @@ class ChatScreen(ChatFrame):
             self.show_status()
 
     def action_sessions(self) -> None:
-        """The list of sessions."""
         if self.conversation:
             self.presenter.commands.start("sessions")
 
@@ -233,26 +232,21 @@ class ChatScreen(ChatFrame):
             self.transcript.action_toggle_all_tools()
 
     async def action_show_newest(self) -> None:
-        """To the newest output."""
         await self.show_newest()
 
     def action_scroll_page_up(self) -> None:
-        """A page up."""
         if self._parts:
             self.transcript.action_page_up()
 
     def action_scroll_page_down(self) -> None:
-        """A page down."""
         if self._parts:
             self.transcript.action_page_down()
 
     def action_scroll_line_up(self) -> None:
-        """A line up."""
         if self._parts:
             self.transcript.action_line_up()
 
     def action_scroll_line_down(self) -> None:
-        """A line down."""
         if self._parts:
             self.transcript.action_line_down()
 

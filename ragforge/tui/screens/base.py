@@ -20,9 +20,7 @@ Result = TypeVar("Result")
 class Chat(Protocol):
     """What a screen can do with the chat that it is opened from."""
 
-    def ready(self) -> Conversation:
-        """The conversation."""
-        ...
+    def ready(self) -> Conversation: ...
 
     async def ask(self, dialog: Dialog[Result]) -> Result | None:
         """Show a dialog until it is answered; None for no answer."""

@@ -173,11 +173,9 @@ class ChangesScreen(ListDialog[str | None]):
         self._take("")
 
     def action_chat_alone(self) -> None:
-        """The chat alone."""
         self._take(" --chat")
 
     def action_files_alone(self) -> None:
-        """The files alone."""
         self._take(" --files")
 
     def _take(self, part: str) -> None:

@@ -50,23 +50,18 @@ class ListDialog(Dialog[ScreenResultType]):
         raise NotImplementedError
 
     async def action_list_up(self) -> None:
-        """A row up."""
         await self._step(-1)
 
     async def action_list_down(self) -> None:
-        """A row down."""
         await self._step(1)
 
     async def action_list_page_up(self) -> None:
-        """A page up."""
         await self._step(-self.PAGE)
 
     async def action_list_page_down(self) -> None:
-        """A page down."""
         await self._step(self.PAGE)
 
     def action_leave(self) -> None:
-        """Close."""
         self.dismiss(None)
 
     def _tell(self, words: str) -> None:

@@ -152,7 +152,6 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
             self._explain()
 
     async def action_next_sort(self) -> None:
-        """The next order."""
         if self._editing is None:
             sorts = list(MemorySort)
             self._sort = sorts[(sorts.index(self._sort) + 1) % len(sorts)]

@@ -120,5 +120,4 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
             self.action_leave()
 
     def action_leave(self) -> None:
-        """Quit."""
         self.dismiss(FailureAnswer.LEAVE)

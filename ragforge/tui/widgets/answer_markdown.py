@@ -50,7 +50,6 @@ class BulletList(MarkdownBulletList):
     """A list with our bullets."""
 
     def compose(self) -> ComposeResult:
-        """The items."""
         for block in self._blocks:
             if isinstance(block, BulletItem):
                 yield block.beside("• ")
@@ -61,7 +60,6 @@ class NumberedList(MarkdownOrderedList):
     """A list with our numbers."""
 
     def compose(self) -> ComposeResult:
-        """The items."""
         items = [block for block in self._blocks if isinstance(block, NumberedItem)]
         start = int(items[0].bullet) if items and items[0].bullet.isdecimal() else 1
         width = len(str(start + len(items) - 1)) + 2
@@ -111,7 +109,6 @@ class Table(MarkdownTable):
     """A table of our cells."""
 
     def compose(self) -> ComposeResult:
-        """The cells."""
         self._headers, self._rows = self._get_headers_and_rows()
         yield TableContent(self._headers, self._rows)
 

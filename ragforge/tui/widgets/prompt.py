@@ -243,7 +243,6 @@ class Prompt(RecallArea, inherit_bindings=False):
             raise SkipAction()
 
     def action_copy(self) -> None:
-        """Copy what is selected."""
         if not self._copy_selection():
             raise SkipAction()
 

@@ -31,7 +31,6 @@ class ProposalView(VerticalScroll, can_focus=False):
         self._lines = lines
 
     def compose(self) -> ComposeResult:
-        """The lines."""
         yield TextRows(self._lines)
 
     @property

@@ -88,18 +88,15 @@ class RecalledView(Widget):
         return self._body is not None
 
     def compose(self) -> ComposeResult:
-        """The line."""
         yield self._head
 
     def on_mount(self) -> None:
-        """Draw it."""
         self._label()
 
     def _label(self) -> None:
         self._head.set_text(f"{'▾' if self._body else '▸'} {label(self.block)}")
 
     async def action_open_close(self) -> None:
-        """Open or close."""
         if self._body is None:
             self._body = RecalledBody(self.block)
             await self.mount(self._body)

@@ -37,11 +37,9 @@ class ThoughtsView(Widget):
         self._body: PlainText | None = None
 
     def compose(self) -> ComposeResult:
-        """The line."""
         yield self._head
 
     def on_mount(self) -> None:
-        """Draw it."""
         self.sync(now_s=None)
 
     def sync(self, *, now_s: float | None) -> None:
@@ -52,7 +50,6 @@ class ThoughtsView(Widget):
             self._body.set_text(words)
 
     async def action_open_close(self) -> None:
-        """Open or close."""
         if self._body is None:
             self._body = PlainText(_words(self._entry), classes="thoughts-body")
             await self.mount(self._body)

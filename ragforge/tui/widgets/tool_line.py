@@ -127,11 +127,9 @@ class ToolCallView(Widget):
         return self._body is not None
 
     def compose(self) -> ComposeResult:
-        """The line."""
         yield self._head
 
     def on_mount(self) -> None:
-        """Draw it."""
         self._ready = True
         self.sync(now_s=None)
 
@@ -180,7 +178,6 @@ class ToolCallView(Widget):
             self.mount(self._body)
 
     def action_open_close(self) -> None:
-        """Open or close."""
         self.post_message(self.Toggled(self))
 
     def on_click(self, event: events.Click) -> None:

@@ -44,7 +44,6 @@ class About(msgspec.Struct, frozen=True):
     file_bytes_max: int
 
     def track_rules(self, copy: str) -> TrackRules:
-        """What of that copy is tracked."""
         excludes = Path(self.excludes) if self.excludes else None
         return TrackRules(Path(copy), excludes, self.file_bytes_max, frozenset(self.own))
 
