@@ -54,6 +54,11 @@ FIELDS = (
 """Fields of stored nouns whose names mean nothing else."""
 
 STATE = re.compile(r"\b(live|activity)\.")
+IN_PLACE = {
+    *("append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem", "popleft", "remove"),
+    *("reverse", "setdefault", "sort", "update"),
+}
+"""What changes a list, a dict, a set or a deque in place; `add` is also what `Spending` has."""
 FROM = re.compile(r"^\s*from (ragforge[\w.]*) import", re.MULTILINE)
 """A module out of a package is an import of the package's own file too."""
 CLASS = re.compile(r"^\s*class _*(\w+)[(:]", re.MULTILINE)
@@ -139,19 +144,29 @@ def repeated(sources: Iterable[str]) -> list[str]:
     return sorted(name for name, count in names.items() if count > 2)
 
 
-def assigned_outside(sources: Mapping[Path, str]) -> list[str]:
-    """Where fields of an open session are assigned to outside of the package that owns them."""
+def written_outside(sources: Mapping[Path, str]) -> list[str]:
+    """Where the state of an open session is assigned to, or changed in place, outside of its package."""
     found: list[str] = []
     for path, source in sources.items():
         if "session" in path.parts or not STATE.search(source):
             continue
         for node in ast.walk(ast.parse(source)):
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            for target in targets:
-                text = ast.unparse(target) if isinstance(target, ast.Attribute) else ""
-                if STATE.search(text):
-                    found.append(f"{path}:{node.lineno}: {text}")
+            for each in _written(node):
+                if STATE.search(text := ast.unparse(each)):
+                    found.append(f"{path}:{each.lineno}: {text}")
     return found
+
+
+def _written(node: ast.AST) -> list[ast.expr]:
+    """The fields, items and collections that the node changes."""
+    match node:
+        case ast.Assign(targets=found) | ast.Delete(targets=found):
+            return [each for each in found if isinstance(each, ast.Attribute | ast.Subscript)]
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            return [target] if isinstance(target, ast.Attribute | ast.Subscript) else []
+        case ast.Call(func=ast.Attribute(value=value, attr=name)):
+            return [value] if name in IN_PLACE and isinstance(value, ast.Attribute | ast.Subscript) else []
+    return []
 
 
 def _module_of(path: Path) -> str:

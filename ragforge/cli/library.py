@@ -1,4 +1,4 @@
-"""What a command works in, opened for it and closed after it: what is stored, or a session."""
+"""What a command works with, opened for it and closed after it: the library or a session."""
 
 import os
 from collections.abc import AsyncGenerator

@@ -29,7 +29,7 @@ ORDER = (
 COMMANDS = ("completion",)
 GROUPS = ("memory", "config", "db")
 OWN_RUNS = ("alternatives",)
-"""Verbs that run in a way of their own here."""
+"""Verbs that run in a special way here."""
 
 
 class _Commands(TyperGroup):
@@ -39,7 +39,7 @@ class _Commands(TyperGroup):
         if cmd_name not in self.commands and (command := _load(cmd_name)):
             self.commands[cmd_name] = command
         if cmd_name not in self.commands:
-            # One that is none is answered with those that are like it.
+            # An unknown one is answered with those that are like it.
             self.commands.update({name: _load(name) for name in self.list_commands(ctx)})
         return self.commands.get(cmd_name)
 

@@ -81,34 +81,35 @@ def list_memories(
 
         when = parse_when(at, now(), flag="--at", end_of_day=True) if at else None
         async with opened_library(options) as library:
-            found = await library.store.memories.find(
-                MemoryFilter(
-                    project_id=None if all_projects else library.project.id,
-                    person=None if all_owners else library.person.id,
-                    types=tuple(types or ()),
-                    forgotten=forgotten or when is not None,
-                    replaced=True,
-                    abandoned=True,
-                    sort=sort,
-                    limit=READ_MAX if scope or when else limit,
-                )
+            wanted = MemoryFilter(
+                project_id=None if all_projects else library.project.id,
+                person=None if all_owners else library.person.id,
+                types=tuple(types or ()),
+                forgotten=forgotten or when is not None,
+                replaced=True,
+                abandoned=True,
+                sort=sort,
+                limit=READ_MAX if scope or when else limit,
             )
+            found = await library.store.memories.find(wanted)
             if when is not None:
                 periods = await periods_of(library.store, found)
                 found = [each for each in found if any(one.holds_at(when) for one in periods[each.id])]
         shown = [memory for memory in found if scope in (None, memory.scope)][:limit]
-        if as_json:
-            print_json_list(shown)
-            return 0
-        print_list(shown)
-        if not shown:
-            where = "" if all_projects else " in this project (--all lists those of every project)"
-            tell(f"Nothing is remembered{where}, or nothing fits.")
-        elif len(shown) == limit:
-            tell(f"The first {limit}; --limit shows more.")
+        (print_json_list if as_json else print_list)(shown)
+        if not as_json:
+            _tell_of_list(len(shown), limit=limit, all_projects=all_projects)
         return 0
 
     raise typer.Exit(run_async(work))
+
+
+def _tell_of_list(count: int, *, limit: int, all_projects: bool) -> None:
+    if not count:
+        where = "" if all_projects else " in this project (--all lists those of every project)"
+        tell(f"Nothing is remembered{where}, or nothing fits.")
+    elif count == limit:
+        tell(f"The first {limit}; --limit shows more.")
 
 
 @app.command(epilog=EXIT_CODES)

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from ragforge.cli.output import json_line, one_line
-from ragforge.domain.memories import AssociationKind, Memory
+from ragforge.domain.memories import AssociationKind, Memory, marks_of
 from ragforge.domain.messages import text_of
 from ragforge.domain.words import counted
 from ragforge.memory.memories import Evidence, Linked, Story
@@ -140,16 +140,6 @@ def as_json(memory: Memory) -> dict[str, Any]:
         "replaced": memory.replaced,
         "undone": memory.abandoned,
     }
-
-
-def marks_of(memory: Memory) -> list[str]:
-    """What keeps it from being put in front of a model."""
-    marks = {
-        "forgotten": memory.forgotten_at is not None,
-        "replaced": memory.replaced,
-        "undone": memory.abandoned,
-    }
-    return [mark for mark, holds in marks.items() if holds]
 
 
 def used_words(memory: Memory) -> str:

@@ -1,4 +1,4 @@
-"""Numbers on the command line. For what is none, the error says what is wanted."""
+"""Numbers on the command line; an error says what is expected."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -32,7 +32,7 @@ Run = Callable[[Options, Any], Coroutine[Any, Any, int]]
 
 
 def add_verb(parser: typer.Typer, verb: Verb[Any], *, run: Run | None = None) -> None:
-    """Let the command line take the verb, and those that follow its name. run: runs it in another way."""
+    """Let the command line take the verb and those that follow its name. run: replaces how it is run."""
     verbs = verb.verbs_on(Face.SHELL)
     if not verbs:
         parser.command(verb.name, cls=_class(TyperCommand, verb), epilog=EXIT_CODES)(_function(verb, run))
@@ -47,7 +47,7 @@ def add_verb(parser: typer.Typer, verb: Verb[Any], *, run: Run | None = None) ->
 
 
 def _class(base: type[Any], verb: Verb[Any]) -> type[Any]:
-    """The parser's class, which takes spellings of before as well."""
+    """The parser's class, which also takes former spellings."""
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
         return base.parse_args(self, ctx, modern(args, verb.former, tell=tell))
@@ -56,7 +56,7 @@ def _class(base: type[Any], verb: Verb[Any]) -> type[Any]:
 
 
 class _Group(TyperGroup):
-    """What follows the name is a verb of its own, or the arguments of this one."""
+    """What follows the name is another verb or this one's arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = args[:1] and args[0] in self.commands
@@ -182,7 +182,7 @@ def _is_confirmed(asked: base.Confirm) -> bool:
 
 
 async def run_verb(options: Options, verb: Verb[Any], args: Struct, resume: str | None) -> int | base.Confirm:
-    """Run the verb with what it works in, and tell what came of it; the exit code, or what is to be asked."""
+    """Run the verb and print its outcome. Returns the exit code, or what to ask."""
     if verb.shell:
         async with opened_library(options) as library:
             return await _told(None, await verb.shell(library, args))

@@ -24,7 +24,7 @@ class Tell(Struct, frozen=True):
 
 
 class Emphasis(StrEnum):
-    """What sets a part of a line apart; without colours only what is marked is, as *words*."""
+    """How a part of a line is set off; without colours only marked words are, as *words*."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -137,7 +137,7 @@ class HeadMoved(Struct, frozen=True):
 
 
 class Follow(Struct, frozen=True):
-    """Say each line as it comes, for as long as any come; what is no line is done."""
+    """Say each line as it comes, for as long as any come; what is not a line is done."""
 
     lines: "AsyncGenerator[str | Outcome, None]"
 
@@ -201,7 +201,7 @@ class Verb(Struct, Generic[Args], frozen=True):
     """What can be done by a slash command, and on the command line where `opens` says in which session.
 
     run: what it does in a session. shell: what it does on the command line with a `session.library.Library`,
-    in place of `run`; without `run` it is no slash command. more: what `--help` says beyond `help`.
+    in place of `run`; without `run` it is not a slash command. more: what `--help` says beyond `help`.
     while_running: whether it works during a turn. former: spellings of before that still work. verbs: those
     that follow its name, as in `/alternatives take 2`.
     """
@@ -230,7 +230,7 @@ class Verb(Struct, Generic[Args], frozen=True):
 
     @property
     def usage(self) -> str:
-        """How what follows its name is written in the interface."""
+        """How its arguments are written in the interface."""
         own, verbs = usage(self.args), self.verbs_on(Face.INTERFACE)
         if not verbs:
             return own

@@ -40,7 +40,7 @@ async def _run(session: "Session", args: ContextArguments) -> Outcome:
 
 
 async def _printed(session: "Session", args: ContextArguments) -> Report:
-    """The parts themselves, where the interface has a table of them."""
+    """The parts themselves, which the interface shows as a table."""
     from ragforge.session.instructions import untrusted_instructions
     from ragforge.session.next_call import next_call
     from ragforge.session.trust import left_out_words

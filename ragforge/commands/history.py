@@ -19,7 +19,7 @@ LINES_MAX = 1000
 
 
 class SizeArguments(Struct, frozen=True):
-    """In which form."""
+    """The form of the output."""
 
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
@@ -66,7 +66,7 @@ async def _size(session: "Session", args: SizeArguments) -> Outcome:
 
 
 async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
-    """Find out what would go and ask; remove it once that was answered with yes.
+    """Find what would go and ask; remove it after a yes.
 
     On the command line nobody is asked about what no version loses.
     """

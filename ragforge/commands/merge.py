@@ -172,7 +172,7 @@ async def _followed(
 ) -> AsyncGenerator[str | Outcome, None]:
     """What the work tells, a line at a time, then its outcome; or `stopped`, where it was cancelled.
 
-    Nobody listening any more ends it. Raises what it raises.
+    It ends when nobody listens any more. Raises what it raises.
     """
     lines: asyncio.Queue[str | None] = asyncio.Queue()
     task = asyncio.create_task(work(lines.put_nowait))

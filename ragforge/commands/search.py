@@ -58,7 +58,7 @@ class SearchArguments(Struct, frozen=True):
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
     def query(self, *, project_id: str, session_id: str | None, person: str) -> "Query":
-        """The question. Raises UsageError for a date or a kind that is none."""
+        """The query. Raises UsageError for an invalid date or kind."""
         from ragforge.domain.search import HitKind, Query
 
         moment = datetime.now(UTC)
@@ -106,14 +106,14 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
 
 
 def parse_kind(text: str) -> "HitKind":
-    """The kind of that name. Raises UsageError."""
+    """The kind of that name. Raises UsageError for an unknown one."""
     from ragforge.domain.search import HitKind
 
     try:
         return HitKind(text)
     except ValueError:
         known = ", ".join(HitKind)
-        raise UsageError(f"--kind {text!r} is none. Choose from: {known}.") from None
+        raise UsageError(f"Unknown kind {text!r}. Choose from: {known}.") from None
 
 
 def parse_when(text: str, moment: datetime, *, flag: str, end_of_day: bool = False) -> datetime:

@@ -8,7 +8,7 @@ from platformdirs import user_config_path, user_data_path
 from ragforge.domain.errors import UsageError
 
 FOLDER_VARIABLES = ("RAGFORGE_DATA_DIR", "RAGFORGE_CONFIG_DIR")
-"""Variables of ours that are no settings."""
+"""Our variables that are not settings."""
 
 
 def data_dir(environ: Mapping[str, str]) -> Path:

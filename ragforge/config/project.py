@@ -69,7 +69,7 @@ def find_project(cwd: Path, *, identify: bool = True, allowed: Collection[Path] 
 
 
 def git_root(folder: Path) -> Path | None:
-    """The nearest folder upwards that git works in, or None; a bare repository is none. Starts no process."""
+    """The nearest folder upwards that git works in, or None; not a bare repository. Starts no process."""
     for candidate in (folder, *folder.parents):
         if git_dir(candidate):
             return candidate

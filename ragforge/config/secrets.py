@@ -109,7 +109,7 @@ def store_password(url: str, environ: Mapping[str, str]) -> Key | None:
     """The password of the server behind a store; None for a file, and for a server that needs none.
 
     It is the URL's own, else what was typed in this run, else that of RAGFORGE_STORE_PASSWORD, else what was
-    kept. The keyring can take seconds: call it in a thread. Raises UsageError for what is no address, and as
+    kept. The keyring can take seconds: call it in a thread. Raises UsageError for a bad address, and as
     `find_key`.
     """
     address = parse_store_url(url)

@@ -216,7 +216,7 @@ def _add_environment(merged: _Merge, environ: Mapping[str, str]) -> None:
 
 
 def _flatten(tree: Mapping[str, Any], prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Every leaf of a tree of tables with its path; an empty table is none."""
+    """Every leaf of a tree of tables with its path; an empty table is not one."""
     for name, value in tree.items():
         path = (*prefix, name)
         if isinstance(value, dict):

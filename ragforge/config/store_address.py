@@ -26,7 +26,7 @@ class StoreAddress(Struct, frozen=True):
 
 
 def parse_store_url(url: str) -> StoreAddress | None:
-    """The server that the URL names; None for a file, and for what is no server's URL at all.
+    """The server that the URL names; None for a file, and for what is not a server's URL at all.
 
     Raises UsageError, which shows nothing of the URL, where its parts cannot be told from each other.
     """

@@ -23,7 +23,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError as error:
         raise UsageError(f"{file}: its values are nested too deeply. Correct the file.") from error
-    except ValueError as error:  # also an integer of thousands of digits, which is no TOMLDecodeError
+    except ValueError as error:  # also an integer of thousands of digits, which is not a TOMLDecodeError
         raise UsageError(f"{file} is not valid TOML: {error}. Correct the file.") from error
 
 

@@ -131,7 +131,7 @@ class Argument(Struct, frozen=True):
         return f"{number} or at least 4 characters of an id," if self.type == int | str else number
 
     def read(self, text: str) -> Any:
-        """The value. Raises ValueError for what is none."""
+        """The value. Raises ValueError for anything else."""
         if self.choices:
             return self.type(text)
         if self.type == int | str and (len(text) > COUNT_CHARS_MAX or not text.isdecimal()):

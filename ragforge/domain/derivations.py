@@ -70,13 +70,13 @@ class Derived(Struct, frozen=True):
     model: str = ""
     """What made it; empty for rules."""
     hash: str = ""
-    """Of how it was made, such as its instructions: with another one it is to be made anew."""
+    """The hash of how it was made, such as its instructions: if that changes, the record is made anew."""
     relation: str = DERIVED_FROM
     """The relationship to its owner in the graph."""
     name: str = ""
-    """Tells apart those that an owner has of one kind, where it may have several."""
+    """Distinguishes records of one kind, where an owner may have several."""
     forgotten_at: datetime | None = None
-    """Forgotten ones are kept, are not made anew, and can be restored."""
+    """A forgotten record is kept, is not made anew, and can be restored."""
 
     @property
     def id(self) -> str:
@@ -95,7 +95,7 @@ DERIVED = Description(
 
 
 def replaces(new: Derived, old: Derived) -> bool:
-    """Whether it takes the place of one of its id: it is as new, and no rules' where that is a model's."""
+    """Whether it replaces one with its id: it is as new, and rules do not replace what a model made."""
     by_rules = bool(old.model and not new.model and old.hash == new.hash)
     return new.at > old.at or (new.at == old.at and not by_rules)
 
@@ -113,7 +113,7 @@ class DerivedKind(Struct, Generic[T], frozen=True):
 
     @property
     def hash(self) -> str:
-        """Of the fields and the recipe."""
+        """The hash of the fields and the recipe."""
         schema = json.dumps(msgspec.json.schema(self.data), sort_keys=True)
         return hashlib.sha256(f"{schema}\n{self.recipe}".encode()).hexdigest()[:32]
 
@@ -165,7 +165,7 @@ class DerivedFilter(Struct, frozen=True):
     owners: tuple[str, ...] = ()
     """Empty means all."""
     forgotten: bool = False
-    """Those that are forgotten as well."""
+    """Forgotten ones as well."""
     abandoned: bool = False
     """Those of abandoned turns as well."""
     limit: int = 100

@@ -135,7 +135,7 @@ class UsageUpdated(Struct, frozen=True):
 
 
 class Notice(Struct, frozen=True):
-    """A line for the user that is no part of the conversation."""
+    """A line for the user that is not part of the conversation."""
 
     text: str
 

@@ -1,6 +1,6 @@
 """Text and JSON that every store, screen and service can hold.
 
-A JSON escape such as `\\ud800` and the name of a file that is no UTF-8 both put half a surrogate pair into a
+A JSON escape such as `\\ud800` and the name of a file that is not UTF-8 both put half a surrogate pair into a
 string, which cannot be encoded. `NaN` is a number in Python's JSON and in nobody else's. Both are replaced
 here, so that nothing else has to think of them.
 """
@@ -61,7 +61,7 @@ def well_formed(text: str) -> str:
 
 
 def well_formed_json(value: JsonValue, *, depth: int = 0) -> JsonValue:
-    """Return the value with every text well-formed and null for what is no number in JSON.
+    """Return the value with every text well-formed and null for what is not a number in JSON.
 
     Raises NestedTooDeep.
     """
@@ -105,7 +105,7 @@ def read_json(text: str, *, keep_halves: bool = False) -> JsonValue:
     """Return the value that the JSON holds, well-formed even where an escape in it is half a pair.
 
     keep_halves: leave such a half as it is; what comes next may hold the other one.
-    Raises ValueError for what is no JSON, and NestedTooDeep.
+    Raises ValueError for what is not JSON, and NestedTooDeep.
     """
     try:
         return msgspec.json.decode(text)

@@ -46,7 +46,7 @@ MEMORY_CHARS_MAX = 2_000
 
 
 FORGOTTEN_MAX = 10_000
-"""So many forgotten memories are heeded, the newest."""
+"""How many forgotten memories are considered, the newest first."""
 
 
 class MemoryScope(StrEnum):
@@ -122,6 +122,16 @@ MEMORY = Description(
 )
 
 
+def marks_of(memory: Memory) -> list[str]:
+    """What keeps it from being put in front of a model."""
+    marks = {
+        "forgotten": memory.forgotten_at is not None,
+        "replaced": memory.replaced,
+        "undone": memory.abandoned,
+    }
+    return [mark for mark, holds in marks.items() if holds]
+
+
 class AssociationKind(StrEnum):
     """How one memory stands to another."""
 
@@ -185,7 +195,7 @@ class MemoryFilter(Struct, frozen=True):
     since: datetime | None = None
     """Updated at or after this moment."""
     forgotten: bool = False
-    """Those that are forgotten as well."""
+    """Forgotten ones as well."""
     replaced: bool = False
     """Those that another one updates as well."""
     abandoned: bool = False

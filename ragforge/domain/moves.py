@@ -23,7 +23,7 @@ class Side(StrEnum):
     """What becomes of a file that both lines changed in the same place."""
 
     MARKERS = "markers"
-    """Both stand in it, between conflict markers; what is no text stays ours."""
+    """Both stand in it, between conflict markers; what is not text stays ours."""
     OURS = "ours"
     THEIRS = "theirs"
 

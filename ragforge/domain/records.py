@@ -56,24 +56,24 @@ class Description(Struct, Generic[R], frozen=True):
     """Also the name of its table."""
     struct: type[R]
     key: tuple[str, ...] = ("id",)
-    """What it is known by, parts with a stroke between them."""
+    """The fields that identify it, joined by a slash."""
     refers: Mapping[str, RecordKind] = field(default_factory=dict[str, RecordKind])
-    """Fields with ids of what must be stored before it; empty ones refer to nothing."""
+    """Fields with the ids of records that must be stored before it; an empty one refers to nothing."""
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What columns are called that have not the field's name."""
+    """The names of columns that differ from the field's name."""
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What properties are called that have not the field's name in camelCase."""
+    """The names of properties that differ from the field's name in camelCase."""
     line: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is called otherwise in a line of a backup."""
+    """The names in a line of a backup that differ from the field's name."""
     derived: tuple[str, ...] = ()
     """Fields at the end that are read from other records, and kept nowhere."""
     later: tuple[str, ...] = ()
-    """Fields with a default that records had not from the first: older lines and nodes are without them.
+    """Fields that were added later and have a default: older lines and nodes lack them.
 
     A line leaves them out where they have it, so that older programs can read it.
     """
     always: tuple[str, ...] = ()
-    """Those of them that a line has all the same."""
+    """Those of `later` that a line has in any case."""
     texts: tuple[str, ...] = ()
     """Fields that get another text where the user has something removed from the history."""
     signed: tuple[str, ...] = ()
@@ -85,10 +85,10 @@ class Description(Struct, Generic[R], frozen=True):
         return [each for each in fields(self.struct) if each.name not in self.derived]
 
     def column(self, name: str) -> str:
-        """What the column of this field, or of a part of one, is called."""
+        """The name of the column of this field, or of a part of one."""
         return self.columns.get(name, name)
 
     def property_name(self, name: str) -> str:
-        """What the property of this field, or of a part of one, is called: `git_remote` is `gitRemote`."""
+        """The name of the property of this field, or of a part of one: `git_remote` is `gitRemote`."""
         first, *others = name.split("_")
         return self.properties.get(name, first + "".join(word.capitalize() for word in others))

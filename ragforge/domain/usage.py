@@ -13,7 +13,7 @@ TOKENS_TOLD_MAX = 1_000_000_000
 
 
 def tokens_told(value: object) -> int:
-    """Return the number of tokens that a service reports, 0 where it is no number and the maximum at most."""
+    """Return the number of tokens that a service reports: 0 for anything else, and the maximum at most."""
     if not isinstance(value, (int, float)) or not value > 0:
         return 0
     return int(min(value, TOKENS_TOLD_MAX))
@@ -57,7 +57,7 @@ class Purpose(StrEnum):
 
 
 class Spent(Struct, frozen=True):
-    """A model call that is no step of a turn."""
+    """A model call that is not a step of a turn."""
 
     id: str
     project_id: str

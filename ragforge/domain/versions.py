@@ -70,7 +70,7 @@ class Provenance(StrEnum):
 class Change(Struct, frozen=True):
     """What became of one path; `before` or `after` is None where nothing lay there.
 
-    path: relative to the project's root, with `/`; a name that is no UTF-8 holds lone surrogates, as
+    path: relative to the project's root, with `/`; a name that is not UTF-8 holds lone surrogates, as
     `os.fsdecode` makes them.
     renamed_from: of an added path, the removed one whose content it has; that is a change of its own.
     shared: another session of the folder was active meanwhile, so that it may be the other's.
@@ -196,7 +196,8 @@ class CheckoutLog(Struct, frozen=True):
 
     turns: ids of the turns that were undone or left, newest first; of a redo, the turn that was redone.
     undoes: the id of the move whose turn or files a redo restores.
-    kept: what lies at each path that the move was to change and left as it was; None where it did not look.
+    kept: what lies at each path that the move was to change and left as it was; None where nothing was
+        compared.
     aside: what lay, before the move, at paths that it was to change and that are the same in both versions.
     command_id: the same in all moves of one command.
     Moves of earlier releases have none of these but what a migration could tell.

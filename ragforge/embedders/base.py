@@ -63,7 +63,7 @@ class OwnEmbedder(Struct, frozen=True):
     """A kind of embedder: the `EMBEDDER` of the module that is called as its name in the settings begins.
 
     names: how it is written there. open: the embedder, of which nothing is loaded yet, by what follows the
-    colon. Raises UsageError for what names none.
+    colon. Raises UsageError for a name that none has.
     """
 
     names: tuple[str, ...]

@@ -128,7 +128,7 @@ class Connection:
         # A proxy, or a .netrc, is meant for the network, not for a server on this machine.
         trusts = not service.is_local
         try:
-            _ = urlsplit(service.base_url).port  # raises ValueError where it is none
+            _ = urlsplit(service.base_url).port  # raises ValueError for a bad port
             client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=trusts)
         except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
             raise Refusal(

@@ -134,7 +134,7 @@ def _fingerprint(file: Path) -> str:
 
 
 def _dimensions(file: Path) -> int:
-    """The width of the table, from the file's head; 0 where that is none."""
+    """The width of the table, from the file's head; 0 where that cannot be read."""
     try:
         with file.open("rb") as opened:
             size = int.from_bytes(opened.read(8), "little")

@@ -45,7 +45,7 @@ class Wire(Protocol):
         ...
 
     def decode(self, body: bytes) -> Answered:
-        """The answer's numbers. Raises ValueError for what is no answer."""
+        """The answer's numbers. Raises ValueError for what is not an answer."""
         ...
 
 

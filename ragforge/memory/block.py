@@ -32,7 +32,7 @@ OPENING = (
 CLOSING = f"</{TAG}>"
 
 MORE_MAX = 1_000
-"""So large a number of what had no room is reckoned with."""
+"""The largest number of left out items that space is reserved for."""
 
 _MARK = re.compile(r"\(replaced \d[^)]*\)")
 """What holds in place of a line: it says so in few words, and a line of its own says all of it."""

@@ -1,4 +1,4 @@
-"""What a clause of a message is, told by its words: a small linear model that `make train` makes.
+"""What a clause of a message is, by its words: a small linear model that `make train` makes.
 
 Its weights lie beside this file: whole numbers from -127 to 127 with a scale for each class, a row for each
 place into which names of features are hashed, and behind them one for each number of the clause's vector.

@@ -9,7 +9,7 @@ from ragforge.domain.language.base import AnyOf, cue_names
 from ragforge.memory.clauses import Clause
 
 BUCKETS = 1 << 16
-"""Names of features are hashed into so many places."""
+"""The number of places that feature names are hashed into."""
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:'[^\W\d_]+)?|[?!:`/]|\.{2,}")
 _RULES = {
     "asks": AnyOf(lambda language: language.asks),

@@ -21,7 +21,7 @@ class Clause(Struct, frozen=True):
 
     text: str
     words: str
-    """It as the rules read it: straight apostrophes, nothing of what is quoted."""
+    """The clause as the rules read it: straight apostrophes, no quotations."""
     sentence: int
     """The place of its sentence in the message, from 0."""
     ends: str

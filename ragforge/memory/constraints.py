@@ -25,7 +25,7 @@ def is_demand(words: str) -> bool:
 
 @lru_cache(1_024)  # the same standing instructions are asked about before every message
 def binds(sentence: str) -> bool:
-    """Whether it must hold, and is no mere preference."""
+    """Whether it must hold and is not just a preference."""
     words = plain(sentence)
     return is_demand(words) or _BINDS.search(words) is not None
 

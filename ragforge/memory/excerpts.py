@@ -101,7 +101,7 @@ def _call(call: ToolCall) -> str:
 def _json(value: JsonValue) -> str:
     try:
         return msgspec.json.encode(value).decode()
-    except (ValueError, TypeError, RecursionError):  # halves of a surrogate pair, or what is no JSON
+    except (ValueError, TypeError, RecursionError):  # halves of a surrogate pair, or what is not JSON
         return repr(value)
 
 

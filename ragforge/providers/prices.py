@@ -37,7 +37,7 @@ def price_of(
 ) -> Price | None:
     """The price of the model at that moment, or None where it is unknown: never a silent 0.
 
-    model: as the provider calls it; `models/` before it is no part of the name.
+    model: as the provider calls it; `models/` before it is not part of the name.
     overrides: the user's own table. What it says of a model replaces all that ours says; where it does
     not exist, ours holds.
     input_tokens: of the request, for models that cost more when it is long.

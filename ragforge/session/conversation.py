@@ -39,7 +39,7 @@ from ragforge.store.base_conversations import Deleted, SessionRow
 
 SESSIONS_LISTED_MAX = 500
 LOOKED_BACK = 10
-"""Turns among which the last answer is looked for: the newest may have come to nothing."""
+"""Turns among which the last answer is looked for: the newest may be empty."""
 MODES_CYCLED = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
 """What Shift+Tab goes through; `all` has to be typed."""
 

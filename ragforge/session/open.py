@@ -330,7 +330,7 @@ async def close_session(session: Session) -> None:
 
 
 async def _draft(session: Session, head: Turn | None) -> str:
-    """The draft that was left, else the words of a newest turn that came to nothing."""
+    """The draft that was left, else the words of the newest turn if it is empty."""
     draft = await session.workspace.local.draft(session.id)
     if draft or head is None or not await came_to_nothing(session.workspace.store, head):
         return draft

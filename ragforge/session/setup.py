@@ -55,7 +55,7 @@ async def models_of(workspace: Workspace, provider_name: str) -> list[str]:
 async def add_endpoint(workspace: Workspace, url: str, key: str = "") -> tuple[Workspace, str]:
     """The workspace that knows the endpoint, and the endpoint's name, kept in the user's file.
 
-    Raises UsageError for what is no such URL.
+    Raises UsageError for any other URL.
     """
     url = url.strip().rstrip("/")
     name = _name_for(url, workspace)

@@ -261,7 +261,7 @@ async def _begin_queued(session: Session) -> _Run:
 async def _parent(session: Session) -> tuple[Turn | None, Window]:
     """The turn to go on from, and what goes word for word up to it.
 
-    A turn that came to nothing is passed over: its words went back to the prompt, and sending them
+    An empty turn is passed over: its words went back to the prompt, and sending them
     along with their second version would say everything twice.
     """
     store, live = session.workspace.store, session.live

@@ -312,7 +312,7 @@ _BLANK = re.compile(rb"(?:[ \t\n]|\\\n)*")
 def _covers(root: "Node", source: bytes) -> bool:
     """Whether the grammar's words and operators are the whole source, but for blanks between them.
 
-    An escaped newline alone is no blank: what stands before and behind it is one word to the shell.
+    An escaped newline alone is not a blank: what stands before and behind it is one word to the shell.
     """
     position = 0
     for token in _tokens(root):

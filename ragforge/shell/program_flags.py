@@ -16,7 +16,7 @@ class Program(Struct, frozen=True):
     empty one for the tool alone. exact: subcommands that are only ever allowed as the whole command.
     names: long flags that no open rule covers; letters: short ones, first_letters: those with the value
     in the same word (`-Dx=y`). harmless: names that look like one of them or like its abbreviation.
-    values, value_letters: harmless flags whose value is no path, task or flag, and is never left out:
+    values, value_letters: harmless flags whose value is not a path, task or flag, and is never left out:
     behind `make -j` the next word may be an assignment.
     tasks: further words name more tasks, or reach a shell. scripts: further words go to a script.
     source: the first further word names where something is fetched from; switches: the long flags that

@@ -53,7 +53,7 @@ def _may_give_pattern(arg: str) -> bool:
 
 
 def _operands(flags: Flags, args: Sequence[str]) -> list[str] | None:
-    """The arguments that are no flags, or None where a flag is not known.
+    """The arguments that are not flags, or None where a flag is not known.
 
     Some programs take what follows the first operand as operands too: so are values that stand there.
     """

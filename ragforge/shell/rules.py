@@ -55,7 +55,7 @@ def propose(command: SimpleCommand, place: Surroundings, *, exact: bool = False)
 
 @functools.lru_cache(maxsize=512)
 def _read_pattern(pattern: str) -> tuple[tuple[str, ...], bool] | None:
-    """The words of a rule, and whether they are the whole command; None where it is no rule for one."""
+    """The words of a rule, and whether they are the whole command; None where it is not a rule for one."""
     exact = pattern.startswith(EXACT)
     parsed = parse_command(pattern.removeprefix(EXACT))
     if parsed is None or len(parsed.commands) != 1 or parsed.redirections or parsed.strange:

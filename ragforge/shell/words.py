@@ -21,7 +21,7 @@ _PATTERN = re.compile(r"[\w./*?\[\]!^:=@%+,-]+", re.ASCII)
 
 
 def read_word(written: str) -> Word | None:
-    """The word with its quotes resolved, or None where it is none.
+    """The word with its quotes resolved, or None where it is not a word.
 
     It is not literal where the shell would put something else in its place: a variable, the output of a
     command, file names for a pattern, several words for braces, a home folder for a tilde.

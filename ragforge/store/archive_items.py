@@ -79,7 +79,7 @@ def blobs_of(record: Record) -> tuple[str, ...]:
             return (*whole, *(image.blob for image in record.images))
         case Version():
             nodes = (node for change in record.changes for node in (change.before, change.after))
-            # Of an empty folder there is no content.
+            # An empty folder has no content.
             return tuple(node.digest for node in nodes if node is not None and node.digest)
         case _:
             return ()

@@ -40,7 +40,7 @@ def from_line(line: str) -> Item:
 
 
 def from_plain(plain: object) -> Item:
-    """The item of a line that was read as JSON. Raises ValueError for what is none."""
+    """The item of a line that was read as JSON. Raises ValueError for anything else."""
     try:
         line = msgspec.convert(plain, _ANY)
         return _LINES[_KINDS[type(line)]].item(line)
@@ -128,7 +128,7 @@ def _packed(vector: "array[float]") -> str:
 
 
 def _unpacked(text: str) -> "array[float]":
-    """Raises ValueError where the bytes are no whole number of floats."""
+    """Raises ValueError where the bytes are not a whole number of floats."""
     floats = array("f")
     floats.frombytes(_from_base64(text))
     if _BIG_ENDIAN:

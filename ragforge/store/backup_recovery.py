@@ -43,7 +43,7 @@ def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> B
     """Put the set's copies where their databases were; these are set aside first, and none is deleted.
 
     only: these roles. folder: the data folder. Done twice, it brings back the same.
-    Raises UsageError for a name or a role that there is none of, StoreUnavailable while another process has
+    Raises UsageError for an unknown name or role, StoreUnavailable while another process has
     one of the databases open, StoreDamaged for an altered copy, StoreNewer. Nothing was changed then.
     """
     made = get_backup(folder, name)

@@ -1,7 +1,7 @@
 """Backup sets: consistent copies of this machine's databases that the program makes by itself.
 
 A set is a folder `backups/NAME` in the data folder. It holds a copy of each database that the table of files
-says is copied, and `backup.json`, which is written last: a folder without it is no set. Contents are not
+says is copied, and `backup.json`, which is written last: a folder without it is not a set. Contents are not
 copied: they are named by their hash, and bringing a set back says which ones are missing.
 """
 

@@ -185,5 +185,5 @@ class UsageLog(Protocol):
         ...
 
     async def add(self, spent: Spent) -> None:
-        """Keep a model call that is no step of a turn. Its session need not be stored (any more)."""
+        """Keep a model call that is not a step of a turn. Its session need not be stored (any more)."""
         ...

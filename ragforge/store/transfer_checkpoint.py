@@ -18,7 +18,7 @@ class Checkpoint:
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = file.read_text("ascii", "replace").split("\n") if file.exists() else []
-            # A line that was being written when the process died is no digest; what follows begins anew.
+            # A line that was being written when the process died is not a digest; what follows begins anew.
             self._known = {line for line in found if len(line) == DIGEST_CHARS}
             self.is_resumed = bool(self._known)
             """Whether there is an earlier copy that this one goes on with."""

@@ -14,7 +14,7 @@ _PROVENANCES = {str(provenance): provenance for provenance in Provenance}
 
 
 def changes_to_json(changes: Sequence[Change]) -> str:
-    """The changes as JSON; a path that is no valid text comes back as it was."""
+    """The changes as JSON; a path that is not valid text comes back as it was."""
     return to_json(
         [
             [
@@ -52,7 +52,7 @@ def untracked_from_json(text: str) -> tuple[Untracked, ...]:
 
 
 def nodes_to_json(nodes: Mapping[str, Node | None]) -> str:
-    """What lies at each path, as JSON; a path that is no valid text comes back as it was."""
+    """What lies at each path, as JSON; a path that is not valid text comes back as it was."""
     return to_json({path: _plain(node) for path, node in nodes.items()})
 
 

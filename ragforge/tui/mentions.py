@@ -32,7 +32,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 async def parts_of(text: str, cwd: Path, put_blob: Callable[[bytes], Awaitable[str]]) -> Parts:
     """The message as parts: the text, whole, then each image that it mentions, once.
 
-    cwd: where relative paths start. A mention of what is no image, or is not there, stays text only.
+    cwd: where relative paths start. A mention of what is not an image, or is not there, stays text only.
     Raises UsageError for an image that is too large or cannot be read, before anything is kept.
     """
     from ragforge.domain.messages import (  # the prompt needs this module before its first frame
@@ -50,7 +50,7 @@ async def parts_of(text: str, cwd: Path, put_blob: Callable[[bytes], Awaitable[s
 
 
 def image_mime(head: bytes) -> str:
-    """The kind of image by its first bytes (16 are enough), or "" for what is none."""
+    """The kind of image by its first bytes (16 are enough), or "" for anything else."""
     for magic, mime in _MAGIC:
         if head.startswith(magic):
             return mime

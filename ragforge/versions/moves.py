@@ -52,8 +52,8 @@ from ragforge.versions.turn_choice import (
     redo_of_one,
     runs_of,
     session_log,
+    turns_abandoned,
     turns_between,
-    turns_left,
     turns_to_undo,
     undone_files,
 )
@@ -168,7 +168,7 @@ async def checkout(
             branch=branch.name if branch else "",
             from_turn=here,
             to_turn=to_turn,
-            turns=await turns_left(worktree.files.store, here, to_turn),
+            turns=await turns_abandoned(worktree.files.store, here, to_turn),
             command_id=new_id(),
         )
         total = Sum(choices, version=head.version, notes=list(notes))

@@ -72,8 +72,8 @@ def is_own(change: Change) -> bool:
 def summed(changes: Iterable[Change]) -> list[Change]:
     """What the changes of a version come to, one a path, in the order in which the paths were first changed.
 
-    What comes to nothing is left out. Whose a path is that several things changed is as uncertain as the
-    least certain of them.
+    Changes that cancel each other out are left out. Where several things changed a path, its provenance is
+    the least certain of theirs.
     """
     whole: dict[str, Change] = {}
     for change in changes:
@@ -111,7 +111,7 @@ def merged(notes: Iterable[Change]) -> list[Change]:
 
     Not over a content that lay there in between and lies there no more: it was overwritten by the turn
     itself, and is to be had from its version. What is certain to be the session's and what may be another's
-    stay apart too, so a path may come several times. What comes to nothing is left out.
+    stay apart too, so a path may come several times. Changes that cancel each other out are left out.
     """
     found: dict[str, list[Change]] = {}
     for note in notes:
@@ -257,7 +257,7 @@ def _befores(versions: Iterable[Version]) -> dict[str, Node | None]:
 def _runs(changes: Iterable[Change]) -> dict[str, list[Step]]:
     """Each path's changes, oldest first, put together where one begins with what the last one left.
 
-    What comes to nothing is left out, and a path with it.
+    Changes that cancel each other out are left out, and so is a path that has no others.
     """
     found: dict[str, list[Step]] = {}
     for change in changes:
@@ -277,7 +277,7 @@ def _holds_more(between: Node | None, *around: Node | None) -> bool:
 
 
 def _telling(runs: Iterable[Change]) -> Iterator[Change]:
-    """The changes of a path without those that come to nothing, but where somebody else's lies before."""
+    """The changes of a path but those that cancel each other out, unless somebody else's lies before."""
     last: Change | None = None
     for change in runs:
         if change.before != change.after or (last is not None and last.after != change.after):

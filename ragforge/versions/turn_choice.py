@@ -23,7 +23,7 @@ UNDONE = (MoveAction.UNDO, MoveAction.REWIND)
 def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: Collection[str]) -> list[Turn]:
     """The newest `count` turns of the session on the path, newest first. Raises UsageError for too few.
 
-    empty: turns that came to nothing; they go along with what is undone around them and do not count.
+    empty: ids of empty turns, which go along with what is undone around them and do not count.
     Turns of the session that this one was forked from are not its own.
     """
     own: list[Turn] = []
@@ -75,7 +75,7 @@ class Redoable(Struct, frozen=True):
 class Chain(Struct, frozen=True):
     """Turns to redo, each of which follows the one before.
 
-    told: those of them that count; the others came to nothing and go along. others: what went on from the
+    told: those of them that count; the others are empty and go along. others: what went on from the
     chat's head as well, where nobody said which way is meant.
     """
 
@@ -184,14 +184,14 @@ async def session_log(worktree: Worktree) -> list[CheckoutLog]:
         files.project.id, session_id=worktree.session_id, limit=None
     ):
         if not move.turns and not move.command_id and move.action is not MoveAction.REDO:
-            turns = await turns_left(files.store, move.from_turn, move.to_turn)
+            turns = await turns_abandoned(files.store, move.from_turn, move.to_turn)
             log.append(replace(move, turns=turns))
         else:
             log.append(move)
     return log
 
 
-async def turns_left(store: Store, from_turn: str, to_turn: str) -> tuple[str, ...]:
+async def turns_abandoned(store: Store, from_turn: str, to_turn: str) -> tuple[str, ...]:
     """Ids of the turns on the path to the one that are not on the path to the other, newest first."""
     if from_turn == to_turn:
         return ()

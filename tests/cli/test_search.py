@@ -148,7 +148,7 @@ async def test_wrong_dates_sessions_and_limits_are_named(alone: Program):
         (("--limit", "0"), "it takes a whole number from 1 to 1,000"),
         (("--limit", "many"), "it takes a whole number from 1 to 1,000"),
         (("--until", "tomorrow"), "--until 'tomorrow'"),
-        (("--kind", "turns"), "turn, tool_call, summary, memory, version"),
+        (("--kind", "turns"), "Unknown kind 'turns'. Choose from: turn, tool_call,"),
         ((b"\xff",), "UTF-8"),
     ):
         ran = await alone.run("search", "x", *args, env={"TZ": "Asia/Tokyo"})

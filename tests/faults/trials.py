@@ -106,7 +106,7 @@ class Ground:
 
     def _lost_words(self, before: Mapping[str, Any], ended: Ended, after: Mapping[str, Any]) -> list[str]:
         words, own = after["words"], f"Message {self.number}."
-        # A turn that came to nothing is passed over: its words went back to the prompt.
+        # An empty turn is passed over: its words went back to the prompt.
         earlier = before["words"][:-1] if before.get("came_to_nothing") else before["words"]
         if words[: len(earlier)] != earlier:
             return [f"words of earlier turns are gone: {before['words']} {words}"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import RECORDED, ROOT, assigned_outside, circles, figures, is_participle, repeated
+from tests.house import RECORDED, ROOT, circles, figures, is_participle, repeated, written_outside
 
 
 def test_no_figure_is_worse_than_the_recorded_one() -> None:
@@ -35,12 +35,15 @@ def test_class_names_are_counted_with_and_without_an_underscore() -> None:
     ) == ["Row"]
 
 
-def test_only_the_session_assigns_to_what_changes_while_it_is_open() -> None:
+def test_only_the_session_writes_what_changes_while_it_is_open() -> None:
     sources = {path.relative_to(ROOT): path.read_text() for path in ROOT.rglob("*.py")}
-    assert assigned_outside(sources) == []
-    wrong = "session.live.stored = a.live.view.window = True\nself.chat.activity.moving += 1\nx.alive.y = 1"
-    assert assigned_outside({Path("tui/x.py"): wrong, Path("session/x.py"): wrong}) == [
+    assert written_outside(sources) == []
+    wrong = "session.live.stored = a.live.view.window = True\nself.chat.activity.moving += 1\nx.alive.y = 1\n"
+    wrong += "live.unkept.append(1)\ndel a.live.seen['b']\nlive.read.files()"
+    assert written_outside({Path("tui/x.py"): wrong, Path("session/x.py"): wrong}) == [
         "tui/x.py:1: session.live.stored",
         "tui/x.py:1: a.live.view.window",
         "tui/x.py:2: self.chat.activity.moving",
+        "tui/x.py:5: a.live.seen['b']",
+        "tui/x.py:4: live.unkept",
     ]

@@ -35,7 +35,7 @@ class Language(Struct, frozen=True, kw_only=True):
     days: Mapping[str, int] = field(default_factory=dict[str, int])
     """Words for days, as the number of days from the one on which they are said."""
     weekdays: str = ""
-    """Their names from Monday on."""
+    """Their names, starting with Monday."""
     coming_day: Patterns = ()
     """The next day of that name, with the slot `<weekday>`."""
     past_day: Patterns = ()
@@ -48,7 +48,7 @@ class Language(Struct, frozen=True, kw_only=True):
     asks: Patterns = ()
     """How a question begins."""
     resumes: Patterns = ()
-    """Asks for what was left open when the session before ended."""
+    """Asks for what was still open when the last session ended."""
     forgets: Patterns = ()
     """A whole message that asks to forget what was just said or kept, without saying what."""
     forgets_that: Patterns = ()
@@ -75,7 +75,7 @@ class Language(Struct, frozen=True, kw_only=True):
     for_once: Patterns = ()
     """A wish for one answer, or for a while."""
     done: Patterns = ()
-    """Something that was to do is done."""
+    """A todo is done."""
     binds: Patterns = ()
     """Words of what must hold, wherever they stand in it."""
     instead: Patterns = ()
@@ -84,17 +84,17 @@ class Language(Struct, frozen=True, kw_only=True):
     goes: Patterns = ()
     """What is used no more is the first group: the slot `<thing>`."""
     gone: Patterns = ()
-    """What is given up or removed is the first group."""
+    """The first group is what is given up or removed."""
     returns: Patterns = ()
-    """What holds again is the first group."""
+    """The first group is what holds again."""
     becomes: Patterns = ()
-    """A value that becomes another one is the first group."""
+    """The first group is a value that becomes another one."""
     stops: Patterns = ()
-    """An instruction holds no longer."""
+    """An instruction no longer holds."""
     finishes: Patterns = ()
-    """Something that was to do is done."""
+    """A todo is done."""
     value_gone: Patterns = ()
-    """The number that holds no longer is the first group: the slot `<number>`."""
+    """The first group is the number that no longer holds: the slot `<number>`."""
     purpose: Patterns = ()
     place: Patterns = ()
     """What a decision is for, and where it holds: the first group."""

@@ -1,4 +1,4 @@
-"""English: its words, and the phrases by which sentences are understood without a model."""
+"""English: its words, and the phrases by which sentences are understood without a model: one value."""
 
 from ragforge.domain.language.base import Language
 from ragforge.domain.memories import MemoryType

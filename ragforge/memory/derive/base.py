@@ -45,12 +45,12 @@ class Moment(StrEnum):
 
 
 class Limit(Enum):
-    """What keeps background work from paying for a model."""
+    """Why background work may not pay for a model."""
 
     PRICE = auto()
-    """It is unknown, so nothing could be limited."""
+    """Its price is unknown, so no limit could be kept."""
     DAY = auto()
-    """It has cost what the settings allow for a day."""
+    """It has cost as much as the settings allow for a day."""
 
 
 class TakenBack(Exception):
@@ -126,7 +126,7 @@ class Desk(Protocol):
         ...
 
     def wake(self, moment: Moment) -> None:
-        """Let those begin that this concerns."""
+        """Let the derivations begin that this concerns."""
         ...
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
@@ -134,11 +134,11 @@ class Desk(Protocol):
         ...
 
     def is_offline(self, home: Home) -> bool:
-        """Whether no model is asked because that is what is set."""
+        """Whether the settings say that no model is asked."""
         ...
 
     async def limit(self, home: Home, name: ModelName, usage: Usage) -> Limit | None:
-        """What forbids to use so much of a model; None where nothing does. Raises StoreError."""
+        """Why this much of a model may not be used; None where it may. Raises StoreError."""
         ...
 
     async def pay(self, home: Home, name: ModelName, usage: Usage, purpose: Purpose) -> None:

@@ -38,7 +38,7 @@ T = TypeVar("T", bound=Struct)
 log = logging.getLogger(__name__)
 
 AT_ONCE = 20
-"""So many owners are looked at in a step."""
+"""How many owners one step looks at."""
 
 
 class RecordDerivation(Derivation):

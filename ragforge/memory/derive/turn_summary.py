@@ -44,7 +44,7 @@ from ragforge.store.base import Store
 log = logging.getLogger(__name__)
 
 LISTED_MAX = 48
-"""So many turns of earlier runs are read at once."""
+"""How many turns of earlier runs are read at once."""
 CALLS_AT_ONCE = 3
 """Of a service elsewhere, for turns of earlier runs; each session's turns go one after the other, because a
 later one is compared with what an earlier one came to."""
@@ -53,14 +53,14 @@ TURNS_A_CALL = 6
 CHARS_A_CALL = 24_000
 STAND_INS_MAX = 400
 KEPT_TOLD_MAX = 8
-"""Of so many turns it is told what was kept: they are looked at every second."""
+"""The number of turns whose kept memories are told: they are looked at every second."""
 BETTER_MAX = 100
-"""So many are made better in a run at most: a whole history of extracts must not be paid for at once."""
+"""How many extracts one run replaces at most: a whole history must not be paid for at once."""
 NEAR_MAX = 8
 PREFERENCES_MAX = 200
 """So many are compared with a sentence that ends one."""
 NEAR_ASKED = 16
-"""More than are told of, because what is replaced or forgotten is found too."""
+"""More than are shown, because replaced and forgotten memories are found too."""
 UNREADABLE = "What the model answered could not be read as the summary of a turn."
 
 
@@ -87,7 +87,7 @@ class TurnSummaries(Derivation):
         self._tried: set[str] = set()
         """Turns for which the model was asked once more."""
         self._of_nothing: set[str] = set()
-        """Turns that came to nothing: there is no better."""
+        """Turns of which no better summary can be made."""
 
     @property
     def queues(self) -> Sequence[Queue]:

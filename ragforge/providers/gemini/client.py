@@ -150,7 +150,7 @@ def _open(endpoint: Endpoint) -> _Opened:
 
     build_types()
     try:
-        _ = urlsplit(endpoint.url).port  # raises ValueError where it is none
+        _ = urlsplit(endpoint.url).port  # raises ValueError for a bad port
         options, http = new_options(endpoint)
         client = Client(api_key=endpoint.api_key, vertexai=False, http_options=options)
     except (ValueError, ImportError, OSError) as error:

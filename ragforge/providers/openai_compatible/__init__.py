@@ -202,7 +202,7 @@ class OpenAICompatibleProvider:
 
 
 def is_local(name: str, base_url: str) -> bool:
-    """Whether the endpoint is on this machine. Raises UsageError where the URL is none."""
+    """Whether the endpoint is on this machine. Raises UsageError where it is not a URL."""
     try:
         url = urlsplit(base_url)
         host, _ = url.hostname or "", url.port

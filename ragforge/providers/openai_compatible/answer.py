@@ -76,7 +76,7 @@ class Answer:
         return self._finish is not None
 
     def take(self, payload: str) -> Iterator[ModelEvent]:
-        """The events of one payload. Raises AnswerUnusable when it is no chunk, StreamError for an error."""
+        """The events of one payload. Raises StreamError for an error, AnswerUnusable for no chunk."""
         if payload.strip() == DONE:
             return
         chunk = _decode(payload)
@@ -150,7 +150,7 @@ class Answer:
             request = _request(call, taken)
             taken.add(request.provider_id)
             requests.append(request)
-            # Arguments that are no JSON would make the server refuse every later request.
+            # Arguments that are not JSON would make the server refuse every later request.
             arguments = call.arguments if _is_strict(call.arguments) else json.dumps(request.args)
             function: JsonObject = {"name": request.name or "unnamed", "arguments": arguments}
             wire.append({**call.fields, "id": request.provider_id, "type": "function", "function": function})

@@ -61,7 +61,7 @@ class Service(Struct, frozen=True):
 
 
 def refused(service: Service, status: int, body: str, headers: Mapping[str, str]) -> ModelError | Retryable:
-    """What to raise for a response that is no answer."""
+    """What to raise for a response that is not an answer."""
     words = _what_it_says(service, body)
     said = f" It says: {words}" if words else ""
     if status < 500 and _NO_MONEY.search(body):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
-"""How much is read of a response that is no stream; OpenRouter's list of models is the largest known."""
+"""How much is read of a response that is not a stream; OpenRouter's list of models is the largest known."""
 
 
 class Http:

@@ -71,7 +71,7 @@ def is_on_this_machine(settings: Settings, provider: str) -> bool:
 
 
 def is_offline(session: Session) -> bool:
-    """Whether no model is asked because that is what is set."""
+    """Whether the settings say that no model is asked."""
     try:
         return background_model(session).provider == NO_MODEL
     except UsageError:

@@ -215,7 +215,7 @@ def worded(error: Exception, address: Address, *, doing: str) -> StoreError:
 
 
 def value_refused(error: Exception, address: Address) -> StatementRefused:
-    """A value that is not even sent: text that is no UTF-8, an integer past 64 bits, a foreign type."""
+    """A value that is not even sent: text that is not UTF-8, an integer past 64 bits, a foreign type."""
     # Its own words may hold the value.
     return StatementRefused(
         f"Neo4j at {address.shown} cannot hold one of the values ({type(error).__name__})."

@@ -174,7 +174,7 @@ _OTHERS = (
 )
 
 
-# What a version comes from is a list, so it is no Tie.
+# What a version comes from is a list, so it is not a Tie.
 _ABOVE = f"MATCH (n:{_VERSION}) UNWIND range(0, size(n.parents) - 1) AS ord"
 _STORED = f"{_ABOVE} MATCH (p:{_VERSION}) WHERE p.id = n.parents[ord]"
 _UNDRAWN = f"{_STORED} AND NOT EXISTS {{ (n)-[:PARENT {{ord: ord}}]->(p) }} WITH n, ord, p"
@@ -230,7 +230,7 @@ _OF_TREE = (
 
 
 def _of_covers() -> tuple[Law, ...]:
-    """What a summary stands for is a list, so it is no Tie."""
+    """What a summary stands for is a list, so it is not a Tie."""
     covered = f"(c:{_TURN}|{_SUMMARY})"
     stored = (
         f"CASE WHEN n.level = 1 THEN COLLECT {{ MATCH (c:{_TURN}) WHERE c.id IN n.covers RETURN c }} "

@@ -206,7 +206,7 @@ async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> Non
 
 
 async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
-    """Wait until the indexes are filled; some time later they will be, so that is no error."""
+    """Wait until the indexes are filled; some time later they will be, so that is not an error."""
     wanted = (*LASTING, *vector_indexes(DEFAULT_DIMENSIONS, filters=False))
     until = time.monotonic() + timeouts.NEO4J_INDEXES_S_MAX
     while not await await_online(graph, wanted, wait_s=timeouts.NEO4J_INDEXES_SLICE_S):

@@ -66,7 +66,7 @@ CARGO = {
     Label.DERIVED: Cargo.MEMORIES,
     EMBEDDING: Cargo.VECTORS,
 }
-"""Of the labels that are no part of a conversation."""
+"""Of the labels that are not part of a conversation."""
 OWNED = (Cargo.CONVERSATION, Cargo.SUMMARIES)
 """What belongs to a session and is written by its writer."""
 
@@ -252,7 +252,7 @@ class Rows:
         """Keep a new row, or the changes of one that is here; what really changed waits to be carried.
 
         along: properties that are carried with any other change, because others may have written them there.
-        notes: names that stand in `dirty` instead of those of the properties, for changes that are no values
+        notes: names that stand in `dirty` instead of those of the properties, for changes that are not values
         to be set.
         surely: all are carried, even those that seem to be there already, over what is there.
         """

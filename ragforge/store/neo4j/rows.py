@@ -44,7 +44,7 @@ class Label(StrEnum):
     SUMMARY = "ConversationSummary"
     MEMORY = "Memory"
     USAGE = "Usage"
-    """A model call that is no step of a turn."""
+    """A model call that is not a step of a turn."""
     DERIVED = "Derived"
     VERSION = "Version"
     BRANCH = "Branch"

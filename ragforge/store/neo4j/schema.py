@@ -301,7 +301,7 @@ def fits(wanted: Definition, found: Standing | None) -> bool:
 
 
 def _find(wanted: Definition, found: Mapping[str, Standing]) -> Standing | None:
-    """What has the name, or else does the same under another: that is no reason for a second."""
+    """What has the name, or else does the same under another: that is not a reason for a second."""
     if wanted.name in found:
         return found[wanted.name]
     if wanted.kind not in (Kind.UNIQUE, Kind.RANGE):

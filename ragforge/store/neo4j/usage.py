@@ -1,4 +1,4 @@
-"""What was used, in the graph: summed from the steps, and from calls that are no steps."""
+"""What was used, in the graph: summed from the steps, and from calls that are not steps."""
 
 from datetime import datetime
 
@@ -49,7 +49,7 @@ class Neo4jUsageLog:
         return sorted(sums, key=_dearest_first)
 
     async def add(self, spent: Spent) -> None:
-        """Keep a model call that is no step of a turn; one of the same id stays as it is."""
+        """Keep a model call that is not a step of a turn; one of the same id stays as it is."""
 
         def write(rows: Rows) -> None:
             if rows.get(Label.USAGE, spent.id) is None:

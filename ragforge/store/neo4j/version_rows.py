@@ -2,7 +2,7 @@
 
 As in `rows.py`: flat nodes that name what they belong to; PARENT, MADE_IN and POINTS_TO are drawn from
 that. The change set is one text; `paths` holds its paths for people who ask by hand, with question marks
-for what is no valid text.
+for what is not valid text.
 """
 
 import hashlib

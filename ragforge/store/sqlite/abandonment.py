@@ -67,7 +67,7 @@ def head_moved(connection: Connection, old: int | None, new: int | None) -> None
 
 
 def turn_came(connection: Connection, turn: int) -> None:
-    """A turn was stored that is no head yet."""
+    """A turn was stored that is not a head yet."""
     connection.execute("INSERT OR IGNORE INTO left_turn VALUES (?)", (turn,))
 
 

@@ -70,7 +70,7 @@ class RecordTable(Generic[R]):
         joined: Mapping[str, str] = MappingProxyType({}),
         forms: Mapping[object, Form] = MappingProxyType({}),
     ) -> None:
-        """joined: fields that are no column of this table, and the SQL that they are read by.
+        """joined: fields that are not columns of this table, and the SQL that they are read by.
 
         forms: of types that have none in FORMS.
         """

@@ -117,7 +117,7 @@ class SqliteTurns:
         """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
 
         def read(connection: Connection) -> list[Turn]:
-            # To SQLite a negative limit is none.
+            # To SQLite a negative limit means no limit.
             rows = connection.execute(PATH, {"head": head, "limit": -1 if limit is None else max(0, limit)})
             return [TURNS.record(row) for row in rows]
 

@@ -1,4 +1,4 @@
-"""What was used, in SQLite: summed from the steps, and from calls that are no steps."""
+"""What was used, in SQLite: summed from the steps, and from calls that are not steps."""
 
 from datetime import datetime
 
@@ -56,7 +56,7 @@ class SqliteUsageLog:
         return await self._database.read(read)
 
     async def add(self, spent: Spent) -> None:
-        """Keep a model call that is no step of a turn."""
+        """Keep a model call that is not a step of a turn."""
         await self._database.write(lambda connection: insert_spent(connection, spent))
 
 

@@ -202,7 +202,7 @@ class VectorCache:
             keys.append(found)
             scores.append(np.vecdot(vectors.astype(np.float64), asked))
         cosines = np.concatenate(scores)
-        # A vector that is no direction was damaged: it is never near.
+        # A vector without a direction was damaged: it is never near.
         usable = np.isfinite(cosines)
         near = np.round(np.clip((1 + cosines[usable]) / 2, 0, 1), DIGITS)
         return np.concatenate(keys)[usable], near
@@ -223,12 +223,12 @@ class VectorCache:
         return connection.execute(VECTORS, values)
 
     def _put(self, connection: Connection, batch: list[Row]) -> None:
-        # It may be another model's now. Most are none of those that there are.
+        # It may be another model's now. Most are not among those that there are.
         self._places.drop([row[0] for row in batch])
         batch = [row for row in batch if row[5] is not None]
         if isinstance(self._shelf, Whole):
             vectors = units_of((row[5] for row in batch), self.dimensions)
-            # A vector that is no direction was damaged: it is never near.
+            # A vector without a direction was damaged: it is never near.
             usable = np.isfinite(vectors.sum(axis=1))
             batch = [row for row, is_usable in zip(batch, usable.tolist(), strict=True) if is_usable]
             self._shelf.put(self._take_places(batch), vectors[usable])

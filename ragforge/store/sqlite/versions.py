@@ -128,7 +128,7 @@ class SqliteVersions:
         return await self._database.read(read) if part else []
 
     async def line(self, version_id: str, *, limit: int | None = None) -> list[Version]:
-        # To SQLite a negative limit is none.
+        # To SQLite a negative limit means no limit.
         return await self._versions(
             LINE, {"version": version_id, "limit": -1 if limit is None else max(0, limit)}
         )

@@ -152,7 +152,7 @@ class ChatCommands(Struct, frozen=True):
         await self.sessions.go_to(session_id, turn)
 
     def say(self, text: str) -> None:
-        """Show a line in the conversation that is no part of it."""
+        """Show a line in the conversation that is not part of it."""
         self.chat.say(text)
 
 

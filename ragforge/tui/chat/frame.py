@@ -142,7 +142,7 @@ class ChatFrame(Screen[None]):
     def direct(self, event: events.Key | events.Paste) -> bool:
         """Bring the focus to the prompt for a key that nothing around the focused widget wants; is that all?
 
-        Esc does no more than that: it is no interruption of a turn, nor the first of two.
+        Esc does no more than that: it is not an interruption of a turn, nor the first of two.
         """
         if isinstance(self.focused, Input | Prompt):
             return False
@@ -173,7 +173,7 @@ class ChatFrame(Screen[None]):
         self.transcript.tell(markdown)
 
     def put_back(self, text: str) -> None:
-        """Words that came to nothing return to the prompt, once."""
+        """The words of an empty turn return to the prompt, once."""
         draft = self.prompt.draft
         if text.strip() and not draft.startswith(text.strip()):
             self.prompt.put_back(text)

@@ -90,14 +90,14 @@ async def _opened(chat: ChatFrame, open_session: OpenSession) -> OpenedChat | No
 
 
 def _tell_that_it_takes_long(chat: ChatFrame) -> None:
-    """Below the prompt: it is no part of the conversation, and goes when the store is open."""
+    """Below the prompt: it is not part of the conversation, and goes when the store is open."""
     line = PlainText(STILL_OPENING, classes="still-opening")
     line.styles.padding = (0, 2)
     chat.mount(line, after=chat.prompt)
 
 
 def _adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
-    """Let the user's keys, theme and mouse hold. Raises UsageError for keys that are none."""
+    """Let the user's keys, theme and mouse hold. Raises UsageError for keys that do not exist."""
     loaded = conversation.workspace.loaded
     settings = loaded.settings
     try:

@@ -1,4 +1,4 @@
-"""Turns in the chat: what was typed is sent, events are shown, and words that came to nothing return."""
+"""Turns in the chat: what was typed is sent, events are shown, and the words of an empty turn return."""
 
 from __future__ import annotations
 

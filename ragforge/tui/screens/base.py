@@ -35,7 +35,7 @@ class Chat(Protocol):
         ...
 
     def say(self, text: str) -> None:
-        """Show a line in the conversation that is no part of it."""
+        """Show a line in the conversation that is not part of it."""
         ...
 
 

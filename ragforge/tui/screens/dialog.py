@@ -10,8 +10,8 @@ class Dialog(ModalScreen[ScreenResultType]):
     """A modal screen whose workers end when it is closed.
 
     Textual cancels them once the screen is gone, and its parts go before it does: a worker whose answer came
-    in between would look for parts that are no more, and end the program. A second answer that was on its way
-    already, such as the other half of a double click, is none: it would close the screen below.
+    in between would look for parts that no longer exist, and end the program. A second answer that was under
+    way already, such as the other half of a double click, does not count: it would close the screen below.
     """
 
     typed_meanwhile: str = ""

@@ -80,7 +80,7 @@ def _rows(text: str) -> Iterator[tuple[str, str, str, str]]:
     old = new = old_left = new_left = 0
     first, before = True, ""
     for line in text.split("\n"):
-        # Inside a hunk every line begins with a sign or a space, so this is none of them.
+        # Inside a hunk every line begins with a sign or a space, so this is not one of them.
         if found := _HUNK.match(line):
             old, new = int(found[1]), int(found[3])
             old_left, new_left = int(found[2] or 1), int(found[4] or 1)

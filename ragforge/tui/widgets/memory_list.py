@@ -6,7 +6,7 @@ from datetime import datetime
 from rich.cells import cell_len
 from textual.content import Content
 
-from ragforge.domain.memories import Memory, MemoryType
+from ragforge.domain.memories import Memory, MemoryType, marks_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import age_words
 from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
@@ -74,16 +74,6 @@ class MemoryList(RowList[Memory]):
             (words, "bold" if is_chosen else MUTED if marks else ""),
             (marks, "$text-warning"),
         )
-
-
-def marks_of(memory: Memory) -> list[str]:
-    """What keeps it from being recalled."""
-    marks = {
-        "forgotten": memory.forgotten_at is not None,
-        "replaced": memory.replaced,
-        "undone": memory.abandoned,
-    }
-    return [mark for mark, holds in marks.items() if holds]
 
 
 def _haystack(memory: Memory) -> str:

@@ -1,4 +1,4 @@
-"""Lines that are no part of the conversation: notices, retries, how a turn ended."""
+"""Lines that are not part of the conversation: notices, retries, how a turn ended."""
 
 from math import ceil
 

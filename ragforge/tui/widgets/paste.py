@@ -67,7 +67,7 @@ class Burst(Struct):
         self.keys, self.last_s, self._last_char = BURST_KEYS, at_s, "\r"
 
     def other_key(self) -> None:
-        """A key that is no text ends a burst."""
+        """A key that is not text ends a burst."""
         self.keys, self.let_through, self.last_s, self._last_char = 0, 0, float("-inf"), ""
 
 

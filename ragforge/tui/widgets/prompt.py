@@ -357,7 +357,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._offer(typed=True, again=True)
 
     def _leave_palette(self) -> None:
-        """Without its `/` the line is no command: the draft comes back, or this becomes the draft."""
+        """Without its `/` the line is not a command: the draft comes back, or this becomes the draft."""
         if self._aside and self._aside.kind is CompletionKind.COMMAND and not self.text.startswith("/"):
             if not self.text:
                 self._leave_aside()
@@ -378,7 +378,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._completion.close()
 
     def on_text_area_changed(self) -> None:
-        """Tell of a new draft; what serves for a search is none."""
+        """Tell of a new draft; the words of a search are not one."""
         if not self._aside:
             self.post_message(self.DraftChanged(self))
 

@@ -143,7 +143,7 @@ class TextRows(Widget):
 def extract(text: str, selection: Selection) -> str:
     """The selected part of a text.
 
-    Unlike Textual's own, lines end only at newlines, and offsets past the last line are no error.
+    Unlike Textual's own, lines end only at newlines, and offsets past the last line are not an error.
     """
     lines = text.split("\n")
     first = selection.start.y if selection.start is not None else 0

@@ -171,7 +171,7 @@ class Transcript(Widget):
         self._flush_soon()
 
     def say(self, text: str) -> None:
-        """Show a line that is no part of the conversation, below what there is."""
+        """Show a line that is not part of the conversation, below what there is."""
         self._add(Noted(text))
 
     def tell(self, markdown: str) -> None:

@@ -66,7 +66,7 @@ class Called(Struct):
 
 
 class Noted(Struct):
-    """A line that is no part of the conversation."""
+    """A line that is not part of the conversation."""
 
     text: str
 

@@ -57,7 +57,7 @@ async def common_bases(versions: Versions, ours: str, theirs: str) -> tuple[Ance
     if len(sides) < 2:
         return Ancestry({}), []
     ancestry = Ancestry(await _parents(versions, found[ours].project_id))
-    # An ancestor of a common one is common too, so the latest are those that are no parent of any.
+    # An ancestor of a common one is common too, so the latest are those that are not a parent of any.
     return ancestry, ancestry.latest(ancestry.of(ours) & ancestry.of(theirs))
 
 

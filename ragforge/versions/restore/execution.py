@@ -123,7 +123,7 @@ class _Work:
             self._in_folder(step.path, "remove", os.unlink)
         elif step.path not in self._needed:
             if now.filled:
-                self._may_vanish.add(step.path)  # with folders that are no paths of their own
+                self._may_vanish.add(step.path)  # with folders that are not paths of their own
             else:
                 self._in_folder(step.path, "remove", os.rmdir)
         if step.target is None:

@@ -44,7 +44,7 @@ class PathState(Struct, frozen=True):
 
     node: None where nothing lies there, and for a folder of which its files tell (`NodeKind`).
     filled: there is a folder that is not empty, of this mode.
-    blocked: not empty where the way there leads through something that is no folder; what that is.
+    blocked: not empty where the way there leads through something that is not a folder; what that is.
     otherwise_named: nothing lies there, but the disk takes the path for that of another file, whose name
     has other letters (README, readme); it has the node `other`.
     """

@@ -186,7 +186,7 @@ class Manifest:
         return False
 
     def with_seen(self, path: str, seen: Seen) -> "Manifest":
-        """The same, but for what lies at a tracked path that is no folder."""
+        """The same, but for what lies at a tracked path that is not a folder."""
         folder, _, name = path.rpartition("/")
         inside = self.folders[folder]
         changed = msgspec.structs.replace(inside, entries={**inside.entries, name: seen})
