@@ -29,6 +29,10 @@ IdPart = Annotated[str, typer.Argument(metavar="ID", help="Its id, or the first 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, or their first 4 or more characters.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Kind = Annotated[MemoryType | None, typer.Option("--type", help="What it is about.")]
+Types = Annotated[list[MemoryType] | None, typer.Option("--type", help="Only this type; repeatable.")]
+When = Annotated[
+    str | None, typer.Option("--at", metavar="WHEN", help="Those that held then: 2026-11-21, 3d, 2w.")
+]
 Importance = Annotated[
     float | None,
     typer.Option("--importance", metavar="0..1", help="How much it matters; the type's if unset."),
@@ -51,9 +55,7 @@ Topic = Annotated[str | None, typer.Option("--topic", help="A word or two to gro
 @app.command("list", epilog=EXIT_CODES)
 def list_memories(
     context: typer.Context,
-    types: Annotated[
-        list[MemoryType] | None, typer.Option("--type", help="Only this type; repeatable.")
-    ] = None,
+    types: Types = None,
     sort: Annotated[MemorySort, typer.Option("--sort", help="The order.")] = MemorySort.RECENT,
     scope: Annotated[MemoryScope | None, typer.Option("--scope", help="Only those that hold there.")] = None,
     all_projects: Annotated[bool, typer.Option("--all", help="Those of every project.")] = False,
@@ -61,10 +63,7 @@ def list_memories(
         bool, typer.Option("--all-owners", help="Also what belongs to other users of the store.")
     ] = False,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="The forgotten ones as well.")] = False,
-    at: Annotated[
-        str | None,
-        typer.Option("--at", metavar="WHEN", help="Those that held then: 2026-11-21, 3d, 2w."),
-    ] = None,
+    at: When = None,
     limit: Annotated[int, typer.Option("--limit", parser=whole(1, READ_MAX), help="At most this many.")] = 50,
     as_json: AsJson = False,
 ) -> None:

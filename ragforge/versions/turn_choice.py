@@ -206,7 +206,7 @@ async def turns_abandoned(store: Store, from_turn: str, to_turn: str) -> tuple[s
 
 async def turns_between(store: Store, one: str, other: str) -> tuple[str, ...]:
     """Ids of the turns on the path to either that are not on the path to both."""
-    return (*await turns_left(store, one, other), *await turns_left(store, other, one))
+    return (*await turns_abandoned(store, one, other), *await turns_abandoned(store, other, one))
 
 
 def redo_of_one() -> str:

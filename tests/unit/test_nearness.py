@@ -9,7 +9,7 @@ from ragforge.memory.nearness import near_to
 
 
 def memory(content: str) -> Memory:
-    return new_memory(content, MemoryType.FACT, project_id="p", at=now(), source=MemorySource.PERSON)
+    return new_memory(content, MemoryType.FACT, project_id="p", at=now(), source=MemorySource.USER)
 
 
 @pytest.mark.parametrize(
