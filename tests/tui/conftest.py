@@ -12,9 +12,10 @@ from tests.patience import RECALL, patience
 from tests.standins.gemini import GeminiStandIn
 from tests.tui.chat_app import Lab
 from tests.tui.styles import read_once
-from tests.tui.waiting import until_still
+from tests.tui.waiting import look_sooner, until_still
 
 read_once()
+look_sooner()
 
 
 @pytest.fixture(autouse=True)

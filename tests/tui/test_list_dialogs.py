@@ -34,7 +34,8 @@ async def said(chat: Chat, *messages: str) -> None:
     """A session for each."""
     for words in messages:
         await chat.say("/new")
-        await chat.sees("A new session")
+        # The session before began with the same words.
+        await chat.until(lambda: "A new session" in chat.words() and "You said: " not in chat.words())
         await chat.say(words)
         await chat.sees(f"You said: {words}")
         await chat.turn_ended()
