@@ -65,6 +65,20 @@ class ForkedPty(PtyProcess):
             select.select([self._answers], [], [])
 
 
+def flags_of_a_new_one() -> list[Any]:
+    """What a terminal is set to before a program, which may be quick, sets it."""
+    ours, terminal = pty.openpty()
+    try:
+        return _flags(ours)
+    finally:
+        os.close(ours)
+        os.close(terminal)
+
+
+def _flags(terminal: int) -> list[Any]:
+    return termios.tcgetattr(terminal)[:4]
+
+
 def _line(answers: socket.socket) -> int:
     """The next number that is answered."""
     said = b""
@@ -90,7 +104,6 @@ class Screen:
             if argv[0] != LOADED
             else ForkedPty.fork(argv[1:], env=full, cwd=cwd)
         )
-        self.flags_before = self.flags()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -141,7 +154,7 @@ class Screen:
 
     def flags(self) -> list[Any]:
         """What the terminal itself is set to."""
-        return termios.tcgetattr(self.process.fd)[:4]
+        return _flags(self.process.fd)
 
     def modes(self) -> dict[int, bool]:
         """The terminal's private modes as they were switched last."""
@@ -154,7 +167,7 @@ class Screen:
         left_on = [mode for mode in (ALTERNATE, PASTE, *MOUSE) if modes.get(mode)]
         assert left_on == []
         assert modes.get(CURSOR, True)
-        assert self.flags() == self.flags_before
+        assert self.flags() == flags_of_a_new_one()
 
     def close_window(self) -> None:
         """Take the terminal away from the program."""

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.terminal.screen import ENTER, Desk
+from tests.terminal.screen import ENTER, Desk, flags_of_a_new_one
 
 ASKED = """
 import sys, termios
@@ -33,4 +33,4 @@ def test_a_password_is_hidden_by_the_time_it_is_asked_for(bare_desk: Desk) -> No
     screen.wait_for("got 2retnuh, hidden: [True]")
     assert screen.ended() == 0
     assert "hunter2" not in screen.text
-    assert screen.flags() == screen.flags_before
+    assert screen.flags() == flags_of_a_new_one()
