@@ -7,8 +7,10 @@ import pytest
 
 from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.search import Query
-from ragforge.domain.turns import Step, ToolCall, Turn
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn
 from ragforge.domain.vectors import Nearby
+from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.connection import connect
 from tests.contract.builders import (
@@ -53,10 +55,10 @@ async def test_cut_vector_is_told_and_never_near(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_repair_makes_again_what_follows_from_the_rest(tmp_path: Path) -> None:
-    path = tmp_path / "ragforge.db"
-    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
-    session = await new_session(store)
+async def summarised(
+    store: Store, session: ConversationSession
+) -> tuple[list[Turn], Step, list[Summary], Summary]:
+    """Turns and a call of the first, a summary of each and one of the last two, vectors, a derived record."""
     turns = await conversation(store, session, 3)
     step = a_step(turns[0], 0, "", a_request("read", path="okapi.py"))
     await store.calls.add(a_call(step), step)
@@ -66,6 +68,14 @@ async def test_repair_makes_again_what_follows_from_the_rest(tmp_path: Path) -> 
         await store.summaries.save(summary)
     await store.vectors.save([an_embedding(each, 1, 0, model="m") for each in (*turns, top)])
     await store.derivations.save(a_derived(session))
+    return turns, step, level_1, top
+
+
+async def test_repair_makes_again_what_follows_from_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "ragforge.db"
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
+    session = await new_session(store)
+    turns, step, level_1, top = await summarised(store, session)
     kept = [record async for record in store.archive.dump() if isinstance(record, Turn | Step | ToolCall)]
     break_what_follows(path, gone=level_1[1].id, lost=turns[2].id)
 

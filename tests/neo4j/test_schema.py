@@ -1,7 +1,7 @@
 """The schema on real servers: built, built again, by two at once, too new, too old, somebody else's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from ragforge.domain.errors import StoreDamaged, StoreForeign, StoreNewer, StoreOlder, UsageError
 from ragforge.domain.search import Query
+from ragforge.domain.turns import Turn
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.migrations import database_info, migrate, prepare
@@ -158,13 +159,8 @@ async def test_a_database_that_was_never_used_is_built_to_its_end(graph: Graph) 
         assert fits(one, there), one
 
 
-@pytest.mark.each_server
-async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_left_and_finds_memories(
-    graph: Graph, tmp_path: Path
-) -> None:
-    await take_first_step(graph)
-    rows = Rows(graph)
-    await rows.begin()
+async def add_first_turns(graph: Graph, rows: Rows) -> list[Turn]:
+    """A turn and one below it, as the first schema had them, with the head at the first."""
     turns = [first := a_turn(rows.session), a_turn(rows.session, parent=first)]
     await rows.add_turns(turns)
     await graph.run(
@@ -175,15 +171,23 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
         head=turns[0].id,
         below=turns[1].id,
     )
+    return turns
+
+
+async def add_first_moves(
+    graph: Graph, rows: Rows, turns: Sequence[Turn]
+) -> list[tuple[list[str], str | None]]:
+    """Moves as the first schema had them; what migrating finds of each: its turns, and what it undoes."""
+    first, second = (turn.id for turn in turns)
     moves = (
-        ("undo", turns[1].id, None, [turns[1].id, turns[0].id], None),
-        ("redo", None, turns[0].id, [turns[0].id], "m0"),
-        ("undo", turns[0].id, turns[0].id, [], None),
-        ("rewind", turns[0].id, turns[0].id, [], None),
-        ("redo", turns[0].id, turns[0].id, [], "m3"),
-        ("redo", turns[0].id, turns[0].id, [], "m2"),
-        ("checkout", turns[0].id, turns[1].id, [], None),
-        ("undo", turns[1].id, turns[0].id, [turns[1].id], None),
+        ("undo", second, None, [second, first], None),
+        ("redo", None, first, [first], "m0"),
+        ("undo", first, first, [], None),
+        ("rewind", first, first, [], None),
+        ("redo", first, first, [], "m3"),
+        ("redo", first, first, [], "m2"),
+        ("checkout", first, second, [], None),
+        ("undo", second, first, [second], None),
         ("redo", "deleted", "deleted", [], None),
     )
     await graph.run(
@@ -191,10 +195,21 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
         "UNWIND range(0, size($moves) - 1) AS at WITH p, at, $moves[at] AS move "
         "CREATE (p)-[:HAS_MOVE]->(:CheckoutLog {id: 'm' + at, projectId: p.id, sessionId: $session, "
         "action: move[0], timestamp: datetime({epochMillis: at / 2}), fromTurn: move[1], toTurn: move[2]})",
-        moves=[list(move) for move in moves],
+        moves=[list(move[:3]) for move in moves],
         project=rows.project.id,
         session=rows.session.id,
     )
+    return [move[3:] for move in moves]
+
+
+async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_left_and_finds_memories(
+    graph: Graph, tmp_path: Path
+) -> None:
+    await take_first_step(graph)
+    rows = Rows(graph)
+    await rows.begin()
+    turns = await add_first_turns(graph, rows)
+    wanted = await add_first_moves(graph, rows, turns)
     await graph.run(
         "MATCH (s:ConversationSession) SET s.user = 'ada', s.host = 'desk' "
         "CREATE (:Memory {id: 'mine', type: 'preference', sessionId: s.sessionId}), "
@@ -207,7 +222,7 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     known = await graph.read(
         "MATCH (n:CheckoutLog) RETURN n.turns AS turns, n.undoes AS undoes ORDER BY n.id"
     )
-    assert [(row["turns"], row["undoes"]) for row in known] == [move[3:] for move in moves]
+    assert [(row["turns"], row["undoes"]) for row in known] == wanted
     store = await open_store(graph.address.driver_uri, machine_dir=tmp_path)
     try:
         assert await store.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}
