@@ -1,9 +1,10 @@
 """The tests, as `make test` runs them:
 `python -m tests [--all] [--sixth TEXT] [--load N] [options of pytest]`.
 
-Three processes, because tests often wait for servers; a file is never split, because its tests share them. In
-the order of `tests/servers/order.py`. Where few fail, those are run once more, one after another with the
-machine to themselves, and this second time counts; decision 14 says why. The last line says how often.
+Four processes, because tests wait half of their time, for servers and for an interface to be idle; a file is
+never split, because its tests share them. In the order of `tests/servers/order.py`. Where few fail, those are
+run once more, one after another with the machine to themselves, and this second time counts; decision 14 says
+why. The last lines say how often, which files took longest, and how long each process had nothing to do.
 """
 
 import argparse
@@ -15,14 +16,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-AT_ONCE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+AT_ONCE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 ALONE = ("-n", "0", "-p", "no:cacheprovider")
+FILES_SHOWN = 12
 AGAIN_MAX = 5
 """More than so many failures have one cause, and it is not chance."""
 MEMORY_DISK = Path("/dev/shm")
@@ -43,6 +46,27 @@ class Failed:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.others |= report.failed
+
+
+class Durations:
+    """A plugin that remembers what files took, and when each process ended its last test."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, float] = defaultdict(float)
+        self.ended: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.files[report.nodeid.partition("::")[0]] += report.duration
+        if node := getattr(report, "node", None):
+            self.ended[node.gateway.id] = time.monotonic()
+
+    def show(self) -> None:
+        files = sorted(((took, name) for name, took in self.files.items()), reverse=True)
+        longest = ", ".join(f"{name} {took:.0f}" for took, name in files[:FILES_SHOWN])
+        print(f"\nLongest files, in seconds: {longest}")
+        last = max(self.ended.values(), default=0.0)
+        idle = ", ".join(f"{name} {last - at:.0f}" for name, at in sorted(self.ended.items()))
+        print(f"Idle at the end, in seconds: {idle or 'none'}")
 
 
 def main(args: list[str]) -> int:
@@ -69,8 +93,9 @@ def main(args: list[str]) -> int:
 
 def _run(args: list[str]) -> tuple[int, int]:
     """The exit code, and how many tests had a second chance."""
-    failed = Failed()
-    code = pytest.main([*AT_ONCE, *args], plugins=[failed])
+    failed, durations = Failed(), Durations()
+    code = pytest.main([*AT_ONCE, *args], plugins=[failed, durations])
+    durations.show()
     again = list(failed.tests)
     if code != pytest.ExitCode.TESTS_FAILED or failed.others or not 0 < len(again) <= AGAIN_MAX:
         return int(code), 0
