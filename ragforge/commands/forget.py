@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ragforge.commands.base import Choose, Confirm, Option, Outcome, Tell, Verb
 from ragforge.commands.remember import ID_CHARS_SHOWN, shown
 from ragforge.domain.arguments import option, rest
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import Memory
 
@@ -29,7 +30,7 @@ class ForgetArguments(Struct, frozen=True):
     words: Annotated[str, rest("ID | WORDS", "The id of a memory, or words that fit it.")] = ""
     undo: Annotated[bool, option("--undo", help="Bring it back, or the one that was forgotten last.")] = False
     everywhere: Annotated[
-        bool, option("--everywhere", help="Remove it from the history and backups too.")
+        bool, option("--everywhere", help="Remove it from the history and from backups too.")
     ] = False
     now: Annotated[bool, option("--now", help="With --everywhere: at once, so that it cannot be undone.")] = (
         False
@@ -40,6 +41,7 @@ class ForgetArguments(Struct, frozen=True):
 async def _run(session: "Session", args: ForgetArguments) -> Outcome:
     from ragforge.session.memory_tools import best_match, kept_or_recalled_last
 
+    args = _flags_read(args)
     if args.now and not args.everywhere:
         raise UsageError("--now belongs to --everywhere.")
     if args.undo:
@@ -56,6 +58,14 @@ async def _run(session: "Session", args: ForgetArguments) -> Outcome:
     if found is None:
         raise UsageError(f"No memory fits {args.words!r}. /memory lists them.")
     return _asked([found])
+
+
+def _flags_read(args: ForgetArguments) -> ForgetArguments:
+    """The arguments with the options that stand behind the words, where they would count as words."""
+    *words, last = args.words.split() or [""]
+    if last not in ("--undo", "--everywhere", "--now"):
+        return args
+    return _flags_read(replace(args, **{"words": " ".join(words), last.removeprefix("--"): True}))
 
 
 async def ask_what_to_forget(session: "Session", message: str) -> Outcome | None:
@@ -110,10 +120,11 @@ async def _forget_everywhere(session: "Session", args: ForgetArguments) -> Outco
 def _sealed_words(memory: Memory, *, now: bool) -> str:
     if now:
         return "This cannot be undone."
-    undo = f"/forget --everywhere --undo {memory.id[:ID_CHARS_SHOWN]}"
+    id = memory.id[:ID_CHARS_SHOWN]
+    undo = typed(f"forget --everywhere --undo {id}", shell=f"memory restore {id} --everywhere")
     return (
-        "The words stay sealed in a database on this machine until the next clean-up (/history gc); until "
-        f"then `{undo}` puts them back."
+        "The words stay sealed in a database on this machine until the next clean-up "
+        f"(`{typed('history gc')}`); until then `{undo}` puts them back."
     )
 
 

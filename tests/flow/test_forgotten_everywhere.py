@@ -80,7 +80,7 @@ async def test_at_once_no_file_holds_it_any_more(session: Session, gemini: Gemin
     await talk(session, gemini)
     workspace = session.workspace
     assert files_with(workspace.data_dir, VALUE)
-    asked = await run_command(session, "forget", f"--everywhere --now {await memory_id(session)}")
+    asked = await run_command(session, "forget", f"{await memory_id(session)} --everywhere --now")
     assert isinstance(asked, Confirm)
     assert "session title" in asked.detail
     assert "1 backup of the program" in asked.detail
@@ -94,7 +94,8 @@ async def test_at_once_no_file_holds_it_any_more(session: Session, gemini: Gemin
     assert turn.assistant == f"{MARK} The tests pass."
     assert not await found_by_words(session)
     [call] = await store.calls.of_turns([turn.id])
-    whole = (await workspace.blobs.get(call.result_blob)).decode() if call.result_blob else call.result
+    assert call.result_blob
+    whole = (await workspace.blobs.get(call.result_blob)).decode()
     assert "cormorant" in whole
     assert VALUE not in whole
     assert await store.check() == []

@@ -106,6 +106,25 @@ async def test_a_message_that_only_asks_to_forget_is_answered_here(lab: Lab, gem
         await chat.sees("As you like.")
 
 
+async def test_what_is_forgotten_everywhere_is_counted_and_asked_first(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/remember the gateway listens on port 8443")
+        await chat.sees("Remembered as a fact")
+        await chat.say("/forget --everywhere port 8443")
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        assert "Found in: 1 memory." in str(chat.top.query_one(".dialog-detail").render())
+        await chat.answers("n")
+        assert len(await kept(chat)) == 1
+        await chat.say("/forget --everywhere port 8443")
+        await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+        await chat.answers("y")
+        await chat.sees("Removed everywhere:")
+        assert await kept(chat, forgotten=True) == []
+        await chat.say("/forget --everywhere --undo")
+        await chat.sees("Put back everywhere: the gateway listens on port 8443")
+        assert len(await kept(chat)) == 1
+
+
 async def test_near_memories_are_told(lab: Lab) -> None:
     async with lab.chat() as chat:
         await chat.say("/remember decision: the orders lie in MySQL")
