@@ -11,7 +11,8 @@ from ragforge.store.json_text import storable
 SCANNED_CHARS_MAX = 40_000
 """A pasted log is no prose; what people say stands at the beginning or the end."""
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^[ \t]*(```|~~~)(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+"""A block of code: what stands in it is the second group."""
 # Quotes, code by indentation, logs, traces, shells, diffs, rows of tables: shown, not said.
 _SHOWN = re.compile(
     r"[ \t]*>|\t| {4,}(?![-*•\d])|[ \t]*(?:\$|%|#!|>>>|\.\.\.|@@|\||\+\+\+|---|diff --git|Traceback|File \")"
@@ -64,7 +65,7 @@ def prose(text: str) -> str:
     if len(text) > SCANNED_CHARS_MAX:
         half = SCANNED_CHARS_MAX // 2
         text = f"{text[:half]}\n\n{text[-half:]}"
-    lines = _FENCE.sub("\n\n", text).splitlines()
+    lines = FENCED.sub("\n\n", text).splitlines()
     return "\n".join("" if _SHOWN.match(line) else line for line in lines)
 
 

@@ -176,3 +176,28 @@ async def test_one_statement_is_one_line(session: Session, gemini: GeminiStandIn
     await remembered(session, "we keep the readings in DuckDB", turns=[turn.id])
     block = await block_for(session, gemini, "where do we keep the readings?")
     assert [item.turn_id for item in block.items] == [turn.id]
+
+
+async def test_a_line_of_code_that_names_what_is_asked_for_is_a_statement(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    code = "Here it is:\n\n```python\nVALVE_RAMP_MAX = 12\nFROST_LIMIT = 3\n```\n"
+    await said_before(session, [("how the pumps start is up to you", code)])
+    block = await block_for(session, gemini, "what is the valve ramp set to at most?")
+    assert [item.text.endswith("-> VALVE_RAMP_MAX = 12") for item in block.items] == [True]
+
+
+async def test_of_a_list_to_do_what_was_answered_to_it_is_marked_where_that_fits(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await said_before(
+        session,
+        [
+            ("todo for later: shrink the atlas, a chart", "The pollen atlas weighs 48 MB today."),
+            ("now shrink the atlas", "The pollen atlas went from 48 MB to 19 MB. It is ticked off."),
+        ],
+    )
+    shown = lines(
+        await block_for(session, gemini, "what does the pollen atlas weigh?"), past_turns.SECTION.heading
+    )
+    assert any("weighs 48 MB today. (replaced " in line for line in shown), shown

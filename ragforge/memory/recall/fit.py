@@ -26,7 +26,7 @@ from ragforge.memory.terms import common_terms, terms, words_of
 MEANING_MIN = 0.40
 """A cosine. In the language that the embedder knows, texts that have nothing to do with each other are below
 it."""
-MEANING_MIN_ELSEWHERE = 0.60
+MEANING_MIN_ELSEWHERE = 0.68
 """In other languages it compares pieces of words more than meanings."""
 RARITY = 10
 """So many texts without the word are imagined beside those that are compared."""

@@ -11,7 +11,7 @@ from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.fit import Fit, Fitness
 from ragforge.memory.recall.validity import Validity
-from ragforge.memory.sentences import cut_sentence, one_line, sentences
+from ragforge.memory.sentences import FENCED, cut_sentence, one_line, sentences
 from ragforge.memory.terms import terms, words_of
 from ragforge.store.base import Store
 
@@ -23,6 +23,9 @@ SENTENCES_MAX = 8
 """Of the user's message, and of the answer: so many are compared with a message, those that hold most of its
 words before the others."""
 SENTENCE_CHARS_MIN = 12
+CODE_CHARS_MAX = 120
+CODE_TERMS_MIN = 2
+"""A line of code is looked at that has so many words of the message."""
 CALL_WORDS_MIN = 8
 """What a tool answered in fewer words is the name of its file."""
 
@@ -101,12 +104,23 @@ def _split(fit: Fit, turn: Turn, above: Sequence[Summary], found: Sequence[str])
         for sentence in sentences(summary.text)
     ]
     called = [text for text in found if len(words_of(text)) >= CALL_WORDS_MIN]
-    answer = [*told, *sentences(answer_of(turn)), *called]
+    answer = [*told, *sentences(answer_of(turn)), *_code_lines(fit, answer_of(turn)), *called]
     chosen = (
         _nearest(fit, user),
         _nearest(fit, [each for each in answer if len(each) >= SENTENCE_CHARS_MIN]),
     )
     return TurnPassages(turn, *(tuple(map(Passage, each)) for each in chosen))
+
+
+def _code_lines(fit: Fit, text: str) -> list[str]:
+    """The lines of code in an answer that name what the message asks for: `JUMP_BUFFER = 4`."""
+    fenced = "\n".join(found[2] for found in FENCED.finditer(text))
+    lines = dict.fromkeys(map(one_line, fenced.splitlines()))
+    return [
+        line
+        for line in lines
+        if len(line) <= CODE_CHARS_MAX and len(terms(line) & fit.terms) >= CODE_TERMS_MIN
+    ]
 
 
 def _nearest(fit: Fit, texts: Sequence[str]) -> list[str]:
@@ -144,7 +158,7 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
             if text is None or by is not None:
                 continue
             parts.append(cut_sentence(one_line(text), chars_max))
-            if text != each.text:
+            if text != each.text and wanted not in passages.answer:
                 return Statement(parts[-1])  # what was answered speaks of the whole list
             break
     return Statement(" -> ".join(parts))

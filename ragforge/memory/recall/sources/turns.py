@@ -12,7 +12,7 @@ from ragforge.memory.recall.source import Above, ContextSource, Finding, FoundTu
 
 FLOOR = 0.55
 """Of the best score: what is below it is not shown."""
-DOUBTFUL_MORE = 0.15
+DOUBTFUL_MORE = 0.10
 """So much more it takes where no statement of the turn fits the message."""
 TURNS_MAX = 8
 
