@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -81,7 +82,7 @@ IRREGULAR = {
 
 def figures() -> dict[str, int]:
     """All that can be counted without running anything."""
-    graph = grimp.build_graph("ragforge", cache_dir=None)
+    graph = import_graph()
     sources = {path: path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob("*.py"))}
     imports = {
         module: graph.find_modules_directly_imported_by(module) | set(FROM.findall(sources[path]))
@@ -97,6 +98,24 @@ def figures() -> dict[str, int]:
         "store files that name the same stored field": max(fields),
         "store files by stored field, together": sum(fields),
     }
+
+
+@cache
+def import_graph() -> grimp.ImportGraph:
+    """Which module imports which."""
+    return grimp.build_graph("ragforge", cache_dir=None)
+
+
+def rooms() -> dict[str, set[str]]:
+    """The folders of ragforge/, each with those that its modules import from."""
+    graph = import_graph()
+    found: dict[str, set[str]] = {path.parent.name: set() for path in ROOT.glob("*/__init__.py")}
+    for module in graph.modules:
+        room = module.split(".")[1:2]
+        for other in graph.find_modules_directly_imported_by(module) if room else ():
+            if room[0] in found and (to := other.split(".")[1:2]) and to != room:
+                found[room[0]].add(to[0])
+    return found
 
 
 def lines() -> int:

@@ -1,10 +1,11 @@
 """How the code hangs together gets no worse."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.house import RECORDED, ROOT, circles, figures, is_participle, repeated, written_outside
+from tests.house import RECORDED, ROOT, circles, figures, is_participle, repeated, rooms, written_outside
 
 
 def test_no_figure_is_worse_than_the_recorded_one() -> None:
@@ -47,3 +48,11 @@ def test_only_the_session_writes_what_changes_while_it_is_open() -> None:
         "tui/x.py:5: a.live.seen['b']",
         "tui/x.py:4: live.unkept",
     ]
+
+
+def test_the_docs_draw_the_rooms_as_the_import_graph_does() -> None:
+    text = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = re.findall(r"^([a-z]+) +-> ([a-z ]+)$", text, re.MULTILINE)
+    assert {room: set(others.split()) for room, others in drawn} == {
+        room: others for room, others in rooms().items() if others
+    }
