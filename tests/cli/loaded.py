@@ -42,7 +42,7 @@ ORDERS_FD = 0
 LOADED = (
     *("google.genai.types", "httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap"),
     *("google.auth.aio.credentials", "typer._click.decorators", "importlib.resources.readers"),
-    *("keyring", "tomlkit", "tree_sitter_bash", "rich.console", "typer.rich_utils"),
+    *("keyring", "tomlkit", "tree_sitter", "tree_sitter_bash", "rich.console", "typer.rich_utils"),
 )
 """What runs import by and by beside the program. Nothing of it starts a thread or keeps what it finds in the
 environment."""
