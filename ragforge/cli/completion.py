@@ -8,12 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ragforge.cli.options import Options, current_folder, run_async
+from ragforge.cli.options import COMPLETION_VARIABLE, Options, current_folder, run_async
 from ragforge.domain.arguments import ValuesOf
 from ragforge.domain.errors import RagforgeError
 
-VARIABLE = "_RAGFORGE_COMPLETE"
-"""Set by the script: what is asked for is not run, but completed."""
 NAMES_MAX = 200
 
 
@@ -35,15 +33,14 @@ def completion(
     """
     from typer.completion import get_completion_script  # pyright: ignore[reportPrivateImportUsage]
 
-    typer.echo(get_completion_script(prog_name="ragforge", complete_var=VARIABLE, shell=shell))
+    typer.echo(get_completion_script(prog_name="ragforge", complete_var=COMPLETION_VARIABLE, shell=shell))
 
 
 def prepare() -> None:
-    """Let the parser complete what it is given, where the script asks for that."""
-    if VARIABLE in os.environ:
-        from typer.completion import get_completion_inspect_parameters
+    """Let the parser complete what it is given."""
+    from typer.completion import get_completion_inspect_parameters
 
-        get_completion_inspect_parameters()  # makes the shells known to the parser
+    get_completion_inspect_parameters()  # makes the shells known to the parser
 
 
 def names_of(values: ValuesOf) -> Callable[[str], list[str]] | None:

@@ -14,10 +14,8 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from ragforge.cli import flags
-from ragforge.cli.completion import prepare
 from ragforge.cli.edge import to_exit_code
-from ragforge.cli.options import EXIT_CODES, Options, OutputFormat, current_folder
-from ragforge.domain.arguments import Face
+from ragforge.cli.options import COMPLETION_VARIABLE, EXIT_CODES, Options, OutputFormat, current_folder
 from ragforge.domain.commands import in_shell
 from ragforge.domain.errors import UsageError
 
@@ -45,6 +43,7 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         from ragforge.commands.base import find_verbs
+        from ragforge.domain.arguments import Face
 
         verbs = [verb.name for verb in find_verbs().values() if verb.is_on(Face.SHELL)]
         return list(dict.fromkeys([*ORDER, *verbs]))
@@ -61,6 +60,7 @@ def _load(name: str) -> Any:
     else:
         from ragforge.cli.verbs import add_verb
         from ragforge.commands.base import find_verb
+        from ragforge.domain.arguments import Face
 
         verb = find_verb(name)
         if verb is None or not verb.is_on(Face.SHELL):
@@ -83,7 +83,10 @@ app = typer.Typer(
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line to its exit code. Raises RagforgeError."""
-    prepare()
+    if COMPLETION_VARIABLE in os.environ:
+        from ragforge.cli.completion import prepare
+
+        prepare()
     try:
         app(args=_checked(arguments))
     except SystemExit as end:

@@ -12,6 +12,8 @@ from ragforge.domain.errors import StoreLoginRefused, UsageError
 
 T = TypeVar("T")
 
+COMPLETION_VARIABLE = "_RAGFORGE_COMPLETE"
+"""Set by the script of `ragforge completion`: what is asked for is not run, but completed."""
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed or stopped; 2 wrong usage or setting; 3 model; 4 store; 130 interrupted."
 )

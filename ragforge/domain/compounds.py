@@ -21,8 +21,8 @@ _HUMP = re.compile(r"(?:(?<=[a-z])|(?<=[a-z][0-9])|(?<=[a-z][0-9]{2}))(?=[A-Z])|
 def _pieces() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What may have parts: a name with a capital within, or among ideographs; or a run of ideographs.
 
-    A longer name is a key or a blob. Then any letter of such words. Compiled when they are first used: that is
-    a tenth of what `ragforge sessions` takes.
+    A longer name is a key or a blob. Then any letter of such words. Compiled when they are first used: that
+    is a tenth of what `ragforge sessions` takes.
     """
     piece = re.compile(
         f"(?<![{_LATIN}])(?=[{_ASCII}]{{2,64}}(?![{_LATIN}]))"

@@ -27,11 +27,11 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.domain.vectors import Vector
 from ragforge.memory.likeness import STEM_CHARS, content_words, names_in, stands_among
-from ragforge.memory.window import Window
 from ragforge.store.base import Store
 
 if TYPE_CHECKING:
     from ragforge.embedders.static import StaticEmbedder
+    from ragforge.memory.window import Window
 
 log = logging.getLogger(__name__)
 
@@ -282,7 +282,7 @@ async def forgotten_summaries(store: Store, memories: Sequence[Memory]) -> set[s
     return {each.id for over in covering.values() for each in over if each.level == 1}
 
 
-async def still_forgotten(store: Store, project_id: str, window: Window) -> Forgotten | None:
+async def still_forgotten(store: Store, project_id: str, window: "Window") -> Forgotten | None:
     """What is to be cut out of the window: what is forgotten now, or None where that is cut already.
 
     While the store cannot tell, what was known before stays.
