@@ -9,7 +9,8 @@ import re
 from ragforge.domain.memories import MemoryType
 from ragforge.memory.constraints import is_demand
 from ragforge.memory.likeness import content_words, names_in, share_of, stands_among
-from ragforge.memory.sentences import QUOTED, prose, sentences
+from ragforge.memory.own_words import own_words
+from ragforge.memory.sentences import QUOTED, sentences
 from ragforge.memory.statements import is_question, plain
 
 GIVEN = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE, MemoryType.GOAL})
@@ -33,20 +34,20 @@ _SELF = frozenset({"user", "person", "prefers", "prefer", "wants", "want", "util
 
 
 def typed(text: str) -> str:
-    """The message without what was pasted into it: code, logs, quotations, lists, what follows a heading or a
-    line that ends in a colon, and long paragraphs."""
+    """The message without what was pasted into it, stricter than `own_words`: without all lists, what follows
+    a heading or a colon, long paragraphs, those between the first and the last of many, and quotations."""
     lines: list[str] = []
-    for line in prose(text).splitlines():
+    for line in own_words(text).splitlines():
         if _HEADING.match(line):
             break
         if not _ITEM.match(line):
             lines.append(line)
-        if line.rstrip().endswith((":", " :")) and not _ITEM.match(line):
-            break
-    blocks = [block.strip() for block in re.split(r"\n[ \t]*\n", "\n".join(lines)) if block.strip()]
+            if line.rstrip().endswith(":"):
+                break
+    blocks = [block.strip() for block in "\n".join(lines).split("\n\n") if block.strip()]
     if len(blocks) > BLOCKS_MAX:
         blocks = [blocks[0], blocks[-1]]
-    short = (b for b in blocks if b.count("\n") < BLOCK_LINES_MAX and len(b) <= BLOCK_CHARS_MAX)
+    short = (each for each in blocks if each.count("\n") < BLOCK_LINES_MAX and len(each) <= BLOCK_CHARS_MAX)
     return QUOTED.sub(
         lambda found: found[0] if len(found[0].split()) <= QUOTED_WORDS_MAX else " ", "\n\n".join(short)
     )
