@@ -175,6 +175,7 @@ class MemorySort(StrEnum):
     IMPORTANCE = "importance"
     USED = "used"
     """By `access_count`."""
+    CREATED = "created"
 
 
 class MemoryFilter(Struct, frozen=True):
@@ -193,7 +194,7 @@ class MemoryFilter(Struct, frozen=True):
     """Empty means all."""
     importance_min: float = 0.0
     since: datetime | None = None
-    """Updated at or after this moment."""
+    """Created at or after this moment."""
     forgotten: bool = False
     """Forgotten ones as well."""
     replaced: bool = False

@@ -26,6 +26,8 @@ class Clause(Struct, frozen=True):
     """The place of its sentence in the message, from 0."""
     ends: str
     """What ends its sentence: a question mark, say."""
+    asked: bool = False
+    """The user asks to remember it."""
 
 
 def clauses_of(text: str) -> list[Clause]:

@@ -75,6 +75,8 @@ RULES: Mapping[MemoryType, AnyOf] = {
     )
 }
 """In the order in which they are asked: the first that fits says the type."""
+_KEEPS = AnyOf(lambda language: language.keeps)
+_HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
 _FOR_ONCE = AnyOf(lambda language: language.for_once)
 
@@ -122,7 +124,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     """
     if not (asks(before) or any(map(str.isdigit, user))):
         before = ""  # what answers nothing and gives no other value has nothing to do with it
-    clauses = clauses_of(user)
+    clauses = _without_request(clauses_of(user))
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
@@ -140,6 +142,21 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     if before and len(found) == 1 and is_short(found[0].text):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
+    return found
+
+
+def _without_request(clauses: Sequence[Clause]) -> list[Clause]:
+    """The clauses without the words that ask to remember what follows, which is then `asked`."""
+    found: list[Clause] = []
+    for _, each in groupby(clauses, key=lambda clause: clause.sentence):
+        first, *others = each
+        request = _KEEPS.match(first.words)
+        if request is None:
+            found += [first, *others]
+            continue
+        text = first.text[request.end() :]
+        rest = [replace(first, text=text, words=plain(text)), *others]
+        found += [replace(clause, asked=True) for clause in rest if clause.text]
     return found
 
 
@@ -166,7 +183,14 @@ def _judged(clause: Clause, guess: Guess) -> _Judged:
     if is_wondering(clause.words) or is_report(clause.words):
         return _Judged(clause, 0.0, guess.types)
     judged = _Judged(clause, guess.kept, guess.types)
-    return judged if clause.ends else _ruled(judged, type_of(clause.words))
+    if clause.ends:
+        return judged
+    type = type_of(clause.words)
+    if clause.asked:
+        judged = _Judged(clause, 1.0, guess.types)
+        is_habit = type in (None, MemoryType.FACT) and _HABITS.match(clause.words)
+        type = MemoryType.DECISION if is_habit else type
+    return _ruled(judged, type)
 
 
 def _by_the_whole(sentence: list[_Judged]) -> list[_Judged]:

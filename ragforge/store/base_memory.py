@@ -201,7 +201,7 @@ async def get_recent_since(
     """Return those updated within the last `duration` that may be put in front of a model, newest first."""
     since = now() - duration
     return await memories.find(
-        MemoryFilter(project_id, session_id, person, since=since, sort=MemorySort.RECENT, limit=limit)
+        MemoryFilter(project_id, session_id, person, since=since, sort=MemorySort.CREATED, limit=limit)
     )
 
 

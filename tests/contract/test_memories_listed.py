@@ -65,9 +65,9 @@ async def test_filter_by_type_importance_and_time(store: Store) -> None:
     await store.projects.add(project)
     await kept(
         store,
-        a_memory(project, "a goal", type=MemoryType.GOAL, importance=0.9, updated_at=EARLIER),
+        a_memory(project, "a goal", type=MemoryType.GOAL, importance=0.9, created_at=EARLIER),
         a_memory(project, "a fact", importance=0.6),
-        a_memory(project, "an event", type=MemoryType.EVENT, importance=0.4, updated_at=LATER),
+        a_memory(project, "an event", type=MemoryType.EVENT, importance=0.4, created_at=LATER),
     )
     assert await contents(store, project_id=project.id) == ["a goal", "a fact", "an event"]
     assert await contents(store, project_id=project.id, types=(MemoryType.GOAL, MemoryType.EVENT)) == [
@@ -97,6 +97,7 @@ async def test_orders_are_descending_ties_by_newest_creation_then_id(store: Stor
         (MemorySort.RECENT, lambda memory: memory.updated_at),
         (MemorySort.IMPORTANCE, lambda memory: memory.importance),
         (MemorySort.USED, lambda memory: memory.access_count),
+        (MemorySort.CREATED, lambda memory: memory.created_at),
     ):
         expected = sorted(memories, key=lambda memory: memory.id)
         expected.sort(key=lambda memory: memory.created_at, reverse=True)
@@ -114,9 +115,11 @@ async def test_get_recent_since_gives_the_newest_that_may_be_shown(store: Store)
     memories = [
         a_memory(session, f"{moment:%H:%M}", updated_at=moment, created_at=moment) for moment in moments
     ]
-    forgotten = a_memory(session, "forgotten", updated_at=moments[2], forgotten_at=moments[2])
-    elsewhere = a_memory(await new_session(store), "elsewhere", updated_at=moments[2])
-    await kept(store, *memories, forgotten, elsewhere)
+    at = {"created_at": moments[2], "updated_at": moments[2]}
+    forgotten = a_memory(session, "forgotten", forgotten_at=moments[2], **at)
+    elsewhere = a_memory(await new_session(store), "elsewhere", **at)
+    again = a_memory(session, "said long ago and again", created_at=moments[0], updated_at=moments[2])
+    await kept(store, *memories, forgotten, elsewhere, again)
     recent = partial(get_recent_since, store.memories)
     hour = timedelta(hours=1)
     assert await recent(hour, 10, session.id, project_id=session.project_id) == memories[:0:-1]

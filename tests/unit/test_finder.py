@@ -37,6 +37,30 @@ def test_the_training_messages_are_many_in_both_languages() -> None:
         assert sum(not each.spans for each in of_it) >= 300
 
 
+@pytest.mark.parametrize(
+    ("said", "statement", "type"),
+    [
+        ("Remember: we use Kafka for the orders.", "we use Kafka for the orders.", MemoryType.DECISION),
+        ("Please remember that we deploy on Tuesdays.", "we deploy on Tuesdays.", MemoryType.DECISION),
+        ("Keep in mind: I prefer short answers.", "I prefer short answers.", MemoryType.PREFERENCE),
+        ("Souviens-toi : on utilise Kafka.", "on utilise Kafka.", MemoryType.DECISION),
+        ("Retiens que le port est 7117.", "le port est 7117.", MemoryType.FACT),
+        ("Remember to water the seedlings.", "Remember to water the seedlings.", MemoryType.TODO),
+    ],
+)
+def test_what_is_asked_to_be_remembered_is_kept_without_the_request(
+    said: str, statement: str, type: MemoryType
+) -> None:
+    assert [(each.text, each.type) for each in statements_in(said)] == [(statement, type)]
+
+
+@pytest.mark.parametrize(
+    "said", ["Remember: is it Kafka?", "Remember that time we used Kafka?", "Remember that."]
+)
+def test_a_question_about_what_was_is_no_request_to_remember(said: str) -> None:
+    assert not statements_in(said)
+
+
 def test_a_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
     (tmp_path / "en.txt").write_text("[d|we use Redis\n")
     with pytest.raises(ValueError, match="line 1: a mark is not closed"):

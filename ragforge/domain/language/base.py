@@ -49,6 +49,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """How a question begins."""
     resumes: Patterns = ()
     """Asks for what was still open when the last session ended."""
+    keeps: Patterns = ()
+    """How a sentence begins that asks to remember what follows."""
+    habits: Patterns = ()
+    """How a sentence begins that tells what we do; asked to be remembered, it is a decision."""
     forgets: Patterns = ()
     """A whole message that asks to forget what was just said or kept, without saying what."""
     forgets_that: Patterns = ()

@@ -112,6 +112,14 @@ LANGUAGE = Language(
             r"the|our|my|your|any\w*|some\w*))\b"
         ),
     ),
+    keeps=(
+        r"(?:<asking> )*(?:remember|memori[sz]e|keep in mind|don't forget|do not forget)"
+        r"(?:(?: (?:this|that|the following))?\s*[:,]\s*| that (?!(?:time|day|one|bug|when)\b))(?=\S|$)",
+    ),
+    habits=(
+        r"(?:we|our team|the team) (?:now |only |always |all )*(?:use|keep|deploy|run|write|store|ship|build|"
+        r"support|target|go with|stick (?:to|with)|stay (?:on|with))\b",
+    ),
     forgets=(
         r"(?:<asking> )*(?:forget (?:that|this)(?: one)?|forget what (?:i|you) (?:have |'ve )?just "
         r"(?:said|told you|remembered|kept|saved)|(?:do not|don't|stop) remember(?:ing)? (?:that|this))"

@@ -109,6 +109,15 @@ LANGUAGE = Language(
             r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il)\b"
         ),
     ),
+    keeps=(
+        r"(?:<asking> )*(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez|garde en "
+        r"tête|gardez en tête|n'oublie pas|n'oubliez pas)"
+        r"(?:(?: bien)?(?: ceci| cela| ça| ca)?\s*[:,]\s*|(?: bien)? (?:que |qu'))(?=\S|$)",
+    ),
+    habits=(
+        r"(?:on|nous) (?:utilis|gard|déplo|écri|stock|constru|livr|support|cibl|reste|restons|part sur|"
+        r"partons sur)",
+    ),
     forgets=(
         r"(?:<asking> )*(?:oublie[rz]?[ -](?:ça|ca|cela|ceci)|oublie[rz]? ce que (?:je viens|tu viens|vous "
         r"venez) de (?:te |vous )?(?:dire|retenir|noter|garder)|ne (?:retiens|retenez|garde|gardez) pas "

@@ -51,6 +51,7 @@ ORDERS = {
     MemorySort.RECENT: "n.updated",
     MemorySort.IMPORTANCE: "n.importance",
     MemorySort.USED: "n.accessCount",
+    MemorySort.CREATED: "n.created",
 }
 
 FORGOTTEN = f"""
@@ -270,7 +271,7 @@ WHERE ($project IS NULL OR n.scope = 'global' OR n.projectId = $project)
   AND ($session IS NULL OR n.scope <> 'session' OR n.sessionId = $session)
   AND ($person IS NULL OR coalesce(n.owner, '') IN ['', $person])
   AND (size($types) = 0 OR n.type IN $types)
-  AND n.importance >= $importance AND ($since IS NULL OR n.updated >= $since)
+  AND n.importance >= $importance AND ($since IS NULL OR n.created >= $since)
   AND ($forgotten OR n.forgottenAt IS NULL)
   AND ($replaced OR NOT {REPLACED}) AND ($abandoned OR NOT ({MEMORY_ABANDONED.format("n")}))
 WITH n ORDER BY {order} DESC, n.created DESC, n.id LIMIT $limit

@@ -19,6 +19,7 @@ ORDERS = {
     MemorySort.RECENT: "memory.updated_at DESC",
     MemorySort.IMPORTANCE: "memory.importance DESC",
     MemorySort.USED: "memory.access_count DESC",
+    MemorySort.CREATED: "memory.created_at DESC",
 }
 
 # The plus keeps SQLite to the index of the order, which ends the search at the limit.
@@ -28,7 +29,7 @@ FITTING = f"""
     AND (:session_id IS NULL OR scope != 'session' OR +memory.session = :session_id)
     AND (:person IS NULL OR memory.owned_by IN ('', :person))
     AND (:types = '[]' OR memory.type IN (SELECT value FROM json_each(:types)))
-    AND importance >= :importance_min AND updated_at >= :since
+    AND importance >= :importance_min AND memory.created_at >= :since
     AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced)
     AND (:abandoned OR NOT is_abandoned)
 ORDER BY {{order}}, memory.created_at DESC, memory.id LIMIT max(0, :limit)

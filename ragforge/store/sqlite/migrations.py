@@ -432,7 +432,10 @@ UPDATE memory SET owned_by = coalesce((
 ), '') WHERE type IN ('identity', 'preference');
 """
 
+# What is new is asked for before every message.
+ELEVENTH = "CREATE INDEX memory_created ON memory (created_at DESC, id)"
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
-    steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH),
+    steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH),
 )

@@ -280,7 +280,12 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         self._tell(undo.told)
 
 
-_SORTED = {MemorySort.RECENT: "date", MemorySort.IMPORTANCE: "importance", MemorySort.USED: "use"}
+_SORTED = {
+    MemorySort.RECENT: "date",
+    MemorySort.IMPORTANCE: "importance",
+    MemorySort.USED: "use",
+    MemorySort.CREATED: "creation",
+}
 _MADE_BY = {"background": "the background", "model": "the model", "person": "you"}
 _LINK = {
     AssociationKind.UPDATES: ("Replaces", "Replaced by"),
