@@ -8,6 +8,7 @@ import typer
 
 from ragforge.cli.db_backups import backups, recover
 from ragforge.cli.db_connect import connect
+from ragforge.cli.db_embedder import embedder
 from ragforge.cli.db_outbox import waiting
 from ragforge.cli.db_progress import shown
 from ragforge.cli.db_transfer import RESUMES, copy_between, number, print_backup, print_moved, stoppable
@@ -35,6 +36,9 @@ app.command(
 )(connect)
 
 app.command(epilog=_epilog("ragforge db waiting", "ragforge db waiting --carry"))(waiting)
+app.command(epilog=_epilog("ragforge db embedder static", "ragforge db embedder ollama:nomic-embed-text"))(
+    embedder
+)
 app.command(epilog=_epilog("ragforge db backups", "ragforge db backups --now"))(backups)
 app.command(
     epilog=_epilog(

@@ -80,3 +80,14 @@ async def learn_dimensions(embedder: Embedder) -> int:
     if not embedder.dimensions:
         await embedder.embed_query("dimensions")
     return embedder.dimensions
+
+
+def other_embedder(in_use: str, name: str) -> str:
+    """That a database is embedded by another than the one of this name, and what to do; empty where not."""
+    if in_use in ("", name):
+        return ""
+    return (
+        f"The database is embedded by {in_use}, and memory.embedder here is {name}, which makes no vectors "
+        "there. Set it to the same, or run `ragforge db embedder NAME`, which changes the database for "
+        "everybody."
+    )

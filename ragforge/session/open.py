@@ -22,7 +22,9 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Purpose, Usage, sum_costs
+from ragforge.embedders.base import other_embedder
 from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.recall.search import Recall
 from ragforge.memory.window import Window
 from ragforge.session.background import Background
 from ragforge.session.consent import consent_in
@@ -77,6 +79,7 @@ async def open_workspace(
     former = await _former(library, history)
     known = [one.project for one in former]
     library = replace(library, alike=tuple(each for each in library.alike if each not in known))
+    recall, other = await _recall(library, environ)
     workspace = Workspace(
         **asdict(library),
         flags=flags,
@@ -88,16 +91,35 @@ async def open_workspace(
         redactor=redactor,
         tools=find_tools(),
         jobs=Jobs(),
-        recall=open_recall(library.store, library.loaded.settings, environ),
+        recall=recall,
         background=Background(),
         trust=Trust(library.local, reads_all=trusts_project),
         recalls=recalls,
         incognito=incognito,
     )
     stranded = stranded_words(library.store.link)
-    said = [*await recover_folder(workspace.worktree()), *([stranded] if stranded else [])]
+    said = [*await recover_folder(workspace.worktree()), *filter(None, (stranded, other))]
     loaded = replace(workspace.loaded, notices=(*workspace.loaded.notices, *said))
     return replace(workspace, loaded=loaded) if said else workspace
+
+
+async def _recall(library: Library, environ: Mapping[str, str]) -> tuple[Recall, str]:
+    """What is recalled with, and why not by meaning, for the user. Raises UsageError for a wrong embedder.
+
+    What others share is embedded by what the database names: another is neither asked nor kept of.
+    """
+    recall = open_recall(library.store, library.loaded.settings, environ)
+    if library.person.alone or recall.embedder is None:
+        return recall, ""
+    try:
+        in_use = await library.store.vectors.in_use()
+    except StoreError:  # the background asks again before it embeds
+        return recall, ""
+    other = other_embedder(in_use, recall.embedder.name)
+    if other:
+        await close_recall(recall)
+        recall = replace(recall, embedder=None)
+    return recall, other
 
 
 async def _history(library: Library) -> HistoryState:

@@ -9,12 +9,15 @@ from typing import TypeAlias
 import apsw
 from msgspec import Struct
 
-from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
+from ragforge.embedders.base import other_embedder
 from ragforge.session.databases import contents, opened
 from ragforge.session.machine import Machine
+from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.store.backups import recovery_words
+from ragforge.store.base import Store
 from ragforge.store.blob_repair import damaged_contents, rebuild, remove_leftovers, set_aside
 from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text, text_faults
@@ -98,15 +101,26 @@ async def _conversations(
         async with opened(machine, machine.url, tell=tell) as store:
             said = await store.check(repair=True) if repair else []
             left = await store.check()
+            other = await _other_embedder(machine, store) if isinstance(row, StoreServer) else ""
         if isinstance(row, StoreFile):
             left += await asyncio.to_thread(text_faults, row)
     except StoreError as error:
         if isinstance(row, StoreServer) or not row.path.exists():
             raise
-        said, left = [], [str(error)]
+        said, left, other = [], [str(error)], ""
     done += [words for words in said if words not in left]
-    notes = (_beyond_repair(machine, row),) if repair and left else ()
-    return Checked(row.title, tuple(left), tuple(done), notes)
+    beyond = _beyond_repair(machine, row) if repair and left else ""
+    return Checked(row.title, tuple(left), tuple(done), tuple(filter(None, (beyond, other))))
+
+
+async def _other_embedder(machine: Machine, store: Store) -> str:
+    """That the server is embedded by another than the one of the settings; empty where it is not."""
+    try:
+        recall = open_recall(store, machine.settings, machine.environ)
+    except UsageError as error:
+        return str(error)
+    await close_recall(recall)
+    return other_embedder(await store.vectors.in_use(), recall.embedder.name) if recall.embedder else ""
 
 
 def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:

@@ -92,6 +92,10 @@ class Vectors(Protocol):
         """
         ...
 
+    async def in_use(self) -> str:
+        """The name of the embedder that `use` named last; empty before any."""
+        ...
+
     async def save(self, embeddings: Sequence[Embedding]) -> None:
         """Keep them, many at once. Those whose owner is not stored (any more) are left out.
 

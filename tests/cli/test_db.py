@@ -16,7 +16,8 @@ from tests.cli.running import TRACES, Program, ended
 from tests.standins.openai import OpenAIStandIn
 
 COMMANDS = (
-    *("connect", "status", "migrate", "check", "backup", "restore", "copy", "waiting", "backups", "recover"),
+    *("connect", "status", "migrate", "check", "backup", "restore", "copy", "waiting", "embedder", "backups"),
+    "recover",
 )
 
 
@@ -47,6 +48,17 @@ async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStan
     again = await quick.run("db", "restore", file.name, env=elsewhere)
     assert "there already" in again.out
     assert " new" not in again.out
+
+
+async def test_another_embedder_is_asked_about_with_what_it_costs(quick: Program, openai: OpenAIStandIn):
+    await quick.run("-p", "the parser fails")
+    none = await quick.run("db", "embedder", "nonsense")
+    assert (none.code, "There is no embedder 'nonsense'" in none.err) == (2, True)
+    other = await quick.run("db", "embedder", "gemini:gemini-embedding-2")
+    assert (other.code, "vectors of static:" in other.err, "--yes" in other.err) == (2, True, True)
+    assert "gemini" not in (await quick.run("config", "get", "memory.embedder")).out
+    same = await quick.run("db", "embedder", "static")
+    assert (same.code, "already" in same.out) == (0, True)
 
 
 async def test_a_copy_twice_doubles_nothing(quick: Program, openai: OpenAIStandIn, tmp_path: Path):

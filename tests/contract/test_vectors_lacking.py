@@ -31,6 +31,7 @@ async def test_change_of_the_embedder_makes_all_lacking_and_loses_nothing(store:
     await store.vectors.save(old)
     assert await store.vectors.lacking(MODEL) == []
     await store.vectors.use("gemini:b", DIMENSIONS)
+    assert await store.vectors.in_use() == "gemini:b"
     assert await store.vectors.lacking("gemini:b") == owners_of(turns[::-1])
     assert await store.vectors.get(owners_of(turns)) == old
     await store.vectors.save([an_embedding(turns[1], 1, 0, model="gemini:b")])

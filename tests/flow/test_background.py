@@ -9,12 +9,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from ragforge.domain.memories import MemoryFilter
+from ragforge.domain.records import RecordKind
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.usage import Purpose
 from ragforge.memory.recall.results import HitSource, SearchResults
 from ragforge.memory.recall.search import search
+from ragforge.session.embedder_change import change_embedder
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from tests.contract.builders import NOON, a_turn, an_end, said
@@ -309,3 +311,26 @@ async def test_memory_that_is_switched_off_asks_and_keeps_nothing(
         await until(partial(all_embedded, session))
         assert gemini.structured() == []
         assert await summaries_of(session) == []
+
+
+async def test_a_store_that_others_share_is_embedded_by_what_it_names_alone(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        workspace = session.workspace
+        await workspace.store.vectors.use("ollama:other", 256)
+        shared = replace(workspace, person=replace(workspace.person, alone=False))
+        other = await new_session(shared)
+        gemini.script(Text("Yes."))
+        await say(other, "The parser keeps a table of symbols.")
+
+        async def told() -> bool:
+            return "`ragforge db embedder NAME`" in shared.background.progress.note
+
+        await until(told)
+        assert "ollama:other" in shared.background.progress.note
+        assert await workspace.store.vectors.in_use() == "ollama:other"
+        assert not (await workspace.store.archive.counts())[RecordKind.EMBEDDING]
+        await change_embedder(shared, workspace.store, "static")
+        await until(partial(all_embedded, session))
+        await close_session(other)

@@ -1,6 +1,7 @@
 """On a store that several share, what somebody is and prefers is theirs alone."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort
 from ragforge.session.library import close_library, open_library
 from ragforge.session.memory_book import MemoryBook
+from ragforge.session.open import close_workspace, open_workspace
 from ragforge.session.persons import be_somebody_else, same_person_words
 from ragforge.session.state import Session
 from ragforge.store.local import open_local_state
-from tests.flow.beside import beside, done
+from tests.flow.beside import all_embedded, beside, done, until
 from tests.flow.running import environ, of_type, say
 from tests.servers.shared import Servers
 from tests.standins.gemini import GeminiStandIn, Text
@@ -105,6 +107,12 @@ async def test_the_same_address_on_another_machine_is_the_same_person_until_the_
         gemini.script(Text("D'accord."))
         await say(session, FRENCH)
         await done(session)
+        await until(partial(all_embedded, session))
+    other_setting = laptop | {"RAGFORGE_MEMORY_EMBEDDER": "gemini:gemini-embedding-2"}
+    workspace = await open_workspace(cwd=tmp_path / "project", flags={}, environ=other_setting)
+    assert workspace.recall.embedder is None, "the database names another"
+    assert "`ragforge db embedder NAME`" in " ".join(workspace.loaded.notices)
+    await close_workspace(workspace)
     library = await open_library(cwd=tmp_path / "project", flags={}, environ=desktop)
     assert (library.person.id, library.person.elsewhere) == ("ada@example.org", "laptop")
     assert "as on laptop" in same_person_words(library.person)

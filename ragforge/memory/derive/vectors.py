@@ -16,7 +16,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Embedding, Owner, OwnerKind, Vector
-from ragforge.embedders.base import Embedder, learn_dimensions
+from ragforge.embedders.base import Embedder, learn_dimensions, other_embedder
 from ragforge.memory.derive.base import Derivation, Desk, Home, Limit, Moment
 from ragforge.memory.forgotten import NOTHING, Forgotten, read_forgotten
 from ragforge.memory.material import answer_of
@@ -101,7 +101,14 @@ class Vectors(Derivation):
             await self._pay(home, embedder)
 
     async def _use(self, home: Home, embedder: Embedder) -> None:
-        """Make the store ready for the embedder before anything is asked or kept of it."""
+        """Make the store ready for the embedder before anything is asked or kept of it.
+
+        Raises UsageError where others share the store and it names another embedder.
+        """
+        if not home.person.alone:
+            in_use = await home.store.vectors.in_use()
+            if words := other_embedder(in_use, embedder.name):
+                raise UsageError(words)
         if self._in_use != embedder.name:
             dimensions = await learn_dimensions(embedder)
             await home.store.vectors.use(embedder.name, dimensions)

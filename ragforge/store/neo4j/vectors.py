@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ragforge.domain.errors import UsageError
 from ragforge.domain.vectors import DIMENSIONS_MAX, Embedding, Near, Nearby, Owner, Vector, check_vector
 from ragforge.store.json_text import storable
+from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import EMBEDDING, Rows
 from ragforge.store.neo4j.rows import Props
@@ -28,6 +29,11 @@ class Neo4jVectors:
         await self._nodes.reach()
         if await use_embedder(self._nodes.graph, storable(model), dimensions):
             self._nodes.carrier.cool()
+
+    async def in_use(self) -> str:
+        """The name of the embedder that `use` named last; empty before any."""
+        info = await database_info(self._nodes.graph)
+        return info.embedder if info else ""
 
     async def save(self, embeddings: Sequence[Embedding]) -> None:
         for each in embeddings:

@@ -99,6 +99,15 @@ class SqliteVectors:
         await self._database.write(write)
         await self._seal()
 
+    async def in_use(self) -> str:
+        """The name of the embedder that `use` named last; empty before any."""
+
+        def read(connection: Connection) -> str:
+            (model,) = next(connection.execute("SELECT model FROM embedder"))
+            return model
+
+        return await self._database.read(read)
+
     async def save(self, embeddings: Sequence[Embedding]) -> None:
         """Keep them, many at once; those whose owner is not stored are left out.
 

@@ -1,0 +1,73 @@
+"""`ragforge db embedder`: what a store is embedded by, and another in its place."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragforge.cli.edge import tell
+from ragforge.cli.options import Options, run_async
+from ragforge.cli.output import printable
+from ragforge.domain.errors import UsageError
+from ragforge.domain.words import counted
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.session.embedder_change import EmbedderChange
+    from ragforge.session.machine import Machine
+
+
+def embedder(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="As in memory.embedder: static, gemini:..., ENDPOINT:MODEL.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before it is changed.")] = False,
+    store: Annotated[
+        str, typer.Option("--store", metavar="URL", help="This store instead of the one in use.")
+    ] = "",
+) -> None:
+    """Change what the store is embedded by, for everybody who uses it, and set memory.embedder here.
+
+    Everything is embedded anew in the background; until then search goes by words.
+    """
+    from ragforge.session.databases import this_machine
+
+    options: Options = context.find_root().obj
+    machine = this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ, url=store)
+    plan = run_async(lambda: _planned(machine, name))
+    if plan.old == plan.new:
+        typer.echo(printable(f"The store is embedded by {plan.new} already."))
+    elif not yes and not _agrees(plan):
+        raise typer.Exit(1)
+    run_async(lambda: _change(machine, name))
+    typer.echo(printable(f"The store is embedded by {plan.new}; memory.embedder is {name} here."))
+    if plan.old not in ("", plan.new):
+        tell("Other machines that use this store need the same memory.embedder.")
+
+
+async def _planned(machine: "Machine", name: str) -> "EmbedderChange":
+    from ragforge.session.databases import opened
+    from ragforge.session.embedder_change import plan_change
+
+    async with opened(machine, machine.url, tell=tell) as database:
+        return await plan_change(machine, database, name)
+
+
+async def _change(machine: "Machine", name: str) -> None:
+    from ragforge.session.databases import opened
+    from ragforge.session.embedder_change import change_embedder
+
+    async with opened(machine, machine.url, tell=tell) as database:
+        await change_embedder(machine, database, name)
+
+
+def _agrees(plan: "EmbedderChange") -> bool:
+    before = f" of {plan.old}" if plan.old else ""
+    lost = f"{counted(plan.vectors, 'vector')}{before} will be made anew by {plan.new}."
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(f"{lost} To change it without a question, add --yes.")
+    try:
+        return typer.confirm(f"{lost} Change it for everybody who uses the store?")
+    except typer.Abort:
+        raise KeyboardInterrupt from None
