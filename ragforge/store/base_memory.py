@@ -202,7 +202,7 @@ async def get_recent_since(
     project_id: str | None = None,
     person: str | None = None,
 ) -> list[Memory]:
-    """Return those updated within the last `duration` that may be put in front of a model, newest first."""
+    """Return those created within the last `duration` that may be put in front of a model, newest first."""
     since = now() - duration
     return await memories.find(
         MemoryFilter(project_id, session_id, person, since=since, sort=MemorySort.CREATED, limit=limit)

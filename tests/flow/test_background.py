@@ -318,6 +318,7 @@ async def test_a_store_that_others_share_is_embedded_by_what_it_names_alone(
 ) -> None:
     async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
         workspace = session.workspace
+        await until(workspace.store.vectors.in_use)  # this machine's, which has the file to itself so far
         await workspace.store.vectors.use("ollama:other", 256)
         shared = replace(workspace, person=replace(workspace.person, alone=False))
         other = await new_session(shared)
