@@ -219,7 +219,7 @@ def an_embedding(of: Turn | Summary | Memory, *numbers: float, **values: Any) ->
     return Embedding(
         **{
             "owner": owner_of(of),
-            "model": "static:256",
+            "model": "static:minilm-256-2",
             "text_hash": "0" * 64,
             "vector": a_vector(*numbers or (1.0, 0.0)),
             **values,

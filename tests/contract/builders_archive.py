@@ -34,7 +34,7 @@ from tests.contract.builders import (
 )
 from tests.contract.builders_versions import a_branch, a_move, an_operation, new_version
 
-MODEL = "static:256"
+MODEL = "static:minilm-256-2"
 DATA: JsonObject = {
     **{"next_step": "Feed the gnu.", "sure": 0.5, "days": 3, "id": "its own", "at": "noon", "kind": None},
     **{"open_files": ["a.py", "b.py"], "seen": True, "more": {"deep": [1, None, "é🦓\ud800"]}, "huge": 2**70},

@@ -7,7 +7,7 @@ from tests.contract.builders import (
     a_vector,
 )
 
-MODEL = "static:256"
+MODEL = "static:minilm-256-2"
 EAST = a_vector(1, 0)
 
 

@@ -26,7 +26,7 @@ from tests.contract.builders import (
     said,
 )
 
-MODEL = "static:256"
+MODEL = "static:minilm-256-2"
 
 
 def nearby(*numbers: float, **values: Any) -> Nearby:

@@ -29,7 +29,7 @@ from tests.contract.builders import (
 )
 from tests.contract.builders_versions import new_version
 
-MODEL = "static:256"
+MODEL = "static:minilm-256-2"
 LATER = NOON + timedelta(hours=1)
 
 

@@ -149,8 +149,8 @@ async def test_status_tells_file_and_embedder(path: Path) -> None:
     assert before.counts == {**dict.fromkeys(RecordKind, 0), RecordKind.PROJECT: 1}
     assert before.indexes == {"words": "online"}
     assert before.details.keys() == {"size"}
-    await store.vectors.use("static:256", 256)
-    assert (await store.status()).details["embedder"] == "static:256, 256 dimensions"
+    await store.vectors.use("static:minilm-256-2", 256)
+    assert (await store.status()).details["embedder"] == "static:minilm-256-2, 256 dimensions"
     assert (store.link, await store.drain(timeout_s=0)) == (Link(), Link())
     await store.close()
 

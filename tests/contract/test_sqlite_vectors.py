@@ -25,7 +25,7 @@ from ragforge.store.sqlite.vector_shelves import Coded, units
 from ragforge.store.sqlite.vector_tail import write_codes
 from tests.contract.builders import a_project, a_session, an_embedding, conversation, said
 
-MODEL = "static:256"
+MODEL = "static:minilm-256-2"
 DIMENSIONS = 256
 COUNT = 8_000
 """So many are not held whole."""

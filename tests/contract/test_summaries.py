@@ -204,7 +204,7 @@ async def test_deleted_session_takes_its_summaries_along(store: Store) -> None:
     assert await store.summaries.get([level_1.id, level_2.id]) == []
     assert await store.summaries.covering([turns[0].id]) == {turns[0].id: []}
     assert await store.search.words(Query("zebra okapi")) == []
-    assert await store.vectors.lacking("static:256") == []
+    assert await store.vectors.lacking("static:minilm-256-2") == []
     assert await store.check() == []
 
 

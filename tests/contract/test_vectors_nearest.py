@@ -139,7 +139,7 @@ async def test_nearest_memories_are_those_of_the_scope_that_are_not_forgotten(st
     await store.memories.forget([memories["forgotten"].id], NOON)
 
     async def near(**values: Any) -> set[str]:
-        nearby = Nearby(a_vector(1, 0), "static:256", kinds=(OwnerKind.MEMORY,), **values)
+        nearby = Nearby(a_vector(1, 0), "static:minilm-256-2", kinds=(OwnerKind.MEMORY,), **values)
         found = {each.owner.id for each in await store.vectors.nearest(nearby)}
         return {name for name, memory in memories.items() if memory.id in found}
 

@@ -41,6 +41,8 @@ KEEP_S_MAX = 120
 """For the end of a server that writes its classes."""
 CLASSES = "classes.jsa"
 QUERY_S_MAX = 120
+EMBEDDER = "static:minilm-256-2"
+"""The embedder of all tests that share a server: that of the program."""
 NOT_KEPT = "NOT n:RagforgeDatabase AND NOT n:RagforgeMigration"
 """True of a node `n` that is content: not of those that describe the database itself."""
 FAILURES = (DriverError, Neo4jError)
@@ -222,7 +224,10 @@ def empty(server: Neo4jServer) -> dict[str, Any]:
     rows = query(
         server,
         f"CALL () {{ MATCH (n) WHERE {NOT_KEPT} DETACH DELETE n }} "
-        "MATCH (d:RagforgeDatabase) REMOVE d.leftStale RETURN properties(d) AS d",
+        # What a test was embedded by is not used by a program that is embedded by another.
+        "MATCH (d:RagforgeDatabase) REMOVE d.leftStale "
+        f"SET d.embedder = CASE WHEN d.embedder IS NULL THEN NULL ELSE '{EMBEDDER}' END "
+        "RETURN properties(d) AS d",
     )
     return rows[0]["d"] if rows else {}
 

@@ -23,10 +23,9 @@ from ragforge.store.open import open_store
 from tests.contract import builders as a
 from tests.contract.builders_versions import a_branch, a_move, new_version
 from tests.patience import SERVER, patience
-from tests.servers.neo4j import Neo4jServer
+from tests.servers.neo4j import EMBEDDER, Neo4jServer
 
-MODEL = "static:256"
-"""The embedder of all tests that share a server."""
+MODEL = EMBEDDER
 
 
 def is_ready(database: Mapping[str, Any]) -> bool:
