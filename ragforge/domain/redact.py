@@ -23,7 +23,7 @@ SECRET_CHARS_MIN = 6
 """Shorter ones are left alone: blotting out every "abc" would hide nothing and spoil the text."""
 
 PLACEHOLDER_CHARS = 12
-"""So many times the same character at its end makes a placeholder of a key."""
+"""A key that ends in the same character this many times is a placeholder."""
 
 KEY_CHARS_MAX = 20_000
 """A private key in a block is no longer; what goes on after it began is shown from then on."""

@@ -47,7 +47,7 @@ class Timing(Struct, frozen=True):
     final_s: float = 600.0
     """After a failure that no waiting cures, such as a wrong key."""
     patience_s: float = 60.0
-    """So long an outage may last before turns of earlier runs are summarised without the model."""
+    """How long an outage may last before turns of earlier runs are summarised without the model."""
     call_s_max: float = 180.0
     """A call of the model that takes longer has failed."""
     lease_s: float = 60.0

@@ -26,7 +26,7 @@ from ragforge.store.memory_rules import check_memory
 ID_PART_CHARS_MIN = 4
 """As for sessions: fewer characters fit too many."""
 STEPS_BACK_MAX = 20
-"""So many replacements are followed to see what holds in the place of a memory."""
+"""How many replacements are followed to see what holds in the place of a memory."""
 REPLACING_CONFIDENCE_MIN = 0.5
 """Below it nothing is declared outdated: a wrong replacement hides what is right."""
 FOUND_OUT = frozenset({MemoryType.FACT, MemoryType.EVENT, MemoryType.OBSERVATION})

@@ -5,11 +5,11 @@ import re
 from ragforge.memory.sentences import prose
 
 LINES_MIN = 3
-"""So many lines in a block behind another one are seldom typed."""
+"""This many lines in a block behind another one are seldom typed."""
 LINE_CHARS_MAX = 200
 """What a line begins with tells what it is."""
 LIST_MIN = 3
-"""So many items make a list that was copied; two are soon written."""
+"""This many items make a list that was copied; two are soon written."""
 CODE_SHARE = 0.5
 """A block is pasted whole where this share of its lines is no prose."""
 

@@ -28,7 +28,7 @@ VALUED = frozenset({MemoryType.DECISION, MemoryType.FACT, MemoryType.PREFERENCE,
 _FINISHES = AnyOf(lambda language: language.finishes)
 ENDING = frozenset({MemoryType.TODO, MemoryType.GOAL})
 SHARED_MIN = 2
-"""So many words a sentence shares with what it ends."""
+"""How many words a sentence must share with what it ends."""
 STOPPED_SHARE = 0.5
 """Of the words of a clause that ends something: an instruction that holds so many of them is ended."""
 STEM_CHARS = 5

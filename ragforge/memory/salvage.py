@@ -6,7 +6,7 @@ import re
 from ragforge.domain.json import JsonObject, JsonValue
 
 OBJECTS_MAX = 100
-"""So many are looked for behind a flaw."""
+"""How many are looked for behind a flaw."""
 
 # Outside of texts they are spaces, and within texts JSON forbids them: as spaces they harm in neither place.
 _CONTROLS = dict.fromkeys(range(32), " ")

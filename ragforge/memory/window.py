@@ -17,7 +17,7 @@ from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.memory.context import message_tokens, with_references
 
 TURNS_KEPT_MIN = 3
-"""So many turns before the running one are never dropped."""
+"""How many turns before the running one are never dropped."""
 
 TURNS_BETWEEN_FRESH_STARTS = 200
 """Each turn whose index is a multiple of this starts with the least that a window holds. So no more turns

@@ -36,7 +36,7 @@ NEAR_ASKED = 12
 """More than are told, because what it replaces and what is replaced already are found too."""
 KEPT_LAST_MAX = 3
 TO_FORGET_MAX = 8
-"""So many are offered; each has a digit for its key."""
+"""How many are offered; each has a digit for its key."""
 
 
 async def save_memory(
@@ -115,7 +115,7 @@ async def best_match(workspace: Workspace, words: str) -> Memory | None:
 
 
 async def memories_to_forget(session: Session, message: str) -> list[Memory]:
-    """What the message may ask to forget, the likeliest first; none where it is no such request.
+    """What the message may ask to forget, the likeliest first; none where it is not such a request.
 
     With a statement, the memories that say it; without one, what was kept last and what the last block held.
     Raises StoreError.

@@ -58,7 +58,7 @@ async def identify_person(
 
 
 def same_person_words(person: Person) -> str:
-    """That the user is taken for somebody, for runs that ask nobody; empty where that is no question."""
+    """That the user is taken for somebody, for runs that ask nobody; empty where that is not a question."""
     if not person.elsewhere:
         return ""
     return (

@@ -161,7 +161,7 @@ def read_backup(
 
     progress: told now and then how many bytes of how many were read. Blocks: use a thread.
 
-    Raises UsageError where it is no backup, StoreNewer for one of a newer version, and StoreDamaged for one
+    Raises UsageError for no backup, StoreNewer for one of a newer version, and StoreDamaged for one
     that is cut or altered: then nothing that was read before is to be trusted.
     """
     if not file.is_file():

@@ -35,7 +35,7 @@ def to_line(item: Item) -> str:
 
 
 def from_line(line: str) -> Item:
-    """The item of a line that `to_line` wrote. Raises ValueError for what is none."""
+    """The item of a line that `to_line` wrote. Raises ValueError for anything else."""
     return from_plain(json.loads(line))
 
 

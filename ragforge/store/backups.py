@@ -22,7 +22,7 @@ from ragforge.domain.words import moment_words
 from ragforge.store.files import Role
 
 KEPT = 3
-"""So many sets of a store are kept; those from before a migration are counted by themselves."""
+"""How many sets of a store are kept; those from before a migration are counted by themselves."""
 EVERY = timedelta(days=1)
 FACTS = "backup.json"
 PARTIAL = ".partial"

@@ -33,7 +33,7 @@ from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, prepare
 T = TypeVar("T")
 
 RECALLED_MAX = 1_000
-"""Of so many turns it is kept what was recalled for them; some 8 MB at most."""
+"""How many turns keep what was recalled for them; some 8 MB at most."""
 _PERSON = "person "
 """Before a store's address, the name under which the user's id is kept."""
 

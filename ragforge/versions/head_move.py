@@ -44,7 +44,7 @@ from ragforge.versions.tree import WantedFile, between, is_folder_let_go, way_be
 
 LOOKS_MAX = 3
 LINE_FIRST = 64
-"""So many versions of each line are read first; four times as many whenever they have not met."""
+"""How many versions of each line are read first; four times as many whenever they have not met."""
 
 
 class Ground(Struct, frozen=True):

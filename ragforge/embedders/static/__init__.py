@@ -27,7 +27,7 @@ TEXT_CHARS_MAX = 20_000
 """What is read of a text. The mean of so many words hardly moves any more."""
 
 PIECES_AT_ONCE = 4_096
-"""So many rows are taken together: 5 MB while they are summed, and little to win with more."""
+"""How many rows are taken together: 5 MB while they are summed; more would gain little."""
 UNKNOWN = "[UNK]"
 
 

@@ -39,7 +39,7 @@ KEPT_SUMMARIES = 2
 CHILDREN_MIN = 2
 CHILDREN_MAX = 12
 WINDOW = 64
-"""So many turns are looked at first: where a session has thousands to roll up, each step takes the oldest."""
+"""How many turns are looked at first: of a session with thousands to roll up, each step takes the oldest."""
 
 Children: TypeAlias = tuple[Summary, ...]
 """What becomes one summary of the next level, oldest first; empty where nothing is due."""

@@ -58,7 +58,7 @@ BETTER_MAX = 100
 """How many extracts one run replaces at most: a whole history must not be paid for at once."""
 NEAR_MAX = 8
 PREFERENCES_MAX = 200
-"""So many are compared with a sentence that ends one."""
+"""How many are compared with a sentence that ends one."""
 NEAR_ASKED = 16
 """More than are shown, because replaced and forgotten memories are found too."""
 UNREADABLE = "What the model answered could not be read as the summary of a turn."

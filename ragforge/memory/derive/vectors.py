@@ -36,11 +36,11 @@ FINDINGS_CHARS_MAX = 1_000
 MEMORY_CHARS_MAX = 2_000
 
 AT_ONCE = 100
-"""So many are loaded, embedded and stored together: what is done stays done when the rest fails."""
+"""How many are loaded, embedded and stored together: what is done stays done when the rest fails."""
 ROUNDS_MAX = 3
 """A text that changes again while it is embedded stays for the next time."""
 LISTED_MAX = 2_000
-"""So many are listed at once: enough to tell how far it is, few enough to see soon what came since."""
+"""How many are listed at once: enough to tell how far it is, few enough to see soon what came since."""
 CHUNKS_A_STEP = 5
 """Then it is looked anew at what there is to do, the newest first."""
 GENTLY_AT_ONCE = 10

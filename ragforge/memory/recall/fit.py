@@ -29,7 +29,7 @@ it."""
 MEANING_MIN_ELSEWHERE = 0.68
 """In other languages it compares pieces of words more than meanings."""
 RARITY = 10
-"""So many texts without the word are imagined beside those that are compared."""
+"""How many texts without the word are assumed beside those that are compared."""
 COMMON_WEIGHT = 0.3
 """Of a word that everybody uses."""
 WORDS_MIN = 0.5
@@ -38,7 +38,7 @@ WORDS_MIN_ACROSS = 0.2
 """Between two languages, where few words are spelled alike and meaning is not compared."""
 
 TEXTS_MAX = 2_048
-"""So many texts are kept as they are compared, some kilobytes each."""
+"""How many texts are kept as they are compared, some kilobytes each."""
 
 
 class Fitness(Struct, frozen=True):

@@ -124,7 +124,7 @@ def _code_lines(fit: Fit, text: str) -> list[str]:
 
 
 def _nearest(fit: Fit, texts: Sequence[str]) -> list[str]:
-    """So many as are compared, in their order: most of the message's words first, then the first."""
+    """As many as are compared, in their order: most of the message's words first, then the first."""
     if len(texts) <= SENTENCES_MAX:
         return list(texts)
     order = sorted(range(len(texts)), key=lambda at: (-len(terms(texts[at]) & fit.terms), at))

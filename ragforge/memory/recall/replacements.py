@@ -13,7 +13,7 @@ from ragforge.memory.terms import says, terms
 from ragforge.store.base import Store
 
 STEPS_MAX = 20
-"""So many replacements of one statement are followed."""
+"""How many replacements of one statement are followed."""
 
 LINKS_MAX = 1_000
 REPLACING_MAX = 4

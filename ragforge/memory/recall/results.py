@@ -69,7 +69,7 @@ def key_of(found: Candidate | Hit) -> Key:
 
 
 QUESTIONS_MAX = 64
-"""So many vectors of questions are kept."""
+"""How many vectors of questions are kept."""
 
 
 class Questions:

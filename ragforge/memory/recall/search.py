@@ -15,7 +15,7 @@ from ragforge.store.base import Store
 __all__ = ["HitSource", "RankedHit", "Recall", "SearchResults", "Why", "search"]
 
 DEPTH_MIN = 100
-"""So many are looked at by words and by meaning, however few are wanted: a shorter answer is the beginning of
+"""How many are looked at by words and by meaning, however few are wanted; a shorter answer is the start of
 a longer one, and what both sources know is seldom at the top of either."""
 DEPTH_FACTOR = 2
 RELATING_MAX = 50

@@ -32,9 +32,9 @@ T = TypeVar("T")
 
 FOUND_MAX = 40
 COMPARED_MAX = 16
-"""So many turns are read and compared with the message."""
+"""How many turns are read and compared with the message."""
 SHOWN_MAX = 12
-"""So many turns, and so many summaries, are considered for the block."""
+"""How many turns, and how many summaries, are considered for the block."""
 
 Above: TypeAlias = Mapping[str, Sequence[Summary]]
 """By turn, the summaries that stand for it, of every level."""

@@ -32,7 +32,7 @@ NEW_CHARS_MAX = 60
 """Of what holds now, in a mark."""
 SPOKEN_MAX = 256
 SENTENCES_MAX = 4_096
-"""So many turns and sentences are kept as they are compared: the same ones are found again and again."""
+"""How many turns and sentences are kept as they are compared: the same ones are found again and again."""
 
 _INSTEAD = AnyOf(lambda language: language.goes)
 _RETURNS = AnyOf(lambda language: language.returns)

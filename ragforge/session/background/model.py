@@ -41,7 +41,7 @@ THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 OUTAGE_FAILURES = 3
 """After so many failures in a row the model is taken for away."""
 UNUSABLE_MAX = 3
-"""So many answers in a row that cannot be read: the model is not up to it."""
+"""After this many unreadable answers in a row the model is not up to it."""
 
 
 class Ready(Struct, frozen=True):

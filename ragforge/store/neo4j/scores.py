@@ -20,7 +20,7 @@ from ragforge.store.neo4j.schema import WORDS_INDEX
 from ragforge.store.neo4j.search_words import WEIGHTS, lucene
 
 SURPLUS = 200
-"""So many more than are wanted are weighed again."""
+"""How many more than wanted are weighed again."""
 SMALL_ROWS_MAX = 10_000
 COUNTED_MAX = 2_000
 """A word that more rows hold says little; it is not counted further."""

@@ -23,7 +23,7 @@ TERMS_MAX = 32
 HITS_MAX = 1_000
 
 SURPLUS = 4
-"""So many times the wanted rows are read at first: those that are equal to the last are put in order too."""
+"""How many times the wanted rows are read at first: those that are equal to the last are put in order too."""
 WIDENING = 8
 WINDOW_MAX = 100_000
 """The best rows that are looked at, whatever is left of them by the date."""

@@ -42,7 +42,7 @@ COUNTED_MAX = 2_000
 EVERY_NODE = 2**31
 WIDENING = 8
 SURE = 1.5
-"""So many times the wanted rows must have come out of an index, or its numbers may hide a better one."""
+"""How many times the wanted rows must have come out of an index, or its numbers may hide a better one."""
 
 NODE_US, FLOAT_US = 8, 0.03
 """What comparing one node takes, and each of its floats: 16 us at 256, 100 us at 3072."""

@@ -20,7 +20,7 @@ ROWS_MAX = 10_000
 """Rows that may be ranked; more frequent words are dropped, else a question costs what the history weighs."""
 HITS_MAX = 1_000
 SURPLUS = 200
-"""So many more than are wanted are weighed again."""
+"""How many more than wanted are weighed again."""
 SMALL_ROWS_MAX = 10_000
 
 # scope, user, reply, near, tools, date: see index.py for why.

@@ -51,7 +51,7 @@ def without_approach(request: str) -> str:
 
 
 def ways_of(count: int, *, model: str, models: Sequence[str] = ()) -> list[Way]:
-    """So many ways.
+    """This many ways.
 
     models: other ones, taken in turn, each first as it is and then with one approach after the other.
     Without them it is the session's model with each approach in turn; beyond those they come again.

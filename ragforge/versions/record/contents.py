@@ -97,7 +97,7 @@ class Sampling:
 
 
 def _within(digests: list[bytes], sizes: Mapping[bytes, int], count: int, total: int) -> list[bytes]:
-    """So many of them, at random, that are within the limits together."""
+    """As many of them, at random, as fit within the limits together."""
     chosen: list[bytes] = []
     for digest in random.sample(digests, min(len(digests), count)):
         total -= sizes[digest]

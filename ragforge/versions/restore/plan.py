@@ -32,7 +32,7 @@ KEPT_BYTES_MAX = 256 * 1024 * 1024
 """What somebody made of a file since, and is larger, is never overwritten: it would have to fit in memory."""
 
 NAMED_MAX = 10
-"""So many paths are named in a sentence; of the others only how many they are."""
+"""How many paths a sentence names; the others are only counted."""
 FORMAT = 1
 """Of the journal."""
 

@@ -18,7 +18,7 @@ from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup,
 from ragforge.memory.recall.sources.memories import is_carried, may_be_injected
 
 LISTED_MAX = 100
-"""So many are looked at, the most important first."""
+"""How many are looked at, the most important first."""
 
 SURE_MIN = 0.8
 """What may be no wish at all, by its confidence, has to fit the message as all else has."""

@@ -29,7 +29,7 @@ NEAREST_MAX = 20
 FLOOR = 0.55
 """Of the best fit: what is below it is not shown."""
 LISTED_MAX = 50
-"""So many that matter, and so many that are new, are looked at."""
+"""How many that matter, and how many that are new, are looked at."""
 
 SECTION = Section("Memories", share=0.5, place=5)
 
