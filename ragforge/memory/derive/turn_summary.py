@@ -34,7 +34,7 @@ from ragforge.memory.material import Material, Understanding, answer_of, redacte
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts
 from ragforge.memory.recall.search import search
-from ragforge.memory.recall.validity import named_values
+from ragforge.memory.recall.validity import may_replace, named_values
 from ragforge.memory.replacement import ended_by, may_end
 from ragforge.memory.statements import said_by
 from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
@@ -441,7 +441,10 @@ async def near_memories(home: Home, turn: Turn, *, speaker: str) -> tuple[Memory
 
 
 async def turns_near(home: Home, turn: Turn) -> tuple[Turn, ...]:
-    """Earlier turns that speak of what the turn does, nearest first; none where search fails."""
+    """Earlier turns that speak of what the turn does, nearest first; none where search fails, and where
+    nothing in it could replace what they say."""
+    if not await asyncio.to_thread(may_replace, turn):
+        return ()
     try:
         hits = await _near(home, turn, HitKind.TURN)
         if names := " ".join(named_values(turn)):

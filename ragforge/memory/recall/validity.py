@@ -17,7 +17,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.replacements import ReplacedStatement
-from ragforge.memory.replacement import SHARED_MIN, ends_instruction, is_telling
+from ragforge.memory.replacement import SHARED_MIN, ends_instruction, is_telling, may_end
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
@@ -236,6 +236,12 @@ def named_values(turn: Turn) -> dict[str, str]:
     """The numbers that names of code are given in the turn."""
     text = f"{text_of(turn.user)}\n{answer_of(turn)}"
     return {found[1]: found[2] for found in _NAMED.finditer(text)}
+
+
+def may_replace(turn: Turn) -> bool:
+    """Whether anything in the turn could replace what an earlier one says."""
+    spoken = _spoken(turn)
+    return bool(spoken.framed or spoken.brings_back or spoken.does or any(map(may_end, spoken.said)))
 
 
 @lru_cache(SPOKEN_MAX)
