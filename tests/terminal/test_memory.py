@@ -60,7 +60,8 @@ def test_ten_turns_quit_and_what_turn_2_said_is_recalled_in_a_new_session(talker
     assert re.search(r"▸ recalled \d+ \([\d,]+ tokens, [\d.]+ m?s\)", screen)
     second.send("/context Where does the nightly import put what it logs?")
     # Words that only the answer has: what is typed sooner would be one paste with the command.
-    second.wait_for("• Memories: [decision] the shop keeps")
+    screen = second.wait_for("• Relevant Past Context (turns): The nightly import writes its log")
+    assert "MySQL" not in screen  # the decision says nothing of what was asked
 
     second.send("/memory")
     second.wait_for(lambda screen: "Memories · 1" in screen and "rests on" in screen)
