@@ -1,7 +1,9 @@
 """Damage to each file of the store: it is said in words, and what is left of the file is left alone."""
 
+import os
 import random
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -22,16 +24,19 @@ WORDS = {
     "truncated": "damaged",
     "garbage": "not a database",
     "a folder": "is a folder",
-    "a page": "integrity check",
+    "a page": "1 thing wrong",
 }
 
 
 def a_page(file: StoreFile) -> None:
-    """The last page is overwritten."""
-    size = file.path.stat().st_size
+    """The first page of the newest table or index is overwritten."""
+    with closing(apsw.Connection(os.fspath(file.path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
+        [(root, page_bytes)] = db.execute(
+            "SELECT max(rootpage), page_size FROM sqlite_master, pragma_page_size"
+        ).fetchall()
     with file.path.open("r+b") as opened:
-        opened.seek(size - 4096)
-        opened.write(b"\x55" * 4096)
+        opened.seek((root - 1) * page_bytes)
+        opened.write(b"\x55" * page_bytes)
 
 
 KINDS: dict[str, Callable[[StoreFile], None]] = {**DAMAGE, "a page": a_page}

@@ -400,3 +400,8 @@ def test_nodes_of_builders_are_what_files_are(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x = 1\n")
     (tmp_path / "a").chmod(0o644)
     assert node_at(tmp_path / "a") == a_node("x = 1\n")
+
+
+def test_nothing_lies_behind_a_link_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("a")
+    assert node_at(tmp_path / "a" / "b") is None

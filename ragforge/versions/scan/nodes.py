@@ -51,7 +51,8 @@ def node_at(path: Path) -> Node | None:
     """
     text = os.fspath(path)
     try:
-        found = os.lstat(text)
+        if (found := _lying_at(text)) is None:
+            return None
         if stat.S_ISDIR(found.st_mode):
             with os.scandir(text) as entries:
                 is_empty = next(entries, None) is None
@@ -61,6 +62,16 @@ def node_at(path: Path) -> Node | None:
         return _read(text, found, bytes_max=None, keep=False).seen.node
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _lying_at(path: str) -> os.stat_result | None:
+    """What lies there; None where a link to itself stands in place of a folder on the way."""
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise
 
 
 def folder_node(mode: int, *, is_empty: bool) -> Node | None:
