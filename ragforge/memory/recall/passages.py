@@ -113,7 +113,7 @@ def _split(fit: Fit, turn: Turn, above: Sequence[Summary], found: Sequence[str])
 
 
 def _code_lines(fit: Fit, text: str) -> list[str]:
-    """The lines of code in an answer that name what the message asks for: `JUMP_BUFFER = 4`."""
+    """The lines of code in an answer that name what the message asks for: `VALVE_RAMP_MAX = 12`."""
     fenced = "\n".join(found[2] for found in FENCED.finditer(text))
     lines = dict.fromkeys(map(one_line, fenced.splitlines()))
     return [

@@ -54,7 +54,7 @@ _NAMED = re.compile(
 
 _O_CLOCK = re.compile(r"(?::00)+$")
 _MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+) ([^\W\d]{3,})")
-"""A number of what two words name: `20 gb disk`."""
+"""A number of what two words name: `60 litre tank`."""
 
 
 class Replacement(Struct, frozen=True):
@@ -276,7 +276,7 @@ def _bare(number: str) -> str:
 def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
     """The numbers that a name of code, or what the user measures, has in one turn and no longer in the other.
 
-    Whatever else the earlier turn says with that number goes by it: "below 10 pieces" for `LOW_STOCK = 10`.
+    Whatever else the earlier turn says with that number goes by it: "below 12 bars" for `PUMP_WARN = 12`.
     """
     for name, value in new.named.items():
         if (before := old.named.get(name, value)) != value:
@@ -292,7 +292,7 @@ def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:
-    """`8085 instead of 8000`, `4,8 Mo deviennent 1,9 Mo`."""
+    """`7220 instead of 7117`, `48 m deviennent 19 m`."""
     for sentence, readable in zip(new.sentences, new.readable, strict=True):
         if len(numbers_in(sentence)) < 2:
             continue
