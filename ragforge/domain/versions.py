@@ -196,7 +196,7 @@ class CheckoutLog(Struct, frozen=True):
 
     turns: ids of the turns that were undone or left, newest first; of a redo, the turn that was redone.
     undoes: the id of the move whose turn or files a redo restores.
-    kept: what lies at each path that the move was to change and left as it was; None where nothing was
+    kept: what lies at each path that the move should have changed but did not; None where nothing was
         compared.
     aside: what lay, before the move, at paths that it was to change and that are the same in both versions.
     command_id: the same in all moves of one command.

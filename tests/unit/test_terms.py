@@ -4,8 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragforge.domain.memories import Memory, MemorySource, MemoryType
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn
+from ragforge.memory.memories import new_memory
+from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.recall.resumption import resumes
 from ragforge.memory.recall.validity import Validity
 from ragforge.memory.terms import says, terms
@@ -78,6 +81,21 @@ def test_in_doubt_a_statement_holds(statement: str, newer: tuple[str, str]) -> N
     old, new = turns((statement, ""), newer)
     assert Validity([old, new]).replacement(old, statement) is None
     assert Validity([old, new]).replacement(new, newer[0] or newer[1]) is None
+
+
+def test_what_memories_know_holds_whatever_turns_are_compared() -> None:
+    def memory(text: str) -> Memory:
+        return new_memory(
+            text, MemoryType.FACT, project_id="p", at=AT, source=MemorySource.BACKGROUND, turns=("t0",)
+        )
+
+    old, other = turns(("we keep the readings in mysql", ""), ("the pumps are green", ""))
+    gone, now = memory("We keep the readings in MySQL."), memory("We keep the readings in DuckDB.")
+    known = ReplacedStatement(gone, now, AT + timedelta(days=9), "t9")
+    alone = Validity([old], [known])
+    assert alone.with_turns([old]) is alone
+    assert alone.with_turns([other]).holding(gone) == ""
+    assert Validity([old, other]).holding(gone) == gone.content
 
 
 def test_of_a_list_of_things_to_do_the_open_ones_are_left() -> None:

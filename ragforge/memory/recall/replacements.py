@@ -1,5 +1,5 @@
-"""What is known of statements that hold no longer, by typed memories and by turns: what said so need not be
-found for the message.
+"""What memories and links between turns know of statements that no longer hold, whether or not the message
+finds what replaced them.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ STEPS_MAX = 20
 
 LINKS_MAX = 1_000
 REPLACING_MAX = 4
-"""Of one turn so many that replace something of it are read, the newest."""
+"""How many of the turns that replace something in one turn are read, the newest first."""
 
 
 class ReplacingTurn(Struct, frozen=True):

@@ -150,19 +150,23 @@ class Lookup:
 
     async def holding(self, memories: Sequence[Memory], above: Above) -> list[str]:
         """What of each memory holds; empty where nothing does."""
-        found = [each.turn for each in (await self.passages(above)).turns]
-        there = {turn.id for turn in found}
+        past = await self.passages(above)
+        there = {each.turn.id for each in past.turns}
         on = [id for id in dict.fromkeys(turn for each in memories for turn in each.turns) if id not in there]
         more = await self.attempt(partial(self._with_replacing, on), list[Turn]())
-        valid = await asyncio.to_thread(Validity, [*found, *(turn for turn in more if turn.id not in there)])
-        return await asyncio.to_thread(lambda: [valid.holding(each) for each in memories])
+
+        def hold() -> list[str]:
+            valid = past.valid.with_turns(more)
+            return [valid.holding(each) for each in memories]
+
+        return await asyncio.to_thread(hold)
 
     async def _with_replacing(self, ids: Sequence[str]) -> list[Turn]:
         """The turns of these ids and those that replace something in them."""
         store = self.recall.store
         wanted = dict.fromkeys([*ids, *await replacing_turns(store, ids)])
-        found = await asyncio.gather(*map(store.turns.get, wanted))
-        return [self.forgotten.turn(turn) for turn in found if turn is not None]
+        found = [turn for turn in await asyncio.gather(*map(store.turns.get, wanted)) if turn is not None]
+        return await asyncio.to_thread(lambda: list(map(self.forgotten.turn, found)))
 
     async def _left_off(self) -> Resumption:
         none = Resumption()

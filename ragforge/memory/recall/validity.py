@@ -164,6 +164,11 @@ class Validity:
         self._by_id = {each.turn.id: each for each in self._spoken}
         self._changes = list(self._changed())
 
+    def with_turns(self, more: Iterable[Turn]) -> "Validity":
+        """The same with these turns as well."""
+        new = [turn for turn in more if turn.id not in self._by_id]
+        return Validity([*(each.turn for each in self._spoken), *new], self._known) if new else self
+
     def replacement(self, turn: Turn, statement: str) -> Replacement | None:
         """What replaced this statement of the turn last; None where it holds."""
         for by in reversed([each for each in self._spoken if _before(turn, each.turn)]):
@@ -336,7 +341,7 @@ def _is_standing(statement: str) -> bool:
 
 @lru_cache(SENTENCES_MAX)
 def _list_to_do(statement: str) -> re.Match[str] | None:
-    """The list of what is to do; None where the statement is none."""
+    """The parts of a to-do list; None where the statement is not one."""
     return _LIST.match(statement) if _TODO.search(plain(statement)) else None
 
 
