@@ -6,6 +6,7 @@ from pathlib import Path
 from ragforge.commands.base import Opens, find_verbs
 from ragforge.commands.help import BAR, rows
 from ragforge.domain.arguments import Face, usage
+from ragforge.tui.screens.base import interface_verbs
 
 FILE = Path(__file__).parents[1] / "docs" / "commands.md"
 BEGIN, END = "<!-- {}: written by `make docs` -->\n", "<!-- end -->\n"
@@ -13,7 +14,10 @@ BEGIN, END = "<!-- {}: written by `make docs` -->\n", "<!-- end -->\n"
 
 def parts() -> dict[str, str]:
     """Each part by its name."""
-    return {"subcommands": _table(_subcommands()), "slash commands": _table(rows("`"))}
+    return {
+        "subcommands": _table(_subcommands()),
+        "slash commands": _table(rows(interface_verbs().values(), "`")),
+    }
 
 
 def _table(rows: Iterable[str]) -> str:

@@ -255,9 +255,9 @@ def find_verb(name: str) -> Verb[Any] | None:
     return find_one(__name__.rpartition(".")[0], name, "VERB", kind)
 
 
-def verb_named(name: str) -> Verb[Any]:
-    """The verb of this name or alias. Raises UsageError that names the nearest one."""
-    named = {alias: verb for verb in find_verbs().values() for alias in (verb.name, *verb.aliases)}
+def verb_named(name: str, verbs: Mapping[str, Verb[Any]]) -> Verb[Any]:
+    """The one of this name or alias. Raises UsageError that names the nearest one."""
+    named = {alias: verb for verb in verbs.values() for alias in (verb.name, *verb.aliases)}
     if name in named:
         return named[name]
     near = get_close_matches(name, named, n=1)
@@ -267,9 +267,14 @@ def verb_named(name: str) -> Verb[Any]:
     )
 
 
-async def run_command(session: "Session", name: str, text: str) -> Outcome:
-    """What the front end shall do. Raises RagforgeError that says what was wrong."""
-    verb = verb_named(name)
+async def run_command(
+    session: "Session", name: str, text: str, verbs: Mapping[str, Verb[Any]] | None = None
+) -> Outcome:
+    """What the front end shall do. Raises RagforgeError that says what was wrong.
+
+    verbs: those that the front end knows; otherwise those of `find_verbs`.
+    """
+    verb = verb_named(name, verbs or find_verbs())
     if session.is_only_moving and not verb.while_running:
         raise UsageError(session.why_busy)
     if session.busy and not verb.while_running:

@@ -1,6 +1,7 @@
 """`/help`: what can be typed."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from ragforge.commands.base import NoArguments, Outcome, Tell, Verb, find_verbs
 
@@ -12,28 +13,31 @@ BAR = r"\|"
 """A bar inside a cell of a Markdown table."""
 
 
-def rows(code: str = "") -> list[str]:
-    """Every verb as a row of a Markdown table. code: what stands around each command."""
+def rows(verbs: Iterable[Verb[Any]], code: str = "") -> list[str]:
+    """The verbs as rows of a Markdown table. code: what stands around each command."""
     return [
         f"| {code}/{f'{verb.name} {verb.usage}'.rstrip().replace('|', BAR)}{code} | {verb.help}"
         + (f" Also {', '.join(f'{code}/{alias}{code}' for alias in verb.aliases)}." if verb.aliases else "")
         + " |"
-        for verb in find_verbs().values()
+        for verb in verbs
     ]
 
 
-async def _run(session: "Session", args: NoArguments) -> Outcome:
-    return Tell(
-        "\n".join(
-            [
-                "| command | |",
-                "|---|---|",
-                *rows(),
-                "| !COMMAND | Run a shell command yourself, in the real terminal. |",
-                "| @PATH | Mention a file; an image goes along to models that see. |",
-            ]
-        )
+def commands_table(verbs: Iterable[Verb[Any]]) -> str:
+    """All that can be typed, as a Markdown table."""
+    return "\n".join(
+        [
+            "| command | |",
+            "|---|---|",
+            *rows(verbs),
+            "| !COMMAND | Run a shell command yourself, in the real terminal. |",
+            "| @PATH | Mention a file; an image goes along to models that see. |",
+        ]
     )
+
+
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    return Tell(commands_table(find_verbs().values()))
 
 
 VERB = Verb("help", "Show the commands and the keys.", NoArguments, _run)

@@ -1,11 +1,12 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.commands.base import Outcome, run_command
+from ragforge.commands.base import Outcome, Verb, run_command
 from ragforge.domain.approvals import Approve, Mode
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
@@ -108,9 +109,9 @@ class Conversation:
         parts = await queue.take_last(self.session)
         return [parts] if parts else []
 
-    async def run(self, name: str, args: str) -> Outcome:
-        """What a slash command says shall be done."""
-        return await run_command(self.session, name, args)
+    async def run(self, name: str, args: str, verbs: Mapping[str, Verb[Any]]) -> Outcome:
+        """What a slash command says shall be done; verbs: all that there are."""
+        return await run_command(self.session, name, args, verbs)
 
     async def cycle_mode(self) -> Mode:
         """The next consent mode, set."""

@@ -9,9 +9,9 @@ from textual.widgets import OptionList
 from textual.widgets._markdown import MarkdownTableCellContents
 from textual.worker import WorkerFailed
 
-from ragforge.commands.base import find_verbs
 from ragforge.domain.approvals import ToolApproval
 from ragforge.domain.ids import now
+from ragforge.tui.screens.base import interface_verbs
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.search import SearchScreen
@@ -35,7 +35,7 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
     async with lab.chat() as chat:
         await chat.say("/help")
         await chat.sees("| F2 | open or fold the output of tools | chat |")
-        for name in find_verbs():
+        for name in interface_verbs():
             assert f"| /{name}" in chat.words()
         cells = "\n".join(
             str(cell.render()) for cell in chat.screen.transcript.query(MarkdownTableCellContents)

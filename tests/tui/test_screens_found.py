@@ -10,64 +10,29 @@ import pytest
 from ragforge.commands.base import find_verbs
 from ragforge.tui import screens
 from ragforge.tui.chat import frame
-from ragforge.tui.screens.base import find_screens, screen_commands
+from ragforge.tui.screens.base import find_screens, interface_verbs
 from ragforge.tui.widgets.completion import CommandRow, Completion
+from tests.flow.examples import example
 from tests.tui.chat_app import Lab
-
-SCREEN = '''
-"""The first words of every session, to go to one."""
-
-from textual.app import ComposeResult
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
-
-from ragforge.domain.errors import UsageError
-from ragforge.tui.screens.base import Chat, NamedScreen
-from ragforge.tui.screens.dialog import Dialog
-
-
-class TitlesScreen(Dialog[str]):
-    def __init__(self, titles: dict[str, str]) -> None:
-        super().__init__()
-        self._titles = titles
-
-    def compose(self) -> ComposeResult:
-        yield OptionList(*(Option(title, session_id) for session_id, title in self._titles.items()))
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option_id)
-
-
-async def _open(chat: Chat, words: str) -> None:
-    rows = await chat.ready().sessions()
-    titles = {row.session.id: row.session.title for row in rows if words in row.session.title}
-    if not titles:
-        raise UsageError(f"No title has {words!r} in it.")
-    if chosen := await chat.ask(TitlesScreen(titles)):
-        await chat.go_to(chosen)
-        await chat.run_line("mode plan")
-        chat.say(f"Gone to {titles[chosen]}")
-
-
-SCREEN = NamedScreen("titles", _open, "Go to a session by its title.", "[WORDS|]")
-'''
 
 
 @pytest.fixture
 def titles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder = tmp_path / "more_screens"
     folder.mkdir()
-    (folder / "titles.py").write_text(SCREEN)
+    (folder / "titles.py").write_text(example("A screen"))
     monkeypatch.setattr(screens, "__path__", [*screens.__path__, str(folder)])
-    find_screens.cache_clear()
+    for found in (find_screens, interface_verbs):
+        found.cache_clear()
     yield
-    find_screens.cache_clear()
+    for found in (find_screens, interface_verbs):
+        found.cache_clear()
     sys.modules.pop(f"{screens.__name__}.titles", None)
 
 
-def test_every_screen_that_is_no_command_itself_has_one() -> None:
-    assert set(find_screens()) <= {*find_verbs(), *(screen.name for screen in screen_commands())}
-    assert not set(find_verbs()) & {screen.name for screen in screen_commands()}
+def test_every_screen_has_a_command() -> None:
+    assert set(find_screens()) <= set(interface_verbs())
+    assert not set(find_verbs()) & {screen.name for screen in find_screens().values() if screen.help}
 
 
 @pytest.mark.usefixtures("titles")
@@ -78,10 +43,12 @@ async def test_a_file_is_a_screen_with_its_command(lab: Lab) -> None:
         await chat.turn_ended()
         await chat.say("/new")
         await chat.sees("A new session")
+        await chat.say("/titlse")
+        await chat.sees("There is no command /titlse. Did you mean /titles?")
         await chat.say("/titles pears")
         await chat.sees("No title has 'pears' in it.")
         await chat.say("/help")
-        await chat.sees(r"| /titles [WORDS\|] | Go to a session by its title. |")
+        await chat.sees("| /titles [WORDS] | Go to a session by its title. |")
         await chat.type("/tit")
         completion = chat.screen.query_one(Completion)
         await chat.until(lambda: completion.chosen is not None)
@@ -89,6 +56,10 @@ async def test_a_file_is_a_screen_with_its_command(lab: Lab) -> None:
         assert completion.chosen.detail == "Go to a session by its title."
         await chat.type("les apples")
         await chat.enter()
+        await chat.until(lambda: type(chat.top).__name__ == "TitlesScreen", "the screen")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.top is chat.screen)
+        await chat.say("/titles apples")
         await chat.until(lambda: type(chat.top).__name__ == "TitlesScreen", "the screen")
         await chat.pilot.press("enter")
         await chat.sees("Gone to about apples")

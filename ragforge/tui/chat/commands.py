@@ -18,7 +18,7 @@ from ragforge.tui import clipboard, keys
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.sessions import Sessions
 from ragforge.tui.chat.turns import Turns
-from ragforge.tui.screens.base import find_screens, screen_commands
+from ragforge.tui.screens.base import find_screens, interface_verbs
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.dialog import Dialog
@@ -62,19 +62,17 @@ class ChatCommands(Struct, frozen=True):
             await self._do(self._carry_out("forget", asked))
 
     async def run_line(self, line: str) -> None:
-        """Run a command, or open the screen that is one. Raises RagforgeError."""
+        """Run a command. Raises RagforgeError."""
         await asyncio.shield(asyncio.wrap_future(self.chat.commands))
         name, _, args = line.partition(" ")
-        is_screen = any(screen.name == name for screen in screen_commands())
-        outcome = base.Open(name, args) if is_screen else await self.ready().run(name, args)
-        await self._carry_out(name, outcome)
+        await self._carry_out(name, await self.ready().run(name, args, interface_verbs()))
 
     async def _carry_out(self, name: str, outcome: Outcome) -> None:
         """Do what the command says."""
         chat = self.chat
         match outcome:
             case base.Tell(text):
-                chat.tell(_with_keys_and_screens(self.ready(), text) if name == "help" else text)
+                chat.tell(_keys_and_commands(self.ready()) if name == "help" else text)
             case base.Report():
                 chat.tell(outcome.shown)
             case base.Open(screen, args):
@@ -156,15 +154,13 @@ class ChatCommands(Struct, frozen=True):
         self.chat.say(text)
 
 
-def _with_keys_and_screens(conversation: Conversation, commands: str) -> str:
+def _keys_and_commands(conversation: Conversation) -> str:
     """Return the table of commands behind that of the keys: the end is what is seen at once."""
-    from ragforge.commands.help import BAR
+    from ragforge.commands.help import commands_table
 
     rows = [
         f"| {shown} | {does} | {where} |"
         for where, shown, does in keys.help_rows(keys.bindings(conversation.workspace.settings.keys))
     ]
-    screens = [
-        f"| /{screen.name} {screen.usage.replace('|', BAR)} | {screen.help} |" for screen in screen_commands()
-    ]
-    return "\n".join(["| key | does | in |", "|---|---|---|", *rows, "", commands, *screens])
+    commands = commands_table(interface_verbs().values())
+    return "\n".join(["| key | does | in |", "|---|---|---|", *rows, "", commands])

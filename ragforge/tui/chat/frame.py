@@ -352,9 +352,6 @@ class ChatFrame(Screen[None]):
 
 
 def _load_commands() -> list[CommandRow]:
-    from ragforge.commands.base import find_verbs
-    from ragforge.tui.screens.base import screen_commands
+    from ragforge.tui.screens.base import interface_verbs
 
-    rows = [CommandRow(c.name, c.help, c.aliases, c.usage) for c in find_verbs().values()]
-    rows += [CommandRow(screen.name, screen.help, args=screen.usage) for screen in screen_commands()]
-    return sorted(rows, key=lambda row: row.name)
+    return [CommandRow(c.name, c.help, c.aliases, c.usage) for c in interface_verbs().values()]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, defstruct
 
+from ragforge.commands.base import Open, Outcome, Verb, find_verbs
+from ragforge.domain.arguments import Spelling
 from ragforge.domain.discovery import discover
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
+    from ragforge.session.state import Session
     from ragforge.tui.screens.dialog import Dialog
 
 Result = TypeVar("Result")
@@ -44,14 +47,26 @@ class NamedScreen(Struct, frozen=True):
 
     open: shows the screen, and does in the chat what was chosen there. It gets what was typed after the
     command, and may raise RagforgeError.
-    help: makes `/name` a command that opens it, described by these words. Without, a command in
-    `ragforge.commands` does, by the outcome `Open`. usage: how its arguments are written.
+    help: makes `/name` a command that opens it, described by these words. Without, a verb in
+    `ragforge.commands` does, by the outcome `Open`. takes: what can follow the command, such as
+    `rest("WORDS", "To filter by.")`. while_running: whether it works during a turn.
     """
 
     name: str
     open: Callable[[Chat, str], Awaitable[None]]
     help: str = ""
-    usage: str = ""
+    takes: Spelling | None = None
+    while_running: bool = False
+
+    def verb(self) -> Verb[Any]:
+        """The command that opens it."""
+        fields = [("words", Annotated[str, self.takes], "")] if self.takes else []
+
+        async def run(_: Session, args: Any) -> Outcome:
+            return Open(self.name, args.words if self.takes else "")
+
+        kind = defstruct("ScreenArguments", fields, frozen=True)
+        return Verb(self.name, self.help, kind, run, while_running=self.while_running)
 
 
 @cache
@@ -61,6 +76,8 @@ def find_screens() -> Mapping[str, NamedScreen]:
     return {screen.name: screen for screen in sorted(found, key=lambda screen: screen.name)}
 
 
-def screen_commands() -> list[NamedScreen]:
-    """The screens that are a command of their own."""
-    return [screen for screen in find_screens().values() if screen.help]
+@cache
+def interface_verbs() -> Mapping[str, Verb[Any]]:
+    """Every verb of the interface by its name, in alphabetical order, those of screens among them."""
+    of_screens = {screen.name: screen.verb() for screen in find_screens().values() if screen.help}
+    return dict(sorted({**find_verbs(), **of_screens}.items()))

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from ragforge.config.store_address import DEFAULT_USER
+from ragforge.domain.arguments import rest
 from ragforge.domain.errors import RagforgeError, StoreForeign
 from ragforge.session import server_connection, servers
 from ragforge.session.servers import Server
@@ -283,4 +284,9 @@ async def _open(chat: Chat, url: str) -> None:
         chat.say(told)
 
 
-SCREEN = NamedScreen("store", _open)
+SCREEN = NamedScreen(
+    "store",
+    _open,
+    "Show where conversations are kept; connect to a Neo4j server.",
+    rest("URL", "Of a server."),
+)

@@ -112,6 +112,9 @@ async def _open(chat: Chat, _: str) -> None:
     """Show every instruction file, and take another answer."""
     session = chat.ready().session
     files = await all_instructions(session)
+    if not files:
+        chat.say("This folder has no instruction files: no AGENTS.md, CLAUDE.md or GEMINI.md.")
+        return
     answer = await chat.ask(TrustAgainScreen(files))
     if answer is not None:
         trusted = answer == TrustAnswer.TRUST
@@ -121,4 +124,9 @@ async def _open(chat: Chat, _: str) -> None:
         )
 
 
-SCREEN = NamedScreen("trust", _open)
+SCREEN = NamedScreen(
+    "trust",
+    _open,
+    "Look at the project's instruction files, such as AGENTS.md, and choose whether the model reads them.",
+    while_running=True,
+)
