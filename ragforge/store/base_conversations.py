@@ -137,6 +137,10 @@ class Turns(Protocol):
 
     async def get(self, turn_id: str) -> Turn | None: ...
 
+    async def read(self, turn_ids: Sequence[str]) -> list[Turn]:
+        """Those of the turns that are stored, in the order of the ids."""
+        ...
+
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
         """The turns from the root to `head`, oldest first; with a limit, the newest of them."""
         ...

@@ -235,6 +235,14 @@ async def test_path_is_the_chain_from_the_root_to_the_head(store: Store) -> None
     assert [turn.id for turn in await store.turns.path(branch.id)] == [turns[0].id, turns[1].id, branch.id]
 
 
+async def test_several_turns_are_read_at_once_in_the_order_of_their_ids(store: Store) -> None:
+    session = await new_session(store)
+    first, _, third = await conversation(store, session, 3)
+    ids = [third.id, new_id(), first.id, HALF, third.id]
+    assert await store.turns.read(ids) == [await store.turns.get(third.id), await store.turns.get(first.id)]
+    assert await store.turns.read([]) == []
+
+
 async def test_limited_path_holds_the_newest_oldest_first(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 5)

@@ -71,8 +71,7 @@ async def passages_of(
     above: the summaries over each turn. found: what tools answered in a turn, as far as it was found.
     cut: takes out of a turn what is forgotten.
     """
-    stored = await asyncio.gather(*map(store.turns.get, turn_ids))
-    turns = [cut(turn) for turn in stored if turn is not None]
+    turns = list(map(cut, await store.turns.read(turn_ids)))
 
     def split() -> list[TurnPassages]:
         return [_split(fit, turn, above.get(turn.id, ()), found.get(turn.id, ())) for turn in turns]

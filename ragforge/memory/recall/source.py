@@ -165,7 +165,7 @@ class Lookup:
         """The turns of these ids and those that replace something in them."""
         store = self.recall.store
         wanted = dict.fromkeys([*ids, *await replacing_turns(store, ids)])
-        found = [turn for turn in await asyncio.gather(*map(store.turns.get, wanted)) if turn is not None]
+        found = await store.turns.read(list(wanted))
         return await asyncio.to_thread(lambda: list(map(self.forgotten.turn, found)))
 
     async def _left_off(self) -> Resumption:

@@ -159,6 +159,30 @@ class Nodes:
             raise
         return found[0]["n"] if found else None
 
+    async def read(self, label: Label, wanted: Sequence[str]) -> dict[str, Props]:
+        """Those that are stored, by their ids; where nothing else answers, those that are here.
+
+        Raises StoreUnavailable where none of them is.
+        """
+        ids = valid_ids(wanted)
+        here = await self.outbox.read(
+            lambda rows: {each: row for each in ids if (row := rows.get(label, each))}
+        )
+        found = {each: row.props for each, row in here.items() if self.is_ours(row)}
+        if missing := [each for each in ids if each not in found]:
+            try:
+                [answer] = await self.ask(
+                    f"MATCH (n:{label}) WHERE n.{identifier(label)} IN $ids "
+                    f"RETURN collect({fields('n', label)}) AS nodes",
+                    ids=missing,
+                )
+            except StoreUnavailable:
+                if not here:
+                    raise
+                return {each: row.props for each, row in here.items()}
+            found |= {props[identifier(label)]: props for props in answer["nodes"]}
+        return found
+
     def is_ours(self, row: OutboxRow) -> bool:
         """Whether what is here is newer than, or the same as, what the graph has."""
         return row.waits or row.session_id in self.outbox.claims

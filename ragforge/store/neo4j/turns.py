@@ -95,6 +95,11 @@ class Neo4jTurns:
         found = await self._nodes.get(Label.TURN, turn_id)
         return None if found is None else turn_of(found)
 
+    async def read(self, turn_ids: Sequence[str]) -> list[Turn]:
+        """Those that are stored, in the order of the ids. While the server is away, those that are here."""
+        found = await self._nodes.read(Label.TURN, turn_ids)
+        return [turn_of(found[each]) for each in dict.fromkeys(turn_ids) if each in found]
+
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
         """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
         if head is None or not valid_ids([head]) or (limit is not None and limit <= 0):

@@ -42,6 +42,11 @@ ORDER BY forgotten_at DESC, memory.id LIMIT {FORGOTTEN_MAX}
 """
 
 
+OF_IDS = f"""
+SELECT {MEMORIES.select} FROM json_each(?) AS wanted CROSS JOIN memory ON memory.id = wanted.value
+    JOIN project ON project.key = memory.project ORDER BY wanted.key
+"""
+
 OF_TURNS = f"""
 {SELECT} WHERE memory.key IN (SELECT memory FROM evidence WHERE turn IN (SELECT value FROM json_each(?)))
 ORDER BY memory.created_at, memory.id
@@ -82,8 +87,8 @@ class SqliteMemories:
     async def get(self, ids: Sequence[str]) -> list[Memory]:
 
         def read(connection: Connection) -> list[Memory]:
-            found = (memory_by_id(connection, identifier) for identifier in dict.fromkeys(ids))
-            return [memory for memory in found if memory is not None]
+            wanted = json.dumps([storable(each) for each in dict.fromkeys(ids)])
+            return [MEMORIES.record(row) for row in connection.execute(OF_IDS, (wanted,))]
 
         return await self._database.read(read)
 

@@ -24,6 +24,12 @@ SELECT {TURNS.select}
 FROM turn JOIN session ON session.key = turn.session LEFT JOIN turn AS parent ON parent.key = turn.parent
 """
 
+OF_IDS = f"""
+SELECT {TURNS.select} FROM json_each(?) AS wanted CROSS JOIN turn ON turn.id = wanted.value
+    JOIN session ON session.key = turn.session LEFT JOIN turn AS parent ON parent.key = turn.parent
+ORDER BY wanted.key
+"""
+
 PATH = f"""
 WITH RECURSIVE up (key, parent) AS (
     SELECT key, parent FROM turn WHERE id = :head
@@ -110,6 +116,14 @@ class SqliteTurns:
         def read(connection: Connection) -> Turn | None:
             row = one(connection, f"{SELECT} WHERE turn.id = ?", (turn_id,))
             return None if row is None else TURNS.record(row)
+
+        return await self._database.read(read)
+
+    async def read(self, turn_ids: Sequence[str]) -> list[Turn]:
+
+        def read(connection: Connection) -> list[Turn]:
+            wanted = json.dumps([storable(each) for each in dict.fromkeys(turn_ids)])
+            return [TURNS.record(row) for row in connection.execute(OF_IDS, (wanted,))]
 
         return await self._database.read(read)
 
