@@ -1,6 +1,7 @@
 """Words as the index sees them: where they stand in a text and what they are reduced to."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import apsw
@@ -16,6 +17,9 @@ SCANNED_CHARS_MAX = 100_000
 
 # Control characters could move a terminal's cursor.
 CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
+
+_MAY_HAVE_PARTS = re.compile(rb"[A-Za-z0-9][A-Z]|[\xe3-\xed]")
+"""A capital within a word, or the first byte of an ideograph: most texts have neither."""
 
 Cut = Callable[[bytes], list[tuple[int, int, str]]]
 """Cuts UTF-8 into (start, end, stem), places in bytes."""
@@ -64,9 +68,16 @@ def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
     return chosen
 
 
-def _cut_with_parts(encoded: bytes, cut: Cut) -> Iterator[tuple[int, int, str]]:
+def _cut_with_parts(encoded: bytes, cut: Cut) -> Sequence[tuple[int, int, str]]:
     """What `cut` gives, each word followed by its parts."""
-    for start, end, stem in cut(encoded):
+    words = cut(encoded)
+    return words if _MAY_HAVE_PARTS.search(encoded) is None else list(_with_parts(encoded, words, cut))
+
+
+def _with_parts(
+    encoded: bytes, words: Sequence[tuple[int, int, str]], cut: Cut
+) -> Iterator[tuple[int, int, str]]:
+    for start, end, stem in words:
         yield start, end, stem
         if encoded[start:end].islower():
             continue

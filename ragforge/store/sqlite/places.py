@@ -27,22 +27,26 @@ OF_OWNER: Mapping[OwnerKind, HitKind] = {
 
 # Of the keys in a JSON list: key, kind, id, time, session and turn by key, then by id, level, type,
 # importance, replaced, owner, abandoned. Cross joins: each key is looked up, no table is read from its
-# beginning.
-PLACES = f"""
+# beginning. What is found most comes first.
+PLACES: Mapping[HitKind, str] = {
+    HitKind.TURN: f"""
 SELECT value, '{HitKind.TURN}', turn.id, turn.started_at, session.key, turn.key, session.id, turn.id, 0, '',
     0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN turn ON turn.key = value CROSS JOIN session ON session.key = turn.session
-UNION ALL
+""",
+    HitKind.TOOL_CALL: f"""
 SELECT value, '{HitKind.TOOL_CALL}', tool_call.id, tool_call.started_at, session.key, turn.key, session.id,
     turn.id, 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN tool_call ON tool_call.key = value
     CROSS JOIN turn ON turn.key = tool_call.turn CROSS JOIN session ON session.key = turn.session
-UNION ALL
+""",
+    HitKind.SUMMARY: f"""
 SELECT value, '{HitKind.SUMMARY}', summary.id, summary.at, session.key, NULL, session.id, NULL, summary.level,
     '', 0.0, 0, '', :abandoned AND {SUMMARY_ABANDONED.format("summary.key")}
 FROM json_each(:keys) CROSS JOIN summary ON summary.key = value
     CROSS JOIN session ON session.key = summary.session
-UNION ALL
+""",
+    HitKind.MEMORY: f"""
 SELECT value, '{HitKind.MEMORY}', memory.id, memory.created_at, session.key, newest.key,
     coalesce(session.id, ''), coalesce(newest.id, ''), 0, memory.type, memory.importance,
     {REPLACED.format("memory.key")}, memory.owned_by, :abandoned AND {MEMORY_ABANDONED.format("memory")}
@@ -51,12 +55,14 @@ FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
     LEFT JOIN turn AS newest ON newest.key = (
         SELECT turn.key FROM evidence JOIN turn ON turn.id = evidence.turn WHERE evidence.memory = memory.key
         ORDER BY turn.started_at DESC, turn.depth DESC, turn.id DESC LIMIT 1)
-UNION ALL
+""",
+    HitKind.VERSION: f"""
 SELECT value, '{HitKind.VERSION}', version.id, version.at, session.key, turn.key, coalesce(session.id, ''),
     coalesce(turn.id, ''), 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN version ON version.key = value
     LEFT JOIN session ON session.key = version.session LEFT JOIN turn ON turn.key = version.turn
-"""
+""",
+}
 
 # A summary names what it covers oldest first: its newest turn is at the end of the last of each level.
 NEWEST_TURN = """
@@ -87,18 +93,36 @@ def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
     wanted = list(keys)
     # Mostly nothing is abandoned, and then the walk down from each summary is spared.
     any_abandoned = one(connection, "SELECT 1 FROM left_turn LIMIT 1") is not None
-    rows = connection.execute(PLACES, {"keys": json.dumps(wanted), "abandoned": any_abandoned})
-    by_key = {row[0]: row for row in list(rows)}
-    if lost := [key for key in wanted if key not in by_key]:
+    by_key: dict[int, Row] = {}
+    lost: list[int] = wanted
+    for sql in PLACES.values():
+        if not lost:
+            break
+        rows = list(connection.execute(sql, {"keys": json.dumps(lost), "abandoned": any_abandoned}))
+        by_key |= {row[0]: row for row in rows}
+        lost = [key for key in lost if key not in by_key]
+    if lost:
         raise apsw.CorruptError(f"the search index holds row {lost[0]}, which stands for nothing")
     places = (_place(connection, by_key[key]) for key in wanted)
     return [place for place in places if place is not None]
 
 
-def key_by_id(connection: Connection, kind: HitKind, identifier: str) -> int | None:
-    """The key of what has this id, or None."""
-    found = one(connection, f"SELECT key FROM {TABLES[kind]} WHERE id = ?", (identifier,))
-    return None if found is None else found[0]
+def keys_by_id(
+    connection: Connection, wanted: Iterable[tuple[HitKind, str]]
+) -> dict[tuple[HitKind, str], int]:
+    """The keys of what has these ids, as far as it is stored."""
+    ids: dict[HitKind, list[str]] = {}
+    for kind, identifier in wanted:
+        ids.setdefault(kind, []).append(identifier)
+    return {
+        (kind, identifier): key
+        for kind, those in ids.items()
+        for identifier, key in connection.execute(
+            f"SELECT found.id, found.key FROM json_each(?) CROSS JOIN {TABLES[kind]} AS found "
+            "ON found.id = value",
+            (json.dumps(those),),
+        )
+    }
 
 
 def _place(connection: Connection, row: Row) -> Place | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -11,26 +11,29 @@ from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, check_vector
 from ragforge.store.index_text import call_line, said
-from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.neighbours import related_turns
-from ragforge.store.sqlite.places import OF_OWNER, Place, key_by_id, places_of
+from ragforge.store.sqlite.places import OF_OWNER, Place, keys_by_id, places_of
 from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.sqlite.words import matching, wanted_words
 from ragforge.store.text import Cut, excerpt, tokenizer
 
+# Of the keys in a JSON list.
 CONTENTS = {
-    HitKind.TURN: "SELECT '', user, assistant FROM turn WHERE key = ?",
-    HitKind.TOOL_CALL: "SELECT name, args, result FROM tool_call WHERE key = ?",
-    HitKind.SUMMARY: "SELECT '', findings, text FROM summary WHERE key = ?",
-    HitKind.MEMORY: "SELECT '', topic, content FROM memory WHERE key = ?",
-    HitKind.VERSION: "SELECT '', json_array(title, label, note), words FROM version WHERE key = ?",
+    HitKind.TURN: "SELECT turn.key, '', user, assistant FROM json_each(?) "
+    "CROSS JOIN turn ON turn.key = value",
+    HitKind.TOOL_CALL: "SELECT tool_call.key, name, args, result FROM json_each(?) "
+    "CROSS JOIN tool_call ON tool_call.key = value",
+    HitKind.SUMMARY: "SELECT summary.key, '', findings, text FROM json_each(?) "
+    "CROSS JOIN summary ON summary.key = value",
+    HitKind.MEMORY: "SELECT memory.key, '', topic, content FROM json_each(?) "
+    "CROSS JOIN memory ON memory.key = value",
+    HitKind.VERSION: "SELECT version.key, '', json_array(title, label, note), words FROM json_each(?) "
+    "CROSS JOIN version ON version.key = value",
 }
 
-SURROUNDINGS = """
-SELECT coalesce(session.id, ''), coalesce(title, ''), coalesce(cwd, ''), coalesce(turn.id, ''),
-    coalesce(depth, -1)
-FROM (SELECT 1) LEFT JOIN session ON session.key = ? LEFT JOIN turn ON turn.key = ?
-"""
+SESSIONS = "SELECT session.key, title, cwd FROM json_each(?) CROSS JOIN session ON session.key = value"
+DEPTHS = "SELECT turn.key, depth FROM json_each(?) CROSS JOIN turn ON turn.key = value"
 
 
 class SqliteSearch:
@@ -98,8 +101,9 @@ class SqliteSearch:
         """These as candidates, in their order, but for those that are not stored."""
 
         def read(connection: Connection) -> list[Candidate]:
-            keys = (key_by_id(connection, OF_OWNER[owner.kind], owner.id) for owner in owners)
-            places = places_of(connection, (key for key in keys if key is not None))
+            wanted = [(OF_OWNER[owner.kind], owner.id) for owner in owners]
+            keys = keys_by_id(connection, wanted)
+            places = places_of(connection, (keys[each] for each in wanted if each in keys))
             return [place.found for place in places]
 
         return await self._database.read(read)
@@ -117,10 +121,11 @@ class SqliteSearch:
         """
 
         def read(connection: Connection) -> list[Hit]:
+            keys = keys_by_id(connection, ((each.kind, each.id) for each in candidates))
             scored = {
-                key: candidate.words if candidate.words is not None else candidate.meaning or 0.0
-                for candidate in candidates
-                if (key := key_by_id(connection, candidate.kind, candidate.id)) is not None
+                keys[each.kind, each.id]: each.words if each.words is not None else each.meaning or 0.0
+                for each in candidates
+                if (each.kind, each.id) in keys
             }
             return _hits(connection, scored, text, tokenizer(connection))
 
@@ -143,13 +148,30 @@ def _candidates(
 
 def _hits(connection: Connection, scored: dict[int, float], text: str, cut: Cut) -> list[Hit]:
     stems = frozenset(wanted_words(text, cut))
-    return [_hit(connection, place, scored[place.key], stems, cut) for place in places_of(connection, scored)]
+    places = places_of(connection, scored)
+    contents: dict[int | None, Row] = {}
+    for kind in dict.fromkeys(place.found.kind for place in places):
+        keys = [place.key for place in places if place.found.kind is kind]
+        contents |= _by_key(connection, CONTENTS[kind], keys)
+    sessions = _by_key(connection, SESSIONS, {place.session for place in places})
+    depths = _by_key(connection, DEPTHS, {place.turn for place in places})
+    hits: list[Hit] = []
+    for place in places:
+        around = (*sessions.get(place.session, ("", "")), *depths.get(place.turn, (-1,)))
+        hits.append(_hit(place, scored[place.key], around, contents[place.key], stems, cut))
+    return hits
 
 
-def _hit(connection: Connection, place: Place, score: float, stems: frozenset[str], cut: Cut) -> Hit:
-    session, title, cwd, turn, depth = next(connection.execute(SURROUNDINGS, (place.session, place.turn)))
+def _by_key(connection: Connection, sql: str, keys: Iterable[int | None]) -> dict[int | None, Row]:
+    """The rows by their first column, which is left out."""
+    return {row[0]: row[1:] for row in connection.execute(sql, (json.dumps(list(keys)),))}
+
+
+def _hit(place: Place, score: float, around: Row, contents: Row, stems: frozenset[str], cut: Cut) -> Hit:
+    """around: title and folder of its session, and the depth of its turn."""
+    title, cwd, depth = around
     found = place.found
-    tool, first, second = next(connection.execute(CONTENTS[found.kind], (place.key,)))
+    tool, first, second = contents
     match found.kind:
         case HitKind.TURN:
             texts = [said(first), second]
@@ -167,9 +189,9 @@ def _hit(connection: Connection, place: Place, score: float, stems: frozenset[st
     return Hit(
         kind=found.kind,
         id=found.id,
-        session_id=session,
+        session_id=found.session_id,
         session_title=title,
-        turn_id=turn,
+        turn_id=found.turn_id,
         turn_index=depth,
         at=found.at,
         score=score,

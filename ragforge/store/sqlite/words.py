@@ -66,7 +66,8 @@ def matching(connection: Connection, query: Query, cut: Cut) -> dict[int, float]
     wanted = _expression(scope, kept)
     values: dict[str, object] = {
         "match": wanted,
-        "floor": _floor(connection, wanted),
+        # Unless one word alone is kept that is everywhere, no more than ROWS_MAX rows hold any of them.
+        "floor": _floor(connection, wanted) if max(kept.values()) > ROWS_MAX else 0,
         "limit": min(query.limit, HITS_MAX) + SURPLUS,
     }
     dated = query.since is not None or query.until is not None
