@@ -124,6 +124,11 @@ def ends_instruction(sentence: str, instruction: str) -> bool:
     return any(_is_about(clause, wanted) for clause in _ending_clauses(sentence))
 
 
+def has_ending_clause(sentence: str) -> bool:
+    """Whether a clause of it can end an instruction."""
+    return bool(_ending_clauses(sentence))
+
+
 @lru_cache(4_096)
 def _ending_clauses(sentence: str) -> tuple[frozenset[str], ...]:
     """What each clause speaks of by which something ends."""

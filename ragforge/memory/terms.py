@@ -66,8 +66,12 @@ def says(text: str, statement: str) -> bool:
 
 @lru_cache(20_000)
 def _stem(word: str) -> str:
-    folded = "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
+    folded = word if word.isascii() else _without_accents(word)
     for ending in _ENDINGS:
         if folded.endswith(ending) and len(folded) - len(ending) >= _STEM_CHARS_MIN:
             return folded.removesuffix(ending)
     return folded
+
+
+def _without_accents(word: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))

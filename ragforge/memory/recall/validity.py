@@ -17,7 +17,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.replacements import ReplacedStatement
-from ragforge.memory.replacement import SHARED_MIN, ends_instruction, is_telling, may_end
+from ragforge.memory.replacement import SHARED_MIN, ends_instruction, has_ending_clause, is_telling, may_end
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
@@ -127,6 +127,11 @@ class Spoken(Struct, frozen=True, dict=True):
     def said(self) -> list[str]:
         """The user's sentences."""
         return sentences(text_of(self.turn.user))
+
+    @cached_property
+    def ending(self) -> list[str]:
+        """Those of the user's sentences that say that something is wanted no longer."""
+        return list(filter(has_ending_clause, self.said))
 
     @cached_property
     def named(self) -> dict[str, str]:
@@ -342,14 +347,15 @@ def _is_standing(statement: str) -> bool:
 @lru_cache(SENTENCES_MAX)
 def _list_to_do(statement: str) -> re.Match[str] | None:
     """The parts of a to-do list; None where the statement is not one."""
-    return _LIST.match(statement) if _TODO.search(plain(statement)) else None
+    found = _LIST.match(statement)
+    return found if found and _TODO.search(plain(statement)) else None
 
 
 def _stopped(statement: str, by: Spoken) -> str:
     """The later sentence that ends the instruction."""
-    if not _is_standing(statement):
+    if not by.ending or not _is_standing(statement):
         return ""
-    return next((sentence for sentence in by.said if ends_instruction(sentence, statement)), "")
+    return next((sentence for sentence in by.ending if ends_instruction(sentence, statement)), "")
 
 
 def _things(pattern: AnyOf, readable: Sequence[str]) -> frozenset[str]:
