@@ -37,16 +37,8 @@ def parts(
 
 
 def test_these_providers_are_found():
-    assert provider_names() == [
-        "gemini",
-        "llama-server",
-        "lmstudio",
-        "local",
-        "ollama",
-        "openai",
-        "openrouter",
-        "vllm",
-    ]
+    named = {"gemini", "llama-server", "lmstudio", "local", "ollama", "openai", "openrouter", "vllm"}
+    assert named <= set(provider_names())
     assert "office" in provider_names(ENDPOINTS)
 
 
