@@ -1,6 +1,7 @@
 """Memories as `ragforge memory` prints them: for a user, and as JSON."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
 import typer
@@ -9,7 +10,7 @@ from ragforge.cli.output import json_line, one_line
 from ragforge.domain.memories import AssociationKind, Memory, marks_of
 from ragforge.domain.messages import text_of
 from ragforge.domain.words import counted
-from ragforge.memory.memories import Evidence, Linked, Story
+from ragforge.memory.memories import TICK, Evidence, Linked, Story
 
 ID_CHARS_SHOWN = 8
 EVIDENCE_CHARS_SHOWN = 300
@@ -33,7 +34,8 @@ _IN = {
 def print_list(memories: Sequence[Memory]) -> None:
     """A line a memory: id, type, importance, date, scope, words, and what is special of it."""
     for memory in memories:
-        marks = "".join(f" [{mark}]" for mark in marks_of(memory))
+        until = [f"until {last_moment(memory):%Y-%m-%d}"] if last_moment(memory) else []
+        marks = "".join(f" [{mark}]" for mark in [*marks_of(memory), *until])
         typer.echo(
             f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  "
             f"{memory.updated_at.astimezone():%Y-%m-%d}  {memory.scope:<7}  {one_line(memory.content)}{marks}"
@@ -54,6 +56,7 @@ def print_memory(memory: Memory) -> None:
         "made by": memory.source,
         "created": f"{memory.created_at.astimezone():%Y-%m-%d %H:%M}",
         "updated": f"{memory.updated_at.astimezone():%Y-%m-%d %H:%M}",
+        "held": held_words(memory),
         "used": used_words(memory),
         "rests on": counted(len(memory.turns), "turn"),
         "state": ", ".join(marks_of(memory)),
@@ -134,12 +137,30 @@ def as_json(memory: Memory) -> dict[str, Any]:
         "turns": list(memory.turns),
         "created": memory.created_at.isoformat(),
         "updated": memory.updated_at.isoformat(),
+        "valid_from": (memory.valid_from or memory.created_at).isoformat(),
+        "valid_to": memory.valid_to.isoformat() if memory.valid_to else None,
         "accessed": memory.accessed_at.isoformat() if memory.accessed_at else None,
         "used": memory.access_count,
         "forgotten": memory.forgotten_at.isoformat() if memory.forgotten_at else None,
         "replaced": memory.replaced,
         "undone": memory.abandoned,
     }
+
+
+def last_moment(memory: Memory) -> datetime | None:
+    """When it last held, in local time: of a day that its words name, the end of that day."""
+    if memory.abandoned or memory.valid_to is None:
+        return None
+    return (memory.valid_to - TICK).astimezone()
+
+
+def held_words(memory: Memory) -> str:
+    """From when until when it holds, or held last."""
+    if memory.abandoned:
+        return ""
+    last = last_moment(memory)
+    until = f" until {last:%Y-%m-%d %H:%M}" if last else ""
+    return f"from {(memory.valid_from or memory.created_at).astimezone():%Y-%m-%d %H:%M}{until}"
 
 
 def used_words(memory: Memory) -> str:

@@ -68,6 +68,17 @@ class MemorySource(StrEnum):
     """Added by the user with a command. It comes from no turn: an undo never removes it."""
 
 
+class Period(Struct, frozen=True):
+    """A time in which a memory holds; valid_to: None while no end of it is known."""
+
+    valid_from: datetime
+    valid_to: datetime | None = None
+
+    def holds_at(self, at: datetime) -> bool:
+        """Whether the moment is within it."""
+        return self.valid_from <= at and (self.valid_to is None or at < self.valid_to)
+
+
 class Memory(Struct, frozen=True):
     """A statement, where it holds, whose it is and what it rests on.
 
@@ -100,6 +111,10 @@ class Memory(Struct, frozen=True):
     """Forgotten memories are kept, found only when asked for, and can be restored."""
     owner: str = ""
     """The id of the `Person` whose it is: no other user's model gets it. Empty for everybody's."""
+    valid_from: datetime | None = None
+    """Since when it holds, or held last; None for since its creation."""
+    valid_to: datetime | None = None
+    """Until when: another one replaced it, or its words name the day. None where no end is known."""
     replaced: bool = False
     """Another memory that is neither forgotten nor abandoned `updates` it, and it has replaced none since;
     links of abandoned turns do not count. Read from the associations, so that `save` ignores it."""
@@ -117,7 +132,7 @@ MEMORY = Description(
         **{"created_at": "created", "updated_at": "updated", "accessed_at": "lastAccessed"},
         **{"turns": "evidence"},
     },
-    later=("owner",),
+    later=("owner", "valid_from", "valid_to"),
     derived=("replaced", "abandoned"),
 )
 

@@ -27,6 +27,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.domain.vectors import Vector
 from ragforge.memory.likeness import STEM_CHARS, content_words, names_in, stands_among
+from ragforge.memory.periods import renew_periods
 from ragforge.store.base import Store
 
 if TYPE_CHECKING:
@@ -305,6 +306,7 @@ async def forget(store: Store, memory: Memory) -> list[Memory]:
     # One that was forgotten before and was said again since is forgotten anew.
     await store.memories.restore([memory.id])
     await store.memories.forget([memory.id, *(each.id for each in alike)], at)
+    await renew_periods(store, [memory.id, *(each.id for each in alike)])
     return alike
 
 
@@ -320,6 +322,7 @@ async def restore(store: Store, memory: Memory) -> list[Memory]:
     """Restore it, and return what was forgotten along with it and is restored too. Raises StoreError."""
     alike = await _forgotten_along(store, memory)
     await store.memories.restore([memory.id, *(each.id for each in alike)])
+    await renew_periods(store, [memory.id, *(each.id for each in alike)])
     return alike
 
 

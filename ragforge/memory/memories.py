@@ -20,6 +20,8 @@ from ragforge.domain.memories import (
     normalised,
 )
 from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.memory.period_words import stated_period
+from ragforge.memory.periods import renew_periods
 from ragforge.store.base import Store
 from ragforge.store.memory_rules import check_memory
 
@@ -57,6 +59,7 @@ def new_memory(
     outside 0..1.
     """
     text = " ".join(content.split())
+    stated = stated_period(text, type, at)
     if scope is MemoryScope.SESSION and not session_id:
         raise UsageError(
             "A memory of one session needs a session to belong to. Choose the scope project or global."
@@ -77,6 +80,8 @@ def new_memory(
         source=source,
         turns=tuple(turns),
         owner=owner,
+        valid_from=stated.valid_from or at,
+        valid_to=stated.valid_to,
     )
     check_memory(memory)
     return memory
@@ -154,6 +159,7 @@ async def _replace(
             for old in replaced
         ]
     )
+    await renew_periods(store, [memory_id, *replaced])
 
 
 async def _updates(store: Store, ids: Sequence[str]) -> list[Association]:

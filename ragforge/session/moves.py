@@ -13,6 +13,7 @@ from ragforge.session.state import Session
 from ragforge.versions import moves
 from ragforge.versions.head_move import ChatHead
 from ragforge.versions.record.recorder import Worktree
+from ragforge.versions.turn_choice import turns_between
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,7 +34,9 @@ async def moving(session: Session) -> AsyncGenerator[ChatHead]:
         raise UsageError(busy)
 
     async def follow(to_turn: str) -> None:
+        moved = await turns_between(session.workspace.store, live.record.head or "", to_turn)
         session.change(head=to_turn or None)
+        await session.workspace.background.turns_moved(session, moved)
         live.view.window = await session_window(session, to_turn or None)
 
     session.activity.moving = True

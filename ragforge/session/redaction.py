@@ -14,6 +14,7 @@ from ragforge.domain.memories import Memory, MemoryScope
 from ragforge.domain.records import RecordKind
 from ragforge.domain.words import counted
 from ragforge.memory.forgotten import Forgotten, forgotten_with
+from ragforge.memory.periods import renew_periods
 from ragforge.memory.redaction import Redacted, Whole, redactions, without
 from ragforge.session.history import session_window
 from ragforge.session.state import Session, Workspace
@@ -79,7 +80,8 @@ async def redact(session: Session, memory: Memory, *, at_once: bool) -> None:
     ids = [each.id for each in memories]
     found = await _find(workspace, memories, _whole_result(workspace, memories, keep=True))
     stored = await workspace.store.memories.get(ids)
-    before = [*(each.before for each in found), *stored, *await workspace.store.memories.associations(ids)]
+    links = await workspace.store.memories.associations(ids)
+    before = [*(each.before for each in found), *stored, *links]
     sealed = list[Redacted]()
     if at_once:
         sealed = await _cut_sealed(workspace, memories)
@@ -87,6 +89,9 @@ async def redact(session: Session, memory: Memory, *, at_once: bool) -> None:
     else:  # before anything is removed: what is broken off can be put back
         await workspace.local.seal(memory.id, memory.content, [to_line(each) for each in before])
     await workspace.store.archive.rewrite([each.after for each in found], without=ids)
+    # What they had replaced holds again, and nothing tells that they had.
+    others = {end for link in links for end in (link.from_id, link.to_id)}.difference(ids)
+    await renew_periods(workspace.store, others)
     if at_once:
         await _remove_results(workspace, [*found, *sealed])
     await workspace.local.redact(Forgotten(memories).cut)
@@ -113,6 +118,8 @@ async def put_back(session: Session, id_part: str = "") -> str:
         if later := newer.get(f"{kind_of(record)}/{key_of(record)}"):
             raise UsageError(f"Put back first what was removed after it from the same place: {later}")
     await session.workspace.store.archive.rewrite(records, without=[])
+    put_back_ids = [each.id for each in records if isinstance(each, Memory)]
+    await renew_periods(session.workspace.store, put_back_ids)
     await local.remove_sealed(sealed.memory_id)
     await _refill(session)
     return sealed.content

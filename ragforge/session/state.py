@@ -1,7 +1,7 @@
 """The parts of an open session, and the little of it that changes."""
 
 import asyncio
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,6 +62,9 @@ class BackgroundWork(Protocol):
 
     def turn_ended(self, session: "Session", turn_id: str) -> None:
         """There is a turn to summarise."""
+
+    async def turns_moved(self, session: "Session", turn_ids: Sequence[str]) -> None:
+        """These were left or found again: with them, when the memories held that they replace."""
 
     def wake(self) -> None:
         """Something was written that needs a vector."""

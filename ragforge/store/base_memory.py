@@ -4,13 +4,13 @@ As with `store/base.py`: every method raises StoreUnavailable when the database 
 writes are durable when they return, and the same call repeated changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from ragforge.domain.derivations import Derived, DerivedFilter, Underived, UnderivedFilter
 from ragforge.domain.ids import now
-from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort
+from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort, Period
 from ragforge.domain.search import Candidate, Hit, Query, Related
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
@@ -172,6 +172,10 @@ class Memories(Protocol):
 
     async def restore(self, ids: Sequence[str]) -> None:
         """Take back that they were forgotten."""
+        ...
+
+    async def set_periods(self, periods: Mapping[str, Period]) -> None:
+        """Set `valid_from` and `valid_to` of those with these ids that are stored."""
         ...
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:

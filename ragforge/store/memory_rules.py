@@ -49,11 +49,17 @@ def merged(first: Memory, again: Memory) -> Memory:
         importance=max(first.importance, again.importance),
         confidence=max(first.confidence, again.confidence),
         created_at=min(first.created_at, again.created_at),
+        valid_from=again.valid_from if _began_earlier(first, again) else first.valid_from,
         updated_at=max(first.updated_at, again.updated_at),
         source=again.source if again.source is MemorySource.USER else first.source,
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
         forgotten_at=None if restores(again) else first.forgotten_at,
     )
+
+
+def _began_earlier(first: Memory, again: Memory) -> bool:
+    """Whether what is filed later was said before the first, which has held since it was said."""
+    return again.created_at < first.created_at and first.valid_from in (None, first.created_at)
 
 
 def restores(again: Memory) -> bool:

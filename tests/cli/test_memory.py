@@ -19,7 +19,8 @@ from tests.standins.openai import OpenAIStandIn
 
 KEYS = [
     "id", "type", "content", "scope", "owner", "importance", "confidence", "topic", "source", "project",
-    "session", "turns", "created", "updated", "accessed", "used", "forgotten", "replaced", "undone",
+    "session", "turns", "created", "updated", "valid_from", "valid_to", "accessed", "used", "forgotten",
+    "replaced", "undone",
 ]  # fmt: skip
 
 
@@ -272,10 +273,18 @@ async def test_what_held_at_a_moment_is_listed(alone: Program) -> None:
         for when in ("2025-12-01", "2026-01-03", "2026-02-15", "2026-03-15")
     ]
     assert held == [[], ["Use MySQL"], ["Use SQLite"], ["Use MySQL"]]
-    assert await contents(alone, "--at", "2026-04-15") == []
+    assert await contents(alone, "--at", "2026-04-15") == ["Use SQLite"], "what it had replaced"
+    shown = (await alone.run("memory", "show", kept[0].id, "--json")).json
+    assert datetime.fromisoformat(shown["valid_from"]) == days[2], "since it was said again"
     # A day is meant whole.
     added = await alone.run("memory", "add", "Use tabs")
     assert added.code == 0
-    assert await contents(alone, "--at", f"{datetime.now().astimezone():%Y-%m-%d}") == ["Use tabs"]
+    today = f"{datetime.now().astimezone():%Y-%m-%d}"
+    assert await contents(alone, "--at", today) == ["Use tabs", "Use SQLite"]
+    # So is the last day that the words name.
+    await alone.run("memory", "add", "Deploys are frozen until 3 March 2999")
+    listed = await alone.run("memory", "list", "--at", "2999-03-03")
+    assert "frozen until 3 March 2999 [until 2999-03-03]" in listed.out
+    assert "frozen" not in (await alone.run("memory", "list", "--at", "2999-03-04")).out
     wrong = await alone.run("memory", "list", "--at", "someday")
     assert (wrong.code, "--at 'someday' is no date" in wrong.err) == (2, True)

@@ -13,6 +13,7 @@ from ragforge.domain.memories import (
     MemoryScope,
     MemorySource,
     MemoryType,
+    Period,
     memory_id,
 )
 from ragforge.domain.search import HitKind, Query
@@ -152,7 +153,12 @@ async def test_change_replaces_what_may_change(store: Store) -> None:
     )
     # The rest is not `change`'s.
     await store.memories.change(replace(changed, turns=("t",), access_count=9, forgotten_at=NOON))
+    period = Period(NOON, LATER)
+    await store.memories.set_periods({memory.id: period, "nowhere": period})
+    changed = replace(changed, valid_from=NOON, valid_to=LATER)
     assert await one(store, memory) == changed
+    await store.memories.set_periods({memory.id: Period(NOON)})
+    assert await one(store, memory) == replace(changed, valid_to=None)
     with pytest.raises(Conflict):
         await store.memories.change(a_memory(session, "Unheard of."))
 

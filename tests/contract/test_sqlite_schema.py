@@ -88,6 +88,14 @@ INSERT INTO owed VALUES (6, 0, 1, 1772625600000, 0, 1);
 )
 
 
+REPLACED_ROWS = """
+INSERT INTO memory VALUES (7, 'm2', 'fact', 'project', 1, 's', 0.5, 1.0, 1772625500000, 1772625500000,
+    NULL, 0, NULL, 'model', '', 'The zebra is hungry.');
+INSERT INTO association VALUES (1, 'updates', 6, 7, 1772625600000);
+INSERT INTO owed VALUES (7, 0, 1, 1772625600000, 0, 1);
+"""
+
+
 # The moves of its successors, and what is to be known of them: t2 and t3 go on from t1.
 SIXTH_MOVES = (
     ("undo", "t2", "", ("t2", "t1"), ""),
@@ -191,19 +199,22 @@ async def test_schema_3_is_brought_up_to_date_and_its_turns_lack_no_version(tmp_
     path = tmp_path / "ragforge.db"
     prepare(path, Schema(STORE.application_id, STORE.steps[:3]), lock_dir=tmp_path)
     connection = connect(path)
-    connection.execute(THIRD_ROWS)
+    connection.execute(THIRD_ROWS + REPLACED_ROWS)
     for turn in (1, 3, 4):
         index_turn(connection, turn)
     index_call(connection, 2)
     index_summary(connection, 5)
-    index_memory(connection, 6)
+    for memory in (6, 7):
+        index_memory(connection, memory)
     connection.close()
 
     store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     await store.check(repair=True)  # the vector without a code
     assert await store.check() == []
     assert (await store.status()).schema == len(STORE.steps)
-    assert [memory.content for memory in await store.memories.get(["m1"])] == ["The zebra is fed."]
+    fed, hungry = await store.memories.get(["m1", "m2"])
+    assert (fed.content, fed.valid_from, fed.valid_to) == ("The zebra is fed.", fed.created_at, None)
+    assert (hungry.valid_from, hungry.valid_to) == (hungry.created_at, fed.created_at)
     assert await store.turns.abandoned(["t1", "t2", "t3"]) == {"t3"}
     # Those that ended before there were versions lack none; from now on all that end do.
     assert await store.versions.unversioned("s") == []

@@ -45,7 +45,7 @@ async def decided(session: Session, said_in: Turn, words: str, source: MemorySou
 async def test_undoing_the_turn_in_which_a_decision_returned_takes_the_return_back(
     session: Session, gemini: GeminiStandIn, source: MemorySource
 ) -> None:
-    standing: list[list[str]] = []
+    standing, ended = list[list[str]](), list[list[str]]()
     first = await turn(session, gemini, "Where do we keep the orders?")
     old = await decided(session, first, MYSQL, source)
     second = await turn(session, gemini, "In the other one.")
@@ -59,7 +59,10 @@ async def test_undoing_the_turn_in_which_a_decision_returned_takes_the_return_ba
     for move in (undo, undo, undo, redo, redo, redo, undo, undo):
         await move(session)
         standing.append(await holding(session))
+        both = await session.workspace.store.memories.get([old.id, new.id])
+        ended.append([each.content for each in both if each.valid_to])
     back, there = [MYSQL], [POSTGRES]
+    assert ended == [there, back, there, back, there, back, there, back], "what is stored of it"
     assert standing == [back, there, back, there, back, there, back, there]
     [link] = (await why(session.workspace.store, new)).linked
     assert (link.outgoing, link.other.id) == (True, old.id)

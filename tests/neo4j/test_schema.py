@@ -212,13 +212,19 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     wanted = await add_first_moves(graph, rows, turns)
     await graph.run(
         "MATCH (s:ConversationSession) SET s.user = 'ada', s.host = 'desk' "
-        "CREATE (:Memory {id: 'mine', type: 'preference', sessionId: s.sessionId}), "
-        "(:Memory {id: 'shared', type: 'decision', sessionId: s.sessionId})"
+        "CREATE (a:Memory {id: 'mine', type: 'preference', created: datetime('2026-01-03')}), "
+        "(b:Memory {id: 'shared', type: 'decision', created: datetime('2026-01-02')}), "
+        "(a)-[:UPDATES {at: datetime('2026-01-03'), turn: ''}]->(b) "
+        "SET a.sessionId = s.sessionId, b.sessionId = s.sessionId"
     )
     assert await migrate(graph, lambda _: None) == len(STEPS) - 1
     owned = await graph.read("MATCH (n:Memory) WHERE n.owner IS NOT NULL RETURN n.id AS id, n.owner AS owner")
     assert owned == [{"id": "mine", "owner": "ada@desk"}]
-    await graph.run("MATCH (n:Memory) DELETE n")
+    held = await graph.read(
+        "MATCH (n:Memory) RETURN n.validFrom.day AS begin, n.validTo.day AS end ORDER BY n.id"
+    )
+    assert [(row["begin"], row["end"]) for row in held] == [(3, None), (2, 3)]
+    await graph.run("MATCH (n:Memory) DETACH DELETE n")
     known = await graph.read(
         "MATCH (n:CheckoutLog) RETURN n.turns AS turns, n.undoes AS undoes ORDER BY n.id"
     )

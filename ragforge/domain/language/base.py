@@ -39,6 +39,12 @@ class Language(Struct, frozen=True, kw_only=True):
     coming_day: Patterns = ()
     """The next day of that name, with the slot `<weekday>`."""
     past_day: Patterns = ()
+    months: str = ""
+    """Their names, starting with January."""
+    until: Patterns = ()
+    """A statement holds up to and including a day: the slot `<date>`, whose words are the first group."""
+    since: Patterns = ()
+    """A statement holds from a day on, likewise."""
     away: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
     """Times from now on by unit, `day`, `week` or `month`; how many is the first group, none for one."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -122,6 +128,12 @@ FRAMES: Mapping[str, str] = {
     "number": r"(?<![\w.])(\d[\d.,:]*\d|\d)",
     # One statement to the end of the message. With another clause it may be an order to do something else.
     "clause_only": r"((?:(?!\b(?:<joins>)\b)(?:[^\s.,;:!?]|[.,:](?=\w)|[^\S\n]))+)[.! ]*$",
+    # Behind the word for a day as `with_dates` leaves it, or written out; a month alone is all of it.
+    "date": (
+        r"(?:(?:[\w'-]+ ){1,3}\((?=\d{4}-))?"
+        r"(\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|er)?(?: of)? <month>(?:,? \d{4})?|"
+        r"<month> \d{1,2}(?:st|nd|rd|th)?(?!\d|:)(?:,? \d{4})?|<month>(?! \d| be\b)|<month> \d{4})\b"
+    ),
     "thing": r"((?:[\w.+#-]+ ){0,3}?[\w.+#-]*[\w+#])<ends>",
 }
 _SLOT = re.compile(r"<(\w+)>")
@@ -176,6 +188,12 @@ def weekdays() -> Mapping[str, int]:
 
 
 @cache
+def months() -> Mapping[str, int]:
+    """The names of all languages, with 1 for January."""
+    return {word: at for each in languages() for at, word in enumerate(each.months.split(), 1)}
+
+
+@cache
 def counts() -> Mapping[str, int]:
     """Small numbers in words of all languages."""
     return {word: count for each in languages() for word, count in each.counts.items()}
@@ -192,6 +210,8 @@ def _slot(name: str) -> str:
         return filled(FRAMES[name])
     if name == "weekday":
         return f"(?:{'|'.join(sorted(weekdays()))})"
+    if name == "month":
+        return f"(?:{'|'.join(sorted(months()))})"
     if name == "count":
         return rf"(\d{{1,2}}|{'|'.join(sorted(counts()))})"
     if name == "known":

@@ -41,8 +41,14 @@ LANGUAGE = Language(
         "tomorrow": 1,
     },
     weekdays="monday tuesday wednesday thursday friday saturday sunday",
-    coming_day=(r"(?:next|this|this coming|coming|by|until|till|before|due) <weekday>",),
+    coming_day=(
+        r"(?:next|this|this coming|coming|by|until|till|before|due|starting|as of) <weekday>",
+        r"from <weekday> on(?:wards?)?",
+    ),
     past_day=(r"last <weekday>",),
+    months=("january february march april may june july august september october november december"),
+    until=(r"\b(?:until|till|up to|through) (?:and including )?(?:the )?(?:end of )?<date>",),
+    since=(r"\b(?:from|as of|as from|starting|effective|since) (?:the )?(?:start of )?<date>",),
     away={
         "day": (r"in <count> days?",),
         "week": (r"in <count> weeks?", r"next week"),

@@ -43,9 +43,12 @@ LANGUAGE = Language(
     weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
     coming_day=(
         r"<weekday> prochain",
-        r"(?:ce|d'ici|avant|pour|jusqu'à|dès) <weekday>(?! (?:dernier|prochain))",
+        r"(?:ce|d'ici|avant|pour|jusqu'à|dès|à (?:partir|compter) de) <weekday>(?! (?:dernier|prochain))",
     ),
     past_day=(r"<weekday> dernier",),
+    months="janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    until=(r"\bjusqu'(?:au|à) (?:la )?(?:fin )?(?:de |d')?<date>",),
+    since=(r"\b(?:à (?:partir|compter) (?:du|de|d')|dès|depuis) ?(?:le )?(?:début )?<date>",),
     away={
         "day": (r"dans <count> jours?",),
         "week": (r"dans <count> semaines?", r"la semaine prochaine"),

@@ -5,15 +5,20 @@ elsewhere, and a crash, a quit or an outage loses nothing.
 """
 
 import asyncio
+import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ragforge.domain import timeouts
+from ragforge.domain.errors import StoreError
 from ragforge.domain.schedule import Progress, Timing
 
 if TYPE_CHECKING:  # a workspace holds its background work
     from ragforge.session.background.work import Work
     from ragforge.session.state import Session
+
+log = logging.getLogger(__name__)
 
 
 class Background:
@@ -44,6 +49,20 @@ class Background:
         """There is a turn to summarise."""
         if work := self._begin():
             work.turn_ended(session, turn_id)
+
+    async def turns_moved(self, session: "Session", turn_ids: Sequence[str]) -> None:
+        """These were left or found again: with them, when the memories held that they replace."""
+        if not turn_ids:
+            return
+        # An undo that touches no memory reads no words.
+        from ragforge.memory.periods import renew_periods
+
+        store = session.workspace.store
+        try:
+            memories = await store.memories.of_turns(turn_ids)
+            await renew_periods(store, [memory.id for memory in memories])
+        except StoreError as error:
+            log.warning("When the memories of moved turns held is not renewed: %s", error)
 
     def wake(self) -> None:
         """Something was written that needs a vector."""

@@ -18,7 +18,7 @@ SAVED = "saved"
 RESTORED = "restored"
 """In `dirty`: the user said it anew, so it is forgotten no more."""
 
-ADDED = ("importance", "confidence", "updated", "created", "searchDate", "evidence", "source")
+ADDED = ("importance", "confidence", "updated", "created", "validFrom", "searchDate", "evidence", "source")
 
 # A memory that was deleted elsewhere, with the session that it was for, does not come back by a change.
 MEMORIES = f"""
@@ -36,6 +36,8 @@ CALL () {{
       n.updated = CASE WHEN a.updated > n.updated THEN a.updated ELSE n.updated END,
       n.searchDate = CASE WHEN a.created < n.created THEN a.searchDate ELSE n.searchDate END,
       n.source = CASE WHEN a.source = 'person' THEN a.source ELSE n.source END,
+      n.validFrom = CASE WHEN n.validFrom = n.created AND a.created < n.created THEN a.validFrom
+        ELSE n.validFrom END,
       n.created = CASE WHEN a.created < n.created THEN a.created ELSE n.created END,
       n.evidence = n.evidence + [turn IN a.evidence WHERE NOT turn IN n.evidence])
   FOREACH (_ IN CASE WHEN row.restore THEN [1] ELSE [] END | REMOVE n.forgottenAt)
@@ -119,7 +121,7 @@ def _as_written(row: OutboxRow) -> dict[str, Any]:
         "session": row.props["sessionId"],
         "make": row.fresh,
         "first": row.props | {"searchScope": without_session} if row.fresh else {},
-        "adds": {name: row.props[name] for name in ADDED} if adds else None,
+        "adds": {name: row.props.get(name) for name in ADDED} if adds else None,
         "restore": RESTORED in row.dirty,
         "set": changed,
         "forget": forget,

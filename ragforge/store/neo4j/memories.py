@@ -1,6 +1,6 @@
 """The typed memories in the graph."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from ragforge.domain.memories import (
     Memory,
     MemoryFilter,
     MemorySort,
+    Period,
 )
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
@@ -192,6 +193,18 @@ class Neo4jMemories:
 
     async def restore(self, ids: Sequence[str]) -> None:
         await self._change(ids, {"forgottenAt": None}, when_forgotten=True)
+
+    async def set_periods(self, periods: Mapping[str, Period]) -> None:
+        await self._bring(list(periods))
+
+        def write(rows: Rows) -> None:
+            for identifier, each in periods.items():
+                if rows.get(Label.MEMORY, identifier) is not None:
+                    ends = None if each.valid_to is None else utc(each.valid_to)
+                    changes = {"validFrom": utc(each.valid_from), "validTo": ends}
+                    rows.put(Label.MEMORY, identifier, changes, surely=True)
+
+        await self._write(write)
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count that they were used at this moment, once, in the graph alone; not where it is away."""

@@ -127,6 +127,27 @@ SET n.owner = s.user + '@' + s.host;
 """
 
 
+# As in SQLite: one that returned has held since then, and one that is replaced until it was.
+PERIODS_DATA = """
+MATCH (n:Memory) WHERE n.validFrom IS NULL
+CALL (n) {
+  OPTIONAL MATCH (n)-[back:UPDATES]->(:Memory)
+  WHERE EXISTS { MATCH (n)<-[gone:UPDATES]-(:Memory) WHERE gone.at < back.at }
+    AND NOT EXISTS { MATCH (told:ConversationTurn {id: back.turn}) WHERE told.left }
+  RETURN max(back.at) AS returned
+}
+SET n.validFrom = coalesce(returned, n.created)
+WITH n
+CALL (n) {
+  OPTIONAL MATCH (n)<-[link:UPDATES]-(newer:Memory)
+  WHERE link.at >= n.validFrom AND newer.forgottenAt IS NULL
+    AND NOT EXISTS { MATCH (told:ConversationTurn {id: link.turn}) WHERE told.left }
+  RETURN min(link.at) AS replaced
+}
+SET n.validTo = replaced;
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -151,6 +172,7 @@ STEPS: tuple[Step, ...] = (
     Step("derived records", DERIVED),
     Step("forgotten", FORGOTTEN),
     Step("owners", data=OWNERS_DATA),
+    Step("periods", data=PERIODS_DATA),
 )
 
 

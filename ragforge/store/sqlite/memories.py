@@ -1,13 +1,20 @@
 """The typed memories in SQLite."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec.structs import asdict
 
 from ragforge.domain.errors import Conflict
-from ragforge.domain.memories import FORGOTTEN_MAX, Association, Memory, MemoryFilter, MemorySort
+from ragforge.domain.memories import (
+    FORGOTTEN_MAX,
+    Association,
+    Memory,
+    MemoryFilter,
+    MemorySort,
+    Period,
+)
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import changed, check_memory, merged
 from ragforge.store.sqlite.associations import ASSOCIATIONS, OF_MEMORIES, renew_association
@@ -136,6 +143,17 @@ class SqliteMemories:
 
     async def restore(self, ids: Sequence[str]) -> None:
         await self._database.write(lambda connection: set_forgotten(connection, ids, None))
+
+    async def set_periods(self, periods: Mapping[str, Period]) -> None:
+        values = [
+            (to_ms(each.valid_from), None if each.valid_to is None else to_ms(each.valid_to), identifier)
+            for identifier, each in periods.items()
+        ]
+
+        def write(connection: Connection) -> None:
+            connection.executemany("UPDATE memory SET valid_from = ?, valid_to = ? WHERE id = ?", values)
+
+        await self._database.write(write)
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count that they were used at this moment, once."""

@@ -435,7 +435,27 @@ UPDATE memory SET owned_by = coalesce((
 # What is new is asked for before every message.
 ELEVENTH = "CREATE INDEX memory_created ON memory (created_at DESC, id)"
 
+# What there is already: one that returned has held since then, and one that is replaced until it was.
+TWELFTH = """
+ALTER TABLE memory ADD COLUMN valid_from INTEGER;
+ALTER TABLE memory ADD COLUMN valid_to INTEGER;
+
+UPDATE memory SET valid_from = coalesce((
+    SELECT max(back.at) FROM association AS back
+    WHERE back.source = memory.key AND back.kind = 'updates' AND EXISTS (
+        SELECT 1 FROM association AS gone
+        WHERE gone.target = memory.key AND gone.kind = 'updates' AND gone.at < back.at
+    ) AND back.turn NOT IN (SELECT id FROM turn JOIN left_turn ON left_turn.turn = turn.key)
+), created_at);
+UPDATE memory SET valid_to = (
+    SELECT min(link.at) FROM association AS link JOIN memory AS newer ON newer.key = link.source
+    WHERE link.target = memory.key AND link.kind = 'updates' AND link.at >= memory.valid_from
+        AND newer.forgotten_at IS NULL
+        AND link.turn NOT IN (SELECT id FROM turn JOIN left_turn ON left_turn.turn = turn.key)
+);
+"""
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
-    steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH),
+    steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
 )

@@ -13,9 +13,11 @@ from msgspec.structs import replace
 
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.context import Recalled
+from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemorySource, MemoryType
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
+from ragforge.memory.periods import has_run_out
 from ragforge.memory.recall.explain import matched_words, memory_reason
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits
@@ -175,7 +177,7 @@ async def choose(
 
 def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> bool:
     """Whether it holds here and now: neither forgotten nor replaced nor abandoned, nor somebody else's."""
-    if memory.forgotten_at is not None or memory.replaced or memory.abandoned:
+    if memory.forgotten_at is not None or memory.replaced or memory.abandoned or has_run_out(memory, now()):
         return False
     if memory.owner not in ("", around.person):
         return False

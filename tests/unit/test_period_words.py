@@ -1,0 +1,57 @@
+"""The days that a statement names for its beginning and its end."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from ragforge.domain.memories import MemorySource, MemoryType
+from ragforge.memory.memories import new_memory
+from ragforge.memory.period_words import stated_period
+from ragforge.memory.periods import has_run_out
+
+SAID = datetime(2026, 10, 14, 12, tzinfo=UTC)  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        ("Deploys are frozen until next Friday.", None, date(2026, 10, 16)),
+        ("We freeze deploys until 3 March", None, date(2027, 3, 3)),
+        ("The old key is valid until 2026-11-01.", None, date(2026, 11, 1)),
+        ("Starting November 2nd we use uv until the end of December", date(2026, 11, 2), date(2026, 12, 31)),
+        ("As of 1 October the port is 9443", date(2026, 10, 1), None),
+        ("From Monday on we use uv", date(2026, 10, 19), None),
+        ("On garde MySQL jusqu'au 3 mars 2027.", None, date(2027, 3, 3)),
+        ("À partir de lundi, on utilise uv", date(2026, 10, 19), None),
+        ("Jusqu'à vendredi, on gèle les déploiements", None, date(2026, 10, 16)),
+        # No day, no such day, one that is over, another number, a condition, and what goes on after it.
+        ("We wait until the tests pass", None, None),
+        ("It is frozen until 31 February", None, None),
+        ("It was frozen until 3 March 2020", None, None),
+        ("It is frozen until 9999-12-31", None, None),
+        ("A request takes up to 30 seconds", None, None),
+        ("The port goes from 8443 to 9443", None, None),
+        ("Keep it off until may be done with", None, None),
+        ("We use MySQL until 3 March, then PostgreSQL", None, None),
+    ],
+)
+def test_the_days_are_those_that_the_words_name(words: str, first: date | None, last: date | None):
+    period = stated_period(words, MemoryType.FACT, SAID)
+    assert (period.valid_from.date() if period.valid_from else None) == first
+    assert ((period.valid_to - timedelta(days=1)).date() if period.valid_to else None) == last
+
+
+def test_a_memory_runs_out_with_the_last_day_that_its_words_name_and_an_event_never():
+    frozen = new_memory(
+        "Deploys are frozen until Friday.",
+        MemoryType.FACT,
+        project_id="p",
+        at=SAID,
+        source=MemorySource.USER,
+    )
+    assert frozen.valid_from == SAID
+    assert [has_run_out(frozen, SAID + timedelta(days=days)) for days in (1, 4)] == [False, True]
+    # An end that another memory put is for that one to take back.
+    assert not has_run_out(replace(frozen, content="Deploys are frozen."), SAID + timedelta(days=4))
+    assert stated_period(frozen.content, MemoryType.EVENT, SAID).valid_to is None
