@@ -174,7 +174,7 @@ def add(
         from ragforge.cli.library import opened_library
         from ragforge.commands.remember import split_type
         from ragforge.domain.ids import now
-        from ragforge.domain.memories import MemorySource
+        from ragforge.domain.memories import MemoryOrigin, MemorySource
         from ragforge.memory.memories import gives_way_to, new_memory, remember
         from ragforge.session.library import redacted
         from ragforge.store.base import keep_project
@@ -191,6 +191,7 @@ def add(
                 importance=importance,
                 topic=await redacted(library, topic or ""),
                 person=library.person.id,
+                origin=MemoryOrigin.ADD,
             )
             was_known = bool(await library.store.memories.get([memory.id]))
             await keep_project(library.store, library.project)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from ragforge.commands.base import Outcome, Tell, Verb
 from ragforge.domain.arguments import rest
 from ragforge.domain.errors import UsageError
-from ragforge.domain.memories import Memory, MemorySource, MemoryType
+from ragforge.domain.memories import Memory, MemoryOrigin, MemorySource, MemoryType
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -32,7 +32,8 @@ async def _run(session: "Session", args: RememberArguments) -> Outcome:
         raise UsageError(
             f"Say what to remember: /remember TEXT, or /remember TYPE: TEXT with one of {_TYPES}."
         )
-    saved = await save_memory(session, ToSave(text, type), source=MemorySource.USER)
+    wanted = ToSave(text, type, origin=MemoryOrigin.REMEMBER)
+    saved = await save_memory(session, wanted, source=MemorySource.USER)
     return Tell(_told(saved))
 
 

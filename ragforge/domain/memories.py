@@ -68,6 +68,21 @@ class MemorySource(StrEnum):
     """Added by the user with a command. It comes from no turn: an undo never removes it."""
 
 
+class MemoryOrigin(StrEnum):
+    """Where memories come from, in words. Older ones say `told by a command` or `found in a turn`."""
+
+    SAID = "you said it"
+    ANSWER = "from the answer"
+    TOOL = "from a tool's output"
+    SAID_SAVED = "you said it, saved by the model"
+    SEEN = "seen by the model in a file or an output"
+    CONCLUDED = "concluded by the model"
+    MODEL = "saved by the model"
+    REMEMBER = "/remember"
+    ADD = "ragforge memory add"
+    EDIT = "edited by you"
+
+
 class Period(Struct, frozen=True):
     """A time in which a memory holds; valid_to: None while no end of it is known."""
 
@@ -115,6 +130,9 @@ class Memory(Struct, frozen=True):
     """Since when it holds, or held last; None for since its creation."""
     valid_to: datetime | None = None
     """Until when: another one replaced it, or its words name the day. None where no end is known."""
+    origin: str = ""
+    """Where it comes from, for a user: one of `MemoryOrigin`, or the words of whoever made it. Of a memory
+    that was said several times, where it came from first, or where the user said it."""
     replaced: bool = False
     """Another memory that is neither forgotten nor abandoned `updates` it, and it has replaced none since;
     links of abandoned turns do not count. Read from the associations, so that `save` ignores it."""
@@ -132,7 +150,7 @@ MEMORY = Description(
         **{"created_at": "created", "updated_at": "updated", "accessed_at": "lastAccessed"},
         **{"turns": "evidence"},
     },
-    later=("owner", "valid_from", "valid_to"),
+    later=("owner", "valid_from", "valid_to", "origin"),
     derived=("replaced", "abandoned"),
 )
 

@@ -14,6 +14,7 @@ from ragforge.domain.memories import (
     Association,
     AssociationKind,
     Memory,
+    MemoryOrigin,
     MemoryScope,
     MemorySource,
     MemoryType,
@@ -61,6 +62,7 @@ def _closed(properties: Mapping[str, JsonValue]) -> JsonObject:
     }
 
 
+_ORIGINS = {"person": MemoryOrigin.SAID, "assistant": MemoryOrigin.ANSWER, "tool": MemoryOrigin.TOOL}
 _TEXT: JsonObject = {"type": "string"}
 _TEXTS: JsonObject = {"type": "array", "items": _TEXT}
 _RELATION = _closed({"kind": {"type": "string", "enum": [SAME, *AssociationKind]}, "to": _TEXT})
@@ -69,7 +71,7 @@ _MEMORY = _closed(
         "id": _TEXT,
         "type": {"type": "string", "enum": list(MemoryType)},
         "content": _TEXT,
-        "said_by": {"type": "string", "enum": ["person", "assistant", "tool"]},
+        "said_by": {"type": "string", "enum": list(_ORIGINS)},
         "confidence": {"type": "number"},
         "importance": {"type": ["number", "null"]},
         "topic": _TEXT,
@@ -269,6 +271,7 @@ class _Reader:
             topic=cut_words(one_line(said.topic or ""), TOPIC_CHARS_MAX),
             turns=(turn.id,),
             person=self._material.speaker,
+            origin=_ORIGINS.get(said.said_by, ""),
         )
 
     def _relation(self, item: JsonValue) -> tuple[str, Memory] | None:

@@ -16,6 +16,7 @@ from ragforge.domain.memories import (
     Association,
     AssociationKind,
     Memory,
+    MemoryOrigin,
     MemoryScope,
     MemorySource,
     MemoryType,
@@ -289,4 +290,5 @@ def _memory(
         topic=field_of(sentence) or (topics[0] if topics else ""),
         turns=(turn.id,),
         person=material.speaker,
+        origin=MemoryOrigin.SAID,
     )

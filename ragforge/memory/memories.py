@@ -13,6 +13,7 @@ from ragforge.domain.memories import (
     Association,
     AssociationKind,
     Memory,
+    MemoryOrigin,
     MemoryScope,
     MemorySource,
     MemoryType,
@@ -51,12 +52,12 @@ def new_memory(
     topic: str = "",
     turns: Sequence[str] = (),
     person: str = "",
+    origin: str = "",
 ) -> Memory:
     """A memory of this text, with the importance of its type unless one is given.
 
     person: who says it; what they are and prefer is theirs, all else is everybody's. The text must already be
-    free of secrets. Raises UsageError for empty or too long a text, and for an importance or confidence
-    outside 0..1.
+    free of secrets. Raises UsageError for empty or too long a text, and for numbers outside 0..1.
     """
     text = " ".join(content.split())
     stated = stated_period(text, type, at)
@@ -82,6 +83,7 @@ def new_memory(
         owner=owner,
         valid_from=stated.valid_from or at,
         valid_to=stated.valid_to,
+        origin=origin,
     )
     check_memory(memory)
     return memory
@@ -193,6 +195,7 @@ async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> M
         topic=memory.topic,
         turns=memory.turns,
         person=memory.owner,
+        origin=MemoryOrigin.EDIT,
     )
     new = replace(new, created_at=memory.created_at, owner=memory.owner)
     return await remember(store, new, updates=[memory.id], turn="")  # the words of no turn, but the user's

@@ -64,6 +64,7 @@ async def save_memory(
         confidence=wanted.confidence,
         turns=(turn.id,) if turn else (),
         person=workspace.person.id,
+        origin=wanted.origin,
     )
     await keep_project(store, workspace.project)
     was_known = bool(await store.memories.get([memory.id]))

@@ -52,9 +52,15 @@ def merged(first: Memory, again: Memory) -> Memory:
         valid_from=again.valid_from if _began_earlier(first, again) else first.valid_from,
         updated_at=max(first.updated_at, again.updated_at),
         source=again.source if again.source is MemorySource.USER else first.source,
+        origin=again.origin if _is_users_now(first, again) else first.origin or again.origin,
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
         forgotten_at=None if restores(again) else first.forgotten_at,
     )
+
+
+def _is_users_now(first: Memory, again: Memory) -> bool:
+    """Whether the user says with a command what was only found before."""
+    return again.source is MemorySource.USER and first.source is not MemorySource.USER
 
 
 def _began_earlier(first: Memory, again: Memory) -> bool:

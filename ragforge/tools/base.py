@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from ragforge.domain.approvals import Proposal
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonObject
-from ragforge.domain.memories import Memory, MemoryScope, MemoryType
+from ragforge.domain.memories import Memory, MemoryOrigin, MemoryScope, MemoryType
 from ragforge.domain.messages import CallResult, ImagePart, ToolSpec
 from ragforge.domain.search import Hit
 
@@ -73,6 +73,7 @@ class ToSave(Struct, frozen=True):
     confidence: float = 1.0
     scope: MemoryScope = MemoryScope.PROJECT
     updates: tuple[str, ...] = ()
+    origin: str = MemoryOrigin.MODEL
 
 
 class Saved(Struct, frozen=True):

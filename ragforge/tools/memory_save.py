@@ -6,13 +6,18 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.memories import MEMORY_CHARS_MAX, Memory, MemoryScope, MemoryType
+from ragforge.domain.memories import MEMORY_CHARS_MAX, Memory, MemoryOrigin, MemoryScope, MemoryType
 from ragforge.tools.base import Effect, Preview, Saved, Tool, ToolContext, ToolResult, ToSave
 
 UPDATES_MAX = 10
 ID_CHARS_SHOWN = 8
 CONFIDENCE = {"said": 1.0, "seen": 0.9, "concluded": 0.7}
 """How sure a memory is, by what it rests on."""
+ORIGIN = {
+    "said": MemoryOrigin.SAID_SAVED,
+    "seen": MemoryOrigin.SEEN,
+    "concluded": MemoryOrigin.CONCLUDED,
+}
 
 
 class MemorySaveArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -63,6 +68,7 @@ async def run(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
         confidence=CONFIDENCE[args.source],
         scope=MemoryScope(args.scope),
         updates=tuple(args.updates),
+        origin=ORIGIN[args.source],
     )
     try:
         saved = await ctx.save_memory(wanted)

@@ -18,9 +18,9 @@ from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn
 
 KEYS = [
-    "id", "type", "content", "scope", "owner", "importance", "confidence", "topic", "source", "project",
-    "session", "turns", "created", "updated", "valid_from", "valid_to", "accessed", "used", "forgotten",
-    "replaced", "undone",
+    "id", "type", "content", "scope", "owner", "importance", "confidence", "topic", "source",
+    "origin", "project", "session", "turns", "created", "updated", "valid_from", "valid_to", "accessed",
+    "used", "forgotten", "replaced", "undone",
 ]  # fmt: skip
 
 
@@ -55,6 +55,7 @@ async def test_memories_are_added_listed_changed_and_explained(alone: Program) -
         ("Tabs are four wide", "fact", 0.2, "global"),
     ]
     assert (rows[0]["source"], rows[0]["topic"], rows[0]["id"][:8]) == ("person", "database", short)
+    assert rows[0]["origin"] == "ragforge memory add"
     assert await contents(alone, "--type", "decision") == ["Use MySQL"]
     assert await contents(alone, "--scope", "global") == ["Tabs are four wide"]
     assert len(await contents(alone, "--limit", "1")) == 1

@@ -87,11 +87,12 @@ async def test_equal_text_is_one_memory_that_gathers_evidence_and_weight(store: 
 @pytest.mark.parametrize("source", [MemorySource.BACKGROUND, MemorySource.MODEL])
 async def test_what_the_user_said_too_is_the_users(store: Store, source: MemorySource) -> None:
     session = await new_session(store)
-    found, said = a_memory(session, source=source), a_memory(session, source=MemorySource.USER)
+    found = a_memory(session, source=source, origin="from the answer")
+    said = a_memory(session, source=MemorySource.USER, origin="/remember")
     for first, again in ((found, said), (said, found)):
         await kept(store, first, again)
         (memory,) = await store.memories.get([found.id])
-        assert memory.source is MemorySource.USER
+        assert (memory.source, memory.origin) == (MemorySource.USER, "/remember")
     assert await store.check() == []
 
 

@@ -215,6 +215,7 @@ async def test_schema_3_is_brought_up_to_date_and_its_turns_lack_no_version(tmp_
     fed, hungry = await store.memories.get(["m1", "m2"])
     assert (fed.content, fed.valid_from, fed.valid_to) == ("The zebra is fed.", fed.created_at, None)
     assert (hungry.valid_from, hungry.valid_to) == (hungry.created_at, fed.created_at)
+    assert hungry.origin == "saved by the model"
     assert await store.turns.abandoned(["t1", "t2", "t3"]) == {"t3"}
     # Those that ended before there were versions lack none; from now on all that end do.
     assert await store.versions.unversioned("s") == []

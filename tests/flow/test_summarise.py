@@ -256,6 +256,7 @@ async def test_what_a_tool_says_stays_in_the_project_and_matters_as_usual(gemini
     found = await understood(gemini, {"turns": [a_part(memories=[written])]}, a_material("Which port?"))
     [memory] = found.of_turns["turn-0"].memories
     assert (memory.scope, memory.importance) == (MemoryScope.PROJECT, 0.6)
+    assert memory.origin == "from a tool's output"
 
 
 async def test_what_cannot_be_read_of_a_memory_costs_that_memory_only(gemini: GeminiStandIn) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from ragforge.store.open import open_store
 from tests.contract.builders import (
     DIMENSIONS,
+    NOON,
     a_call,
     a_derived,
     a_memory,
@@ -57,7 +59,7 @@ async def written(
         await store.sessions.set_head(session.id, last.id)
         await store.summaries.save(a_summary(session, "The parser was changed.", first, last))
         memories = [
-            a_memory(session, "We use files.", first, importance=0.8),
+            a_memory(session, "We use files.", first, importance=0.8, valid_to=NOON + timedelta(hours=1)),
             a_memory(session, "We use rows.", last, importance=0.9),
         ]
         for memory in memories:
@@ -119,6 +121,7 @@ def test_each_documented_query_finds_what_it_says(written: tuple[Neo4jServer, di
         ("try-it", "Change the parser", ["Change the parser"]),
     ]
     assert by_column["still_open"] == [{"asked": "And the database?", "still_open": ["Which rows?"]}]
+    assert [row["held"] for row in by_column["held"]] == ["We use rows."]
     path = next(rows for words, rows in found.items() if "as a path" in words or "draws it" in words)
     assert [row["asked"] for row in path] == ["Change the parser", "And the database?"]
     nearest = next(rows for words, rows in found.items() if "mean the same" in words)

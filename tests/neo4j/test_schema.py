@@ -221,9 +221,13 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     owned = await graph.read("MATCH (n:Memory) WHERE n.owner IS NOT NULL RETURN n.id AS id, n.owner AS owner")
     assert owned == [{"id": "mine", "owner": "ada@desk"}]
     held = await graph.read(
-        "MATCH (n:Memory) RETURN n.validFrom.day AS begin, n.validTo.day AS end ORDER BY n.id"
+        "MATCH (n:Memory) RETURN n.validFrom.day AS begin, n.validTo.day AS end, n.origin AS origin "
+        "ORDER BY n.id"
     )
-    assert [(row["begin"], row["end"]) for row in held] == [(3, None), (2, 3)]
+    assert [(row["begin"], row["end"], row["origin"]) for row in held] == [
+        (3, None, "found in a turn"),
+        (2, 3, "found in a turn"),
+    ]
     await graph.run("MATCH (n:Memory) DETACH DELETE n")
     known = await graph.read(
         "MATCH (n:CheckoutLog) RETURN n.turns AS turns, n.undoes AS undoes ORDER BY n.id"

@@ -18,7 +18,10 @@ SAVED = "saved"
 RESTORED = "restored"
 """In `dirty`: the user said it anew, so it is forgotten no more."""
 
-ADDED = ("importance", "confidence", "updated", "created", "validFrom", "searchDate", "evidence", "source")
+ADDED = (
+    *("importance", "confidence", "updated", "created", "validFrom", "searchDate", "evidence", "origin"),
+    "source",
+)
 
 # A memory that was deleted elsewhere, with the session that it was for, does not come back by a change.
 MEMORIES = f"""
@@ -35,6 +38,8 @@ CALL () {{
       n.confidence = CASE WHEN a.confidence > n.confidence THEN a.confidence ELSE n.confidence END,
       n.updated = CASE WHEN a.updated > n.updated THEN a.updated ELSE n.updated END,
       n.searchDate = CASE WHEN a.created < n.created THEN a.searchDate ELSE n.searchDate END,
+      n.origin = CASE WHEN a.source = 'person' AND n.source <> 'person' OR coalesce(n.origin, '') = ''
+        THEN a.origin ELSE n.origin END,
       n.source = CASE WHEN a.source = 'person' THEN a.source ELSE n.source END,
       n.validFrom = CASE WHEN n.validFrom = n.created AND a.created < n.created THEN a.validFrom
         ELSE n.validFrom END,

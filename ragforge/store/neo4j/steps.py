@@ -148,6 +148,13 @@ SET n.validTo = replaced;
 """
 
 
+ORIGINS_DATA = """
+MATCH (n:Memory) WHERE n.origin IS NULL
+SET n.origin = CASE n.source
+  WHEN 'person' THEN 'told by a command' WHEN 'model' THEN 'saved by the model' ELSE 'found in a turn' END;
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -173,6 +180,7 @@ STEPS: tuple[Step, ...] = (
     Step("forgotten", FORGOTTEN),
     Step("owners", data=OWNERS_DATA),
     Step("periods", data=PERIODS_DATA),
+    Step("origins", data=ORIGINS_DATA),
 )
 
 

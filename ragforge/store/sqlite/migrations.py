@@ -455,7 +455,18 @@ UPDATE memory SET valid_to = (
 );
 """
 
+THIRTEENTH = """
+ALTER TABLE memory ADD COLUMN origin TEXT NOT NULL DEFAULT ''; -- in words; see `MemoryOrigin`
+
+UPDATE memory SET origin = CASE source
+    WHEN 'person' THEN 'told by a command' WHEN 'model' THEN 'saved by the model' ELSE 'found in a turn'
+END;
+"""
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
-    steps=(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
+    steps=(
+        *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
+        THIRTEENTH,
+    ),
 )

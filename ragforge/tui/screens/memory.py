@@ -114,7 +114,8 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         words = text if len(text) <= DETAIL_CHARS_SHOWN else text[:DETAIL_CHARS_SHOWN] + " …"
         used = counted(memory.access_count, "time") if memory.access_count else "never"
         whose = "yours alone" if memory.owner else "everybody's"
-        facts = f"{memory.id[:8]} · {whose} · by {_MADE_BY[memory.source]} · used {used}"
+        origin = one_line(memory.origin) or f"by {_MADE_BY[memory.source]}"
+        facts = f"{memory.id[:8]} · {whose} · {origin} · used {used}"
         detail.set_text(f"{words}\n{facts}")
         try:
             story = await self._book.story(memory)
