@@ -41,7 +41,6 @@ class ForgetArguments(Struct, frozen=True):
 async def _run(session: "Session", args: ForgetArguments) -> Outcome:
     from ragforge.session.memory_tools import best_match, kept_or_recalled_last
 
-    args = _flags_read(args)
     if args.now and not args.everywhere:
         raise UsageError("--now belongs to --everywhere.")
     if args.undo:
@@ -58,14 +57,6 @@ async def _run(session: "Session", args: ForgetArguments) -> Outcome:
     if found is None:
         raise UsageError(f"No memory fits {args.words!r}. /memory lists them.")
     return _asked([found])
-
-
-def _flags_read(args: ForgetArguments) -> ForgetArguments:
-    """The arguments with the options that stand behind the words, where they would count as words."""
-    *words, last = args.words.split() or [""]
-    if last not in ("--undo", "--everywhere", "--now"):
-        return args
-    return _flags_read(replace(args, **{"words": " ".join(words), last.removeprefix("--"): True}))
 
 
 async def ask_what_to_forget(session: "Session", message: str) -> Outcome | None:

@@ -22,6 +22,7 @@ COUNT_CHARS_MAX = 4
 """Parts of ids that are nothing but digits are longer than any count that makes sense."""
 ID_PART = re.compile(r"(?=.{4})[0-9a-fA-F-]+")
 _WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+(?=\s|$)""")
+_TYPED = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*'|[\"'])+")
 _QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
 
 
@@ -220,7 +221,8 @@ def _usage(each: Argument) -> str:
 def parse(kind: type[Args], text: str, *, command: str) -> Args:
     """The arguments that were typed after a slash command.
 
-    Words may stand in quotes; `--` ends the options. Raises UsageError that says what to write instead.
+    Words may stand in quotes; `--` ends the options. Behind the words of a `rest` options are read from the end,
+    and what is none stays a word. Raises UsageError that says what to write instead.
     """
     return _Line(kind, text, command).parsed()
 
@@ -242,8 +244,10 @@ class _Line:
         while self._left:
             is_option = takes_options and re.match(r"--?[^\s\d-]|--(\s|$)", self._left)
             if self._places and self._places[0].spelling.rest and not is_option:
-                self._values[self._places.pop(0).name] = self._left
-                break
+                end = _end_of_words(self._left, self._options) if takes_options else len(self._left)
+                self._values[self._places.pop(0).name] = self._left[:end].rstrip()
+                self._left = self._left[end:].lstrip()
+                continue
             name = self._word()
             if name == "--" and takes_options:
                 takes_options = False
@@ -295,9 +299,30 @@ class _Line:
         return UsageError(f"/{self._command}{sep}{what}")
 
 
+def _end_of_words(text: str, options: Mapping[str, Argument]) -> int:
+    """Where the options begin that stand behind the words; the end of the text where there are none."""
+    found = list(_TYPED.finditer(text))
+    end = len(text)
+    if any(each[0] == "--" for each in found):
+        return end
+    while found:
+        name, has_value, _ = found[-1][0].partition("=")
+        here = options.get(name)
+        before = options.get(found[-2][0]) if len(found) > 1 else None
+        if here and here.takes_value == bool(has_value):
+            end = found.pop().start()
+        elif before and before.takes_value and not name.startswith("-"):
+            end = found[-2].start()
+            del found[-2:]
+        else:
+            break
+    return end
+
+
 def written(args: Struct) -> str:
     """The arguments as they are typed: what `parse` takes for them again."""
     words: list[str] = []
+    options = {name: each for each in arguments_of(type(args)) for name in each.spelling.options}
     for each in sorted(arguments_of(type(args)), key=lambda each: each.spelling.rest):
         value = getattr(args, each.name)
         if value == each.default and not each.is_required:
@@ -307,7 +332,8 @@ def written(args: Struct) -> str:
             continue
         text: str = ",".join(value) if each.type == tuple[str, ...] else str(value)
         if each.spelling.rest:
-            text = f"-- {text}" if text.startswith("-") else text
+            is_plain = not text.startswith("-") and _end_of_words(text, options) == len(text)
+            text = text if is_plain else f"-- {text}"
         elif re.search(r"""[\s"']|^$""", text):
             text = f"'{text}'" if '"' in text else f'"{text}"'
         words += [*each.spelling.options[:1], text]

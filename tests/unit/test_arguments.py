@@ -42,6 +42,17 @@ from ragforge.domain.moves import ConflictChoice, MergeMode, Part, Side
         ("3 do --now", AlternativesArguments(count=3, prompt="do --now")),
         ("3 it's \"open", AlternativesArguments(count=3, prompt="it's \"open")),
         ("--undo 0af3", ForgetArguments(words="0af3", undo=True)),
+        # Behind the words too; what is no option of the verb, or not at the end, is a word.
+        ("the old  port --everywhere --now", ForgetArguments("the old  port", everywhere=True, now=True)),
+        ("--undo 0af3 --everywhere", ForgetArguments("0af3", undo=True, everywhere=True)),
+        ("never --force", ForgetArguments("never --force")),
+        ("why --now fails", ForgetArguments("why --now fails")),
+        ("the rule -- --now", ForgetArguments("the rule -- --now")),
+        ("-- say --now", ForgetArguments("say --now")),
+        ("say '--now", ForgetArguments("say '--now")),
+        ("2 do it --models a,b", AlternativesArguments(count=2, models=("a", "b"), prompt="do it")),
+        ("2 do it --models=a", AlternativesArguments(count=2, models=("a",), prompt="do it")),
+        ("2 what is --models", AlternativesArguments(count=2, prompt="what is --models")),
     ],
 )
 def test_words_and_options_in_any_order(typed: str, parsed: Struct) -> None:
@@ -109,7 +120,7 @@ class Everything(Struct, frozen=True, kw_only=True):
 
 WORDS = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters='"')
-) | st.sampled_from(["--sure", "a b", "it's", "x=y"])
+) | st.sampled_from(["--sure", "a b", "it's", "x=y", "a --sure", "a --side b", "a -- --sure", "-- a"])
 
 
 @given(
