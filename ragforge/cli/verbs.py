@@ -194,8 +194,7 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
     match outcome:
         case base.HeadMoved(result, is_chosen) if session:
             await _keep_draft(session, result)
-            for line in outcome.lines:
-                typer.echo(printable(line))
+            _print_move(outcome)
             kept = result.kept and not is_chosen
             if kept:
                 tell("--on-conflict restore or merge would have brought the files that were kept.")
@@ -219,6 +218,16 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
             return outcome
         case _:
             raise UsageError("This needs the interface: start ragforge, and type it there with a slash.")
+
+
+def _print_move(moved: base.HeadMoved) -> None:
+    if moved.as_json:
+        from ragforge.versions.words import moved_json
+
+        typer.echo(json_line(moved_json(moved.result)))
+        return
+    for line in moved.lines:
+        typer.echo(printable(line))
 
 
 def _print_report(report: base.Report) -> None:

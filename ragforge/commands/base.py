@@ -122,11 +122,13 @@ class Fork(Struct, frozen=True):
 class HeadMoved(Struct, frozen=True):
     """Files or chat are somewhere else in the tree of versions now.
 
-    is_chosen: whether it was said what becomes of files that were changed since.
+    is_chosen: whether it was said what becomes of files that were changed since. as_json: the command line
+    prints an object.
     """
 
     result: "MoveResult"
     is_chosen: bool = True
+    as_json: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:

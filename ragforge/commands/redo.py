@@ -27,7 +27,10 @@ async def _run(session: "Session", args: RedoArguments) -> Outcome:
     count, turn = (1, args.turns) if isinstance(args.turns, str) else (args.turns, "")
     moving = redo(session, count, turn=turn, choices=args.choices, part=args.part)
     return await moved_or_asked(
-        moving, args.on_conflict, lambda choice: VERB.line(replace(args, on_conflict=choice))
+        moving,
+        args.on_conflict,
+        lambda choice: VERB.line(replace(args, on_conflict=choice)),
+        as_json=args.json,
     )
 
 

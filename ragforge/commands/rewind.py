@@ -26,7 +26,10 @@ async def _run(session: "Session", args: RewindArguments) -> Outcome:
         return Open("rewind")
     moving = rewind(session, args.number, choices=args.choices, part=args.part)
     return await moved_or_asked(
-        moving, args.on_conflict, lambda choice: VERB.line(replace(args, on_conflict=choice))
+        moving,
+        args.on_conflict,
+        lambda choice: VERB.line(replace(args, on_conflict=choice)),
+        as_json=args.json,
     )
 
 

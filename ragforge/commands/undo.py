@@ -24,7 +24,10 @@ async def _run(session: "Session", args: UndoArguments) -> Outcome:
 
     moving = undo(session, args.count, choices=args.choices, part=args.part)
     return await moved_or_asked(
-        moving, args.on_conflict, lambda choice: VERB.line(replace(args, on_conflict=choice))
+        moving,
+        args.on_conflict,
+        lambda choice: VERB.line(replace(args, on_conflict=choice)),
+        as_json=args.json,
     )
 
 

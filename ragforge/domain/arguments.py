@@ -221,8 +221,8 @@ def _usage(each: Argument) -> str:
 def parse(kind: type[Args], text: str, *, command: str) -> Args:
     """The arguments that were typed after a slash command.
 
-    Words may stand in quotes; `--` ends the options. Behind the words of a `rest` options are read from the end,
-    and what is none stays a word. Raises UsageError that says what to write instead.
+    Words may stand in quotes; `--` ends the options. Behind the words of a `rest` options are read from the
+    end, and what is none stays a word. Raises UsageError that says what to write instead.
     """
     return _Line(kind, text, command).parsed()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from ragforge.commands.base import Choose, HeadMoved, Option, Outcome
-from ragforge.domain.arguments import flags, option
+from ragforge.domain.arguments import flags, option, shell_option
 from ragforge.domain.commands import is_in_shell
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.printable import escaped
@@ -52,12 +52,15 @@ class MoveArguments(TakeArguments, frozen=True, kw_only=True):
             chat="Move the conversation alone, and not the files.",
         ),
     ] = Part.BOTH
+    json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
 
 async def moved_or_asked(
     moving: "Awaitable[MoveResult]",
     choice: ConflictChoice | None,
     line: Callable[[ConflictChoice], str],
+    *,
+    as_json: bool = False,
 ) -> Outcome:
     """Where the heads went; or, with nothing touched, what shall become of files that were changed since.
 
@@ -66,7 +69,7 @@ async def moved_or_asked(
     from ragforge.versions.head_move import FilesInConflict
 
     try:
-        return HeadMoved(await moving, is_chosen=choice is not None)
+        return HeadMoved(await moving, is_chosen=choice is not None, as_json=as_json)
     except FilesInConflict as conflict:
         return _question(conflict.paths, line)
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonObject
+from ragforge.domain.memories import Memory
 from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import (
@@ -425,7 +426,8 @@ class MoveResult(Struct, frozen=True):
     `marked` those of them that hold conflict markers now. skipped: paths that could not be written, and why.
     draft: the message that returns to the prompt. notes: what else the user must hear.
     chat: whether the conversation moved. doubted: a merge was taken although something speaks against it.
-    memories_inactive, memories_active: how many memories rest on abandoned turns alone now, or no longer do.
+    memories_inactive, memories_active: the words of memories that rest on abandoned turns alone now, or no
+    longer do, by their ids.
     """
 
     action: MoveAction
@@ -440,39 +442,40 @@ class MoveResult(Struct, frozen=True):
     draft: str = ""
     chat: bool = False
     notes: tuple[str, ...] = ()
-    memories_inactive: int = 0
-    memories_active: int = 0
+    memories_inactive: Mapping[str, str] = {}
+    memories_active: Mapping[str, str] = {}
     doubted: bool = False
 
 
 class MemoryChanges(Struct):
-    """Ids of memories that became inactive with the turns they rest on, or active again.
+    """The words of memories that became inactive with the turns they rest on, or active again, by their ids.
 
     One that was replaced or forgotten is not counted: it was inactive before.
     """
 
-    inactive: set[str] = field(default_factory=set[str])
-    active: set[str] = field(default_factory=set[str])
+    inactive: dict[str, str] = field(default_factory=dict[str, str])
+    active: dict[str, str] = field(default_factory=dict[str, str])
 
     @asynccontextmanager
     async def of_move(self, store: Store, turns: Sequence[str]) -> AsyncGenerator[None]:
         """Compare the memories of the turns before and after; what cannot be read is not counted."""
-        before = await _activity(store, turns)
+        before = await _that_count(store, turns)
         yield
-        for id, is_active in (await _activity(store, turns if before else ())).items():
-            if is_active != before.get(id, is_active):
-                gained, lost = (self.active, self.inactive) if is_active else (self.inactive, self.active)
-                gained.add(id)
-                lost.discard(id)
+        for id, memory in (await _that_count(store, turns if before else ())).items():
+            if id in before and memory.abandoned != before[id].abandoned:
+                both = (self.active, self.inactive)
+                lost, gained = both if memory.abandoned else reversed(both)
+                gained[id] = memory.content
+                lost.pop(id, None)
 
 
-async def _activity(store: Store, turns: Sequence[str]) -> dict[str, bool]:
-    """By id, whether each memory of the turns rests on one that is not abandoned."""
+async def _that_count(store: Store, turns: Sequence[str]) -> dict[str, Memory]:
+    """The memories of the turns that are neither forgotten nor replaced, by their ids."""
     try:
         memories = await store.memories.of_turns(turns) if turns else []
     except StoreError:
         return {}
-    return {each.id: not each.abandoned for each in memories if not (each.forgotten_at or each.replaced)}
+    return {each.id: each for each in memories if not (each.forgotten_at or each.replaced)}
 
 
 class Sum(Struct):
@@ -526,6 +529,6 @@ class Sum(Struct):
             draft,
             chat,
             tuple(self.notes),
-            len(self.memories.inactive),
-            len(self.memories.active),
+            self.memories.inactive,
+            self.memories.active,
         )

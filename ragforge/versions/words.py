@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ragforge.domain.commands import typed
 from ragforge.domain.ids import short_id
+from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import MoveAction
@@ -38,10 +39,32 @@ def moved_lines(moved: MoveResult) -> list[str]:
         *_files("Merged", moved.merged),
         *_files("With conflict markers to resolve", moved.marked),
         *(f"Not restored: {path} ({why})." for path, why in moved.skipped),
-        *_memories(moved.memories_inactive, "inactive", moved, "the abandoned turns"),
-        *_memories(moved.memories_active, "active again", moved, "the restored turns"),
+        *_memories(len(moved.memories_inactive), "inactive", moved, "the abandoned turns"),
+        *_memories(len(moved.memories_active), "active again", moved, "the restored turns"),
         *moved.notes,
     ]
+
+
+def moved_json(moved: MoveResult) -> JsonObject:
+    """The same as an object; the memories that became inactive or active again with their words."""
+    memories = {"inactive": moved.memories_inactive, "active": moved.memories_active}
+    return {
+        "action": moved.action,
+        "turns": [turn.id for turn in moved.turns],
+        "version": moved.version,
+        "restored": list(moved.restored),
+        "removed": list(moved.removed),
+        "kept": list(moved.kept),
+        "merged": list(moved.merged),
+        "marked": list(moved.marked),
+        "skipped": [{"path": path, "why": why} for path, why in moved.skipped],
+        "memories": {
+            state: [{"id": id, "content": content} for id, content in found.items()]
+            for state, found in memories.items()
+        },
+        "draft": moved.draft,
+        "notes": list(moved.notes),
+    }
 
 
 _KEPT = "Kept as they are, because they were changed since"

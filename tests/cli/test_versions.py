@@ -58,8 +58,10 @@ async def test_back_and_forth(quick: Program, openai: OpenAIStandIn):
     rows = (await quick.run("sessions", "--json")).json
     assert [(row["turns"], row["last_message"]) for row in rows] == [(1, "write one")]
 
-    redone = await quick.run("redo")
+    redone = await quick.run("redo", "--json")
     assert (redone.code, file.read_text()) == (0, "two\n")
+    told = (redone.json["action"], redone.json["restored"], redone.json["memories"])
+    assert told == ("redo", ["a.txt"], {"inactive": [], "active": []})
     away = await quick.run("undo", "2")
     assert (away.code, file.exists()) == (0, False)
     assert "Removed: a.txt." in away.out

@@ -1,5 +1,7 @@
 """What undoing a turn does to the memories that it said something of."""
 
+from typing import Any
+
 import pytest
 
 from ragforge.commands.base import HeadMoved, run_command
@@ -12,6 +14,7 @@ from ragforge.session.moves import checkout, redo, rewind, undo
 from ragforge.session.state import Session
 from ragforge.tools.base import ToSave
 from ragforge.versions.branches import start_branch
+from ragforge.versions.words import moved_json
 from tests.flow.moving import turn, write
 from tests.standins.gemini import GeminiStandIn
 
@@ -125,10 +128,14 @@ async def test_what_yours_replaces_stays_replaced_when_the_turn_before_is_undone
 async def test_a_move_says_how_many_memories_it_made_inactive_or_active_again(
     session: Session, gemini: GeminiStandIn
 ) -> None:
+    named: list[str] = []
+
     async def said(line: str) -> list[str]:
         name, _, args = line.partition(" ")
         moved = await run_command(session, name, args)
         assert isinstance(moved, HeadMoved)
+        found: Any = moved_json(moved.result)["memories"]
+        named.extend(each["content"] for state in ("inactive", "active") for each in found[state])
         return [each for each in moved.lines if "active" in each]
 
     await turn(session, gemini, "write one", write("a.txt", "one\n"))
@@ -138,6 +145,7 @@ async def test_a_move_says_how_many_memories_it_made_inactive_or_active_again(
     old = await decided(session, both, MYSQL, MemorySource.BACKGROUND)
     await decided(session, both, "The host is behind the VPN.", MemorySource.BACKGROUND)
     assert await said("undo") == ["2 memories from that turn are inactive."]
+    assert sorted(named) == ["The host is behind the VPN.", MYSQL]
     assert await said("redo") == ["2 memories from that turn are active again."]
     assert await said("undo --files") == []
     assert await said("redo") == []
