@@ -1,15 +1,17 @@
 """Which decision or fact a new decision takes the place of, by its words alone; in doubt none."""
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+
+from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, decision_words, filled, first_group, stop_words
-from ragforge.domain.language.products import FIELDS
+from ragforge.domain.language.products import FIELDS, KNOWN_NAMES
 from ragforge.domain.memories import Memory, MemoryType
-from ragforge.memory.likeness import stands_among
-from ragforge.memory.statements import plain
-from ragforge.memory.terms import about, common_terms, numbers_in, terms
+from ragforge.memory.likeness import content_words, names_in, stands_among
+from ragforge.memory.statements import is_wondering, plain
+from ragforge.memory.terms import SAME_SHARE, about, common_terms, numbers_in, terms
 
 _INSTEAD = AnyOf(lambda language: language.instead)
 _CHANGED_MIND = AnyOf(lambda language: language.changed_mind)
@@ -30,7 +32,7 @@ ENDING = frozenset({MemoryType.TODO, MemoryType.GOAL})
 SHARED_MIN = 2
 """How many words a sentence must share with what it ends."""
 STOPPED_SHARE = 0.5
-"""Of the words of a clause that ends something: an instruction that holds so many of them is ended."""
+"""Of the words of a clause that ends something: what holds so many of them is ended."""
 STEM_CHARS = 5
 _TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
 _SHORT = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "node.js": "node"}
@@ -39,6 +41,24 @@ _SHORT = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "no
 def is_telling(number: str) -> bool:
     """Whether the number is long enough to be the same thing wherever it stands."""
     return sum(map(str.isdigit, number)) >= TELLING_DIGITS
+
+
+class _Naming(Struct, frozen=True):
+    """What a sentence names."""
+
+    words: frozenset[str]
+    """That it uses, but for those of what goes."""
+    names: frozenset[str]
+    """Those of them that name something."""
+    gone: frozenset[str]
+    """What it says is used no more."""
+    frame: frozenset[str]
+    """The stems of what else it speaks of."""
+
+    @property
+    def products(self) -> frozenset[str]:
+        """What projects are built on, by its longest name."""
+        return frozenset(_SHORT.get(name, name) for name in self.names if name in KNOWN_NAMES)
 
 
 def replaced_by(
@@ -50,6 +70,8 @@ def replaced_by(
     """
     if values := _values_given_up(words):
         return _with_value(decision, values, known)
+    if decision.type in VALUED and (old := _latest(_named_otherwise(decision, words, known))):
+        return old
     if decision.type is not MemoryType.DECISION:
         return None
     if (gone := _what_goes(decision.content)) is not None:
@@ -58,6 +80,62 @@ def replaced_by(
     if not (_INSTEAD.search(words) or changed_mind):
         return None
     return _about_the_same(decision, known, shared_min=1 if _INSTEAD.search(words) else 2)
+
+
+def _named_otherwise(decision: Memory, words: str, known: Sequence[Memory]) -> Iterable[Memory]:
+    return (
+        old
+        for old in known
+        if old.id != decision.id and old.type in VALUED and names_otherwise(words, old.content)
+    )
+
+
+def _latest(memories: Iterable[Memory]) -> Memory | None:
+    return max(memories, key=lambda each: each.created_at, default=None)
+
+
+@lru_cache(4_096)
+def names_otherwise(sentence: str, statement: str) -> bool:
+    """Whether the sentence names another thing for what the statement speaks of: "written in B instead of A"
+    where that is written in A, or in the same words another product of the same kind, "stored in MySQL" and
+    "stored in DuckDB".
+    """
+    new, old = _naming(sentence), _naming(statement)
+    if not (new.gone or new.products) or sentence.endswith("?") or is_wondering(plain(sentence)):
+        return False
+    if new.gone and new.gone <= old.words:
+        shared = sum(stands_among(term, old.frame) for term in new.frame)
+        return shared >= max(1, STOPPED_SHARE * min(len(new.frame), len(old.frame)))
+    if not (len(new.products) == len(old.products) == 1) or new.gone:
+        return False
+    (now,), (before,) = new.products, old.products
+    rivals = now != before and FIELDS[now] == FIELDS[before]
+    if not rivals or not new.frame or len(new.frame) < SAME_SHARE * len(old.frame):
+        return False
+    return all(stands_among(term, old.frame) for term in new.frame)
+
+
+def names_anything(sentence: str) -> bool:
+    """Whether the sentence may name another thing for what an earlier one speaks of."""
+    naming = _naming(sentence)
+    return bool(naming.gone or naming.products)
+
+
+@lru_cache(4_096)
+def _naming(sentence: str) -> _Naming:
+    readable = _readable(sentence)
+    going = list(_GOES.finditer(readable))
+    gone, rest = " ".join(map(first_group, going)), readable
+    for found in reversed(going):
+        rest = f"{rest[: found.start()]} {rest[found.end() :]}"
+    names = frozenset(name for name in names_in(rest) if name not in FIELDS or name in KNOWN_NAMES)
+    frame = terms(rest) - terms(" ".join((*names, gone))) - _decision_terms()
+    return _Naming(frozenset(content_words(rest)), names, frozenset(content_words(gone)), frame)
+
+
+@cache
+def _decision_terms() -> frozenset[str]:
+    return terms(" ".join(decision_words()))
 
 
 def changed_value(words: str, known: Sequence[Memory]) -> tuple[Memory, str] | None:

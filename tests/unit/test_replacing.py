@@ -52,6 +52,10 @@ def replaced(old: Memory, words: str) -> bool:
         ("Notre API tourne sur Flask.", "On va utiliser FastAPI plutôt que Flask."),
         ("On part sur Foobar pour les files.", "On prend Bazqux à la place de Foobar."),
         ("On part sur Redis pour le cache.", "On remplace Redis par Memcached."),
+        # In the same words another product of the same kind, or another name in place of the one.
+        ("We keep the readings in MySQL.", "We keep the readings in DuckDB."),
+        ("On garde les relevés dans MySQL.", "On garde les relevés dans DuckDB."),
+        ("From now on the pumps are written in Pascal.", "No, write the pumps in Erlang instead of Pascal."),
     ],
 )
 def test_what_a_decision_plainly_names_is_replaced(earlier: str, later: str) -> None:
@@ -69,6 +73,9 @@ def test_what_a_decision_plainly_names_is_replaced(earlier: str, later: str) -> 
         ("We'll use Redis for the queue.", "We use Memcached instead of Redis for the cache."),
         ("We'll use MySQL for the orders.", "Let's use SQLite instead of MySQL in the tests."),
         ("On prend Redis pour la file.", "On prend Memcached à la place de Redis pour le cache."),
+        ("We'll use Heroku for the backend of the shop.", "Let's use Netlify for the frontend of the shop."),
+        ("We'll use Heroku for the shop.", "Let's use Netlify for the frontend of the shop."),
+        ("We keep the readings in MySQL.", "Let's use Redis for the charts of the readings."),
         # Another thing that is named after it.
         ("We'll use MySQL Workbench for dumps.", "We use PostgreSQL instead of MySQL."),
         ("On va utiliser Redis Insight.", "On prend Memcached à la place de Redis."),

@@ -26,7 +26,8 @@ LANGUAGE = Language(
         tchao va voilà week-end week end
     """,
     decision_words="""
-        utiliser utilise utilisons partir prendre garder passer rester remplacer abandonner finalement
+        utiliser utilise utilisons partir prendre prend prends prenons garder garde gardons passer
+        rester remplacer abandonner finalement
         plutôt place lieu avis changé décidé décision fait projet tout c'est j'ai
         change changez changer passe passez remplace remplacez mets mettez mettre monte baisse non
     """,

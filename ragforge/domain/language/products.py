@@ -22,6 +22,8 @@ _NAMES: Mapping[str, str] = {
     "bundler": "webpack vite rollup parcel esbuild",
     "date library": "moment dayjs luxon date-fns",
     "http client": "axios requests httpx aiohttp fetch",
+    "programming language": "python javascript typescript java kotlin scala clojure haskell ocaml "
+    "erlang elixir ruby php perl golang fortran cobol pascal c++ c#",
     "serialisation": "json yaml toml protobuf msgpack avro",
 }
 FIELDS: Mapping[str, str] = {name: field for field, names in _NAMES.items() for name in names.split()}

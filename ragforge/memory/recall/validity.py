@@ -17,7 +17,15 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.replacements import ReplacedStatement
-from ragforge.memory.replacement import SHARED_MIN, ends_instruction, has_ending_clause, is_telling, may_end
+from ragforge.memory.replacement import (
+    SHARED_MIN,
+    ends_instruction,
+    has_ending_clause,
+    is_telling,
+    may_end,
+    names_anything,
+    names_otherwise,
+)
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
@@ -134,6 +142,11 @@ class Spoken(Struct, frozen=True, dict=True):
         return list(filter(has_ending_clause, self.said))
 
     @cached_property
+    def naming(self) -> list[str]:
+        """Those of the user's sentences that may name another thing for something."""
+        return [sentence for sentence in self.said if names_anything(sentence)]
+
+    @cached_property
     def named(self) -> dict[str, str]:
         """The numbers that names are given in it."""
         return named_values(self.turn)
@@ -223,7 +236,12 @@ class Validity:
         for change in self._changes:
             if change.by is by and change.of in ("", turn.id) and _holds(change, statement):
                 return change.sentence
-        return _same_frame(statement, by) or self._taken_back(turn, by) or _stopped(statement, by)
+        return (
+            _same_frame(statement, by)
+            or next((each for each in by.naming if names_otherwise(each, statement)), "")
+            or self._taken_back(turn, by)
+            or _stopped(statement, by)
+        )
 
     def _changed(self) -> Iterator[ValueChange]:
         """The values that a later turn changes."""
@@ -251,7 +269,9 @@ def named_values(turn: Turn) -> dict[str, str]:
 def may_replace(turn: Turn) -> bool:
     """Whether anything in the turn could replace what an earlier one says."""
     spoken = _spoken(turn)
-    return bool(spoken.framed or spoken.brings_back or spoken.does or any(map(may_end, spoken.said)))
+    return bool(
+        spoken.framed or spoken.brings_back or spoken.does or spoken.naming or any(map(may_end, spoken.said))
+    )
 
 
 @lru_cache(SPOKEN_MAX)

@@ -1,0 +1,241 @@
+"""Whatever the order in which things are said, replaced, undone, done again and forgotten, what stands before
+a message is what a plain list of these says holds.
+
+The list is this file's: what was said of each subject on the path of the conversation, without what was
+forgotten; the last of it holds. RAGFORGE_TEST_EXAMPLES=200 looks further than every run does.
+"""
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from ragforge.commands.base import run_command
+from ragforge.domain.memories import MemoryFilter
+from ragforge.domain.messages import TextPart
+from ragforge.session.moves import redo, undo
+from ragforge.session.next_call import next_call
+from ragforge.session.open import close_session, new_session
+from ragforge.session.state import Session
+from tests.flow.beside import beside, done
+from tests.flow.running import environ, say
+from tests.scope import TIMES
+from tests.servers.shared import Servers
+from tests.standins.gemini import GeminiStandIn, Text
+
+T = TypeVar("T")
+
+EXAMPLES = int(os.environ.get("RAGFORGE_TEST_EXAMPLES", "0"))
+STEPS = 8
+
+
+class Subject(NamedTuple):
+    """Something of which one value holds at a time."""
+
+    says: str
+    changes: str
+    """With {old} and {new}."""
+    asks: str
+    values: tuple[str, ...] = ()
+    """None of them where numbers will do, of which there is always another one."""
+
+
+SUBJECTS = (
+    Subject(
+        "The gateway of the greenhouse listens on port {new}.",
+        "Change the port of the gateway to {new} instead of {old}.",
+        "On which port does the gateway of the greenhouse listen?",
+    ),
+    Subject(
+        "We keep the readings of the meters in {new}.",
+        "Use {new} instead of {old} for the readings of the meters.",
+        "Where do we keep the readings of the meters?",
+        ("MySQL", "DuckDB", "MongoDB", "Cassandra", "SQLite", "Oracle"),
+    ),
+    Subject(
+        "From now on the pumps are written in {new}.",
+        "No, write the pumps in {new} instead of {old}.",
+        "Which language are the pumps written in?",
+        ("Haskell", "Erlang", "Fortran", "Kotlin", "Pascal", "Elixir"),
+    ),
+)
+NUMBERS = st.integers(0, len(SUBJECTS) - 1)
+
+
+class Said(NamedTuple):
+    """One turn of the list. subject: None where it says nothing of any."""
+
+    subject: int | None
+    value: str
+
+
+class HoldingMachine(RuleBasedStateMachine):
+    """path: what was said and not undone. ahead: what a redo brings back, the next one last."""
+
+    def __init__(self, **more: str) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.folder = TemporaryDirectory()
+        self.stack = AsyncExitStack()
+        self.path: list[Said] = []
+        self.ahead: list[Said] = []
+        self.ever: list[set[str]] = [set() for _ in SUBJECTS]
+        self.forgotten: list[str] = []
+        self.numbers = count(7001, 13)
+        self.gemini, self.session = self.run(self.open(more))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    async def open(self, more: dict[str, str]) -> tuple[GeminiStandIn, Session]:
+        folder = Path(self.folder.name).resolve()
+        gemini = await self.stack.enter_async_context(GeminiStandIn())
+        env = environ(folder, gemini, RAGFORGE_MEMORY_MODEL="local", **more)
+        return gemini, await self.stack.enter_async_context(beside(folder, env))
+
+    def teardown(self) -> None:
+        try:
+            self.run(self.stack.aclose())
+        finally:
+            self.loop.close()
+            self.folder.cleanup()
+
+    # What is done
+
+    @rule(number=NUMBERS, data=st.data(), plainly=st.booleans())
+    def state(self, number: int, data: st.DataObject, plainly: bool) -> None:
+        subject, old = SUBJECTS[number], self.holds(number)
+        left = [each for each in subject.values if each != old and each not in self.forgotten]
+        new = data.draw(st.sampled_from(left)) if left else str(next(self.numbers))
+        words = subject.says if plainly or not old or old in self.forgotten else subject.changes
+        self.say(words.format(old=old, new=new), Said(number, new))
+
+    @rule()
+    def state_nothing(self) -> None:
+        self.say("The label printer jams again, have a look.", Said(None, ""))
+
+    @precondition(lambda self: self.path)
+    @rule()
+    def undo(self) -> None:
+        self.run(undo(self.session))
+        note("undo")
+        self.ahead.append(self.path.pop())
+        self.check()
+
+    @precondition(lambda self: self.ahead)
+    @rule()
+    def redo(self) -> None:
+        self.run(redo(self.session))
+        note("redo")
+        self.path.append(self.ahead.pop())
+        self.check()
+
+    @precondition(lambda self: any(each.value not in self.forgotten for each in self.path if each.value))
+    @rule(data=st.data())
+    def forget(self, data: st.DataObject) -> None:
+        said = [each.value for each in self.path if each.value and each.value not in self.forgotten]
+        value = data.draw(st.sampled_from(said))
+        if memory := self.run(self.memory_of(value)):
+            self.run(run_command(self.session, "forget", memory))
+            note(f"forget {value}")
+            self.forgotten.append(value)
+            self.check()
+
+    @precondition(lambda self: self.forgotten)
+    @rule()
+    def remember_again(self) -> None:
+        self.run(run_command(self.session, "forget", "--undo"))
+        note(f"forget --undo {self.forgotten[-1]}")
+        self.forgotten.pop()
+        self.check()
+
+    def say(self, words: str, said: Said) -> None:
+        note(words)
+        self.gemini.script(Text("Noted."))
+        self.run(self.said(words))
+        self.path.append(said)
+        self.ahead.clear()
+        if said.subject is not None:
+            self.ever[said.subject].add(said.value)
+        self.check()
+
+    async def said(self, words: str) -> None:
+        await say(self.session, words)
+        await done(self.session)
+
+    async def memory_of(self, value: str) -> str:
+        """The id of the newest memory that says it, if one does."""
+        found = await self.session.workspace.store.memories.find(MemoryFilter())
+        ids = [each.id for each in found if value in each.content and f"of {value}" not in each.content]
+        return max(ids, default="")
+
+    # What holds
+
+    def holds(self, number: int) -> str:
+        """What was said last of what is not forgotten; empty where nothing is."""
+        values = [each.value for each in self.path if each.subject == number]
+        return next((each for each in reversed(values) if each not in self.forgotten), "")
+
+    def check(self) -> None:
+        self.run(self.law())
+
+    async def law(self) -> None:
+        for number, subject in enumerate(SUBJECTS):
+            if not self.ever[number]:
+                continue
+            lines = await self.lines(subject.asks)
+            holding = self.holds(number)
+            on_path = {each.value for each in self.path if each.subject == number}
+            for line in lines:
+                there = {each for each in self.ever[number] if each in line}
+                assert not there & set(self.forgotten), (line, "was forgotten")
+                assert there <= on_path, (line, "was undone")
+                if there - {holding}:
+                    assert "(replaced" in line or holding in there, (line, f"{holding} holds")
+            assert not holding or any(holding in line for line in lines), (lines, f"{holding} is missing")
+
+    async def lines(self, message: str) -> list[str]:
+        other = await new_session(self.session.workspace)
+        block = (await next_call(other, (TextPart(message),))).block
+        await close_session(other)
+        return [item.text for item in block.items]
+
+
+def run_machine(make: Any, *, examples: int, steps: int = STEPS) -> None:
+    run_state_machine_as_test(
+        make,
+        settings=settings(
+            max_examples=EXAMPLES or examples * TIMES,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            # Ids are new each time, so an example that failed cannot be made smaller faithfully.
+            phases=[Phase.reuse, Phase.generate],
+        ),
+    )
+
+
+def test_what_stands_before_a_message_is_what_holds() -> None:
+    run_machine(HoldingMachine, examples=5)
+
+
+# One kind is enough: what replaces what is decided above the stores.
+@pytest.fixture(params=["neo4j-5"])
+def graph(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[dict[str, str]]:
+    """What says where a server is that others use too."""
+    with neo4j_servers.among_others(request.param) as server:
+        yield {"RAGFORGE_STORE": server.url, "RAGFORGE_STORE_PASSWORD": server.password}
+
+
+@pytest.mark.long
+def test_what_stands_before_a_message_is_what_holds_with_a_graph(graph: dict[str, str]) -> None:
+    run_machine(lambda: HoldingMachine(**graph), examples=2)
