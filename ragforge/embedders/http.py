@@ -127,9 +127,11 @@ class Connection:
         timeout = httpx2.Timeout(None, connect=timeouts.EMBEDDER_CONNECT_S_MAX)
         # A proxy, or a .netrc, is meant for the network, not for a server on this machine.
         trusts = not service.is_local
+        # Certificates, which take 30 ms to read, are needed where something is encrypted.
+        verify = not service.base_url.startswith("http://")
         try:
             _ = urlsplit(service.base_url).port  # raises ValueError for a bad port
-            client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=trusts)
+            client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=trusts, verify=verify)
         except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
             raise Refusal(
                 ModelUnreachable(

@@ -26,8 +26,9 @@ def new_options(endpoint: Endpoint) -> tuple[types.HttpOptions, httpx2.AsyncClie
     It has no time limits but for connecting. Without it the library takes aiohttp where that happens to
     be installed, whose time limits and cancellation behave differently.
     """
-    # Reading the certificates takes 50 ms and more: once, not once a client and once for websockets.
-    tls = httpx2.create_ssl_context()
+    # Reading the certificates takes 50 ms and more: once, not once a client and once for websockets, and not
+    # where nothing is encrypted.
+    tls = httpx2.create_ssl_context(verify=not endpoint.url.startswith("http://"))
     hooks = {"request": [_limit_connecting], "response": [_keep_body]}
     http = httpx2.AsyncClient(verify=tls, timeout=None, event_hooks=hooks)
     options = types.HttpOptions(
