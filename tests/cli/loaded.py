@@ -23,14 +23,21 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 import uuid_utils
 
+from ragforge.commands.base import find_verbs
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.language.base import AnyOf
+from ragforge.domain.messages import TextPart
+from ragforge.domain.turns import Turn
+from ragforge.memory.material import Material
+from ragforge.memory.summarise import understand_offline
 from ragforge.providers.gemini.warm import build_types
+from ragforge.providers.prices import price_of
 from ragforge.tools.base import schema_of
 from ragforge.tools.registry import find_tools
 from tests.patience import COMMAND, loosen
@@ -83,7 +90,12 @@ def load() -> None:
         importlib.import_module(name)
     for tool in find_tools().values():  # each is a module
         schema_of(tool.args_type)
-    build_types()  # else each child would, for a third of what its turn takes
+    # Else each child would build and read them, for half of what its turn takes.
+    build_types()
+    turn = Turn("turn", "session", None, 0, (TextPart("We use tabs."),), datetime.now(UTC))
+    understand_offline(Material(turn, "project"))
+    price_of("no model", turn.started_at)
+    find_verbs()
     # A busy machine is slow everywhere; what the tests expect is what is said and done where it is not.
     loosen(COMMAND)
     for found in gc.get_objects():

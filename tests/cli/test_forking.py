@@ -20,7 +20,9 @@ async def facts(program: Program) -> dict[str, object]:
     place = Path(f"/proc/{process.pid}")
     await until(lambda: b"pipe" in (place / "wchan").read_bytes())
     status = dict(line.split(":\t", 1) for line in (place / "status").read_text().splitlines())
-    files = {file.name: str(file.readlink()).partition(":[")[0] for file in (place / "fd").iterdir()}
+    names = {file.name: str(file.readlink()).partition(":[")[0] for file in (place / "fd").iterdir()}
+    # The vectors of word pieces are mapped by then, or will be.
+    files = {number: name for number, name in names.items() if not name.endswith("static/matrix.npy")}
     found = {name: status[name] for name in ALIKE} | {"files": files, "folder": (place / "cwd").readlink()}
     process.send_signal(signal.SIGINT)
     assert (await ended(process)).code == 130

@@ -89,7 +89,8 @@ async def test_an_environment_that_does_not_work_is_told(
     gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch, name: str, value: str, told: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    async with open_provider(gemini, base_url="http://example.invalid") as provider:
+    scheme = "https" if name == "SSL_CERT_FILE" else "http"
+    async with open_provider(gemini, base_url=f"{scheme}://example.invalid") as provider:
         with pytest.raises(ModelUnreachable, match=told):
             await provider.verify()
 
