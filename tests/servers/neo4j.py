@@ -275,6 +275,8 @@ def _command(version: str, home: Path, *, making_archive: bool) -> list[str]:
         # Given here because only Neo4j's own start script reads them from neo4j.conf.
         # Half the processor time and two thirds of the memory of Neo4j's own choice, in a short life.
         *(f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        # With one compiler Java keeps 48 MB of compiled code, and goes on looking for some to drop.
+        *("-XX:ReservedCodeCacheSize=256m", "-XX:-UseCodeCacheFlushing"),
         *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in ("java.nio", "java.io", "sun.nio.ch")),
         "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
         "--enable-native-access=ALL-UNNAMED",
@@ -322,6 +324,7 @@ def _configuration(port: int, *, with_users: bool, settings: Sequence[str]) -> s
         "db.tx_log.preallocate=false",
         "db.tx_log.rotation.size=16m",
         "dbms.usage_report.enabled=false",
+        "internal.vm_pause_monitor.measurement_duration=10s",
         # Each test empties the database, and planning all anew for that costs more than the tests themselves.
         "dbms.cypher.min_replan_interval=1h",
         # Else each query is planned anew for every order of magnitude of each text and list among its values.
