@@ -25,7 +25,7 @@ ORDER = (
 )
 """As `--help` lists them; verbs that are not named here follow."""
 COMMANDS = ("completion",)
-GROUPS = ("memory", "config", "db")
+GROUPS = ("config", "db")
 OWN_RUNS = ("alternatives",)
 """Verbs that run in a special way here."""
 

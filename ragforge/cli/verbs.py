@@ -124,8 +124,8 @@ def _parameters(each: Argument) -> list[Parameter]:
             _parameter(name, bool, typer.Option(False, f"--{name}", help=help))
             for name, help in spelling.meanings.items()
         ]
-    is_number, is_many = each.type in (int, int | str), spelling.rest or each.type == tuple[str, ...]
-    kind: Any = list[str] if is_many else int if is_number else each.type
+    is_number, is_many = each.type in (int, int | str), spelling.rest or each.is_list
+    kind: Any = list[each.item] if is_many else int if is_number else each.type
     default = ... if each.is_required else None if is_many else each.default
     parser = _reader(each) if is_number else None
     names = names_of(spelling.values)
@@ -162,8 +162,8 @@ def _value(each: Argument, given: dict[str, Any]) -> Any:
     """The value of the field. Raises UsageError where two flags contradict each other."""
     if each.spelling.rest:
         return " ".join(given[each.name] or ())
-    if each.type == tuple[str, ...]:
-        return tuple(name for names in given[each.name] or () for name in names.split(",") if name)
+    if each.is_list:
+        return tuple(each.item(name) for names in given[each.name] or () for name in names.split(",") if name)
     if not each.spelling.meanings:
         return given[each.name]
     chosen = [name for name in each.spelling.meanings if given[name]]
@@ -185,7 +185,10 @@ async def run_verb(options: Options, verb: Verb[Any], args: Struct, resume: str 
     """Run the verb and print its outcome. Returns the exit code, or what to ask."""
     if verb.shell:
         async with opened_library(options) as library:
-            return await _told(None, await verb.shell(library, args))
+            outcome = await verb.shell(library, args)
+            if not isinstance(outcome, base.Instead):
+                return await _told(None, outcome)
+        return await run_verb(options, outcome.verb, outcome.args, resume)
     async with opened_session(options, verb.opens or Opens.NONE, resume) as session:
         return await _told(session, await verb.run(session, args))
 

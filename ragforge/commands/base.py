@@ -203,16 +203,16 @@ class Verb(Struct, Generic[Args], frozen=True):
     """What can be done by a slash command, and on the command line where `opens` says in which session.
 
     run: what it does in a session. shell: what it does on the command line with a `session.library.Library`,
-    in place of `run`; without `run` it is not a slash command. more: what `--help` says beyond `help`.
-    while_running: whether it works during a turn. former: spellings of before that still work. verbs: those
-    that follow its name, as in `/alternatives take 2`.
+    in place of `run`, or which verb to run `Instead`; without `run` it is not a slash command. more: what
+    `--help` says beyond `help`. while_running: whether it works during a turn. former: spellings of before
+    that still work. verbs: those that follow its name, as in `/alternatives take 2`.
     """
 
     name: str
     help: str
     args: type[Args]
     run: Callable[["Session", Args], Awaitable[Outcome]] = _only_in_shell
-    shell: Callable[[Any, Args], Awaitable[Outcome]] | None = None
+    shell: Callable[[Any, Args], Awaitable["Outcome | Instead"]] | None = None
     more: str = ""
     aliases: tuple[str, ...] = ()
     while_running: bool = True
@@ -242,6 +242,13 @@ class Verb(Struct, Generic[Args], frozen=True):
     def line(self, args: Args) -> str:
         """What is typed for it with these arguments, without the slash."""
         return " ".join(filter(None, [self.name, written(args)]))
+
+
+class Instead(Struct, frozen=True):
+    """On the command line: run another verb, which needs a session."""
+
+    verb: Verb[Any]
+    args: Struct
 
 
 @cache

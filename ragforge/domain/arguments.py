@@ -111,9 +111,19 @@ class Argument(Struct, frozen=True):
         return self.type is not bool and not self.spelling.meanings
 
     @property
+    def is_list(self) -> bool:
+        """Whether it takes several, with commas between them."""
+        return get_origin(self.type) is tuple
+
+    @property
+    def item(self) -> Any:
+        """The type of each value."""
+        return get_args(self.type)[0] if self.is_list else self.type
+
+    @property
     def choices(self) -> tuple[str, ...]:
         """The words that it can be, where they are fixed."""
-        return () if self.spelling.meanings else _members(self.type)
+        return () if self.spelling.meanings else _members(self.item)
 
     @property
     def shown(self) -> str:
@@ -125,15 +135,21 @@ class Argument(Struct, frozen=True):
         """What it takes, as it completes a sentence: `it takes ...`."""
         if self.choices:
             return f"one of: {', '.join(self.choices)};"
-        if self.type in (str, tuple[str, ...]):
+        if self.item is str:
             return "some text,"
+        if self.type is float:
+            return "a number,"
         upto = f"to {self.most:,}" if self.most is not None else "on"
         number = f"a whole number from {self.least} {upto},"
         return f"{number} or at least 4 characters of an id," if self.type == int | str else number
 
     def read(self, text: str) -> Any:
         """The value. Raises ValueError for anything else."""
-        if self.choices:
+        if not text:
+            raise ValueError
+        if self.is_list:
+            return tuple(self.item(each) for each in text.split(",") if each)
+        if self.choices or self.type is float:
             return self.type(text)
         if self.type == int | str and (len(text) > COUNT_CHARS_MAX or not text.isdecimal()):
             if not ID_PART.fullmatch(text):
@@ -144,9 +160,7 @@ class Argument(Struct, frozen=True):
             if number < (self.least or 0) or (self.most is not None and number > self.most):
                 raise ValueError
             return number
-        if not text:
-            raise ValueError
-        return tuple(filter(None, text.split(","))) if self.type == tuple[str, ...] else text
+        return text
 
 
 def _members(kind: Any) -> tuple[str, ...]:
@@ -330,7 +344,7 @@ def written(args: Struct) -> str:
         if not each.takes_value:
             words.append(each.spelling.options[0] if each.type is bool else f"--{value}")
             continue
-        text: str = ",".join(value) if each.type == tuple[str, ...] else str(value)
+        text: str = ",".join(value) if each.is_list else str(value)
         if each.spelling.rest:
             is_plain = not text.startswith("-") and _end_of_words(text, options) == len(text)
             text = text if is_plain else f"-- {text}"

@@ -16,7 +16,13 @@ from ragforge.commands.redo import RedoArguments
 from ragforge.commands.undo import UndoArguments
 from ragforge.domain.arguments import Former, flags, modern, option, parse, rest, usage, word, written
 from ragforge.domain.errors import UsageError
+from ragforge.domain.memories import MemoryType
 from ragforge.domain.moves import ConflictChoice, MergeMode, Part, Side
+
+
+class RatedArguments(Struct, frozen=True):
+    types: Annotated[tuple[MemoryType, ...], option("--type")] = ()
+    rating: Annotated[float | None, option("--rating")] = None
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,8 @@ from ragforge.domain.moves import ConflictChoice, MergeMode, Part, Side
         ("3 do --now", AlternativesArguments(count=3, prompt="do --now")),
         ("3 it's \"open", AlternativesArguments(count=3, prompt="it's \"open")),
         ("--undo 0af3", ForgetArguments(words="0af3", undo=True)),
+        ("--rating 0.5", RatedArguments(rating=0.5)),
+        ("--type fact,goal", RatedArguments(types=(MemoryType.FACT, MemoryType.GOAL))),
         # Behind the words too; what is no option of the verb, or not at the end, is a word.
         ("the old  port --everywhere --now", ForgetArguments("the old  port", everywhere=True, now=True)),
         ("--undo 0af3 --everywhere", ForgetArguments("0af3", undo=True, everywhere=True)),
@@ -78,6 +86,8 @@ def test_words_and_options_in_any_order(typed: str, parsed: Struct) -> None:
         ),
         (UndoArguments, "--on-conflict=", "takes one of: keep, restore, merge; and not ''."),
         (UndoArguments, "--on-conflict guess", "and not 'guess'."),
+        (RatedArguments, "--rating=", "/undo: --rating takes a number, and not ''."),
+        (RatedArguments, "--type fact,fib", "takes one of: identity, goal, "),
         (UndoArguments, "'1", "/undo has a quote that is not closed: '1. Close it, or leave it out."),
         (UndoArguments, "''", "/undo: N takes a whole number from 1 on, and not ''."),
         (

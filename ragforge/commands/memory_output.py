@@ -1,14 +1,12 @@
-"""Memories as `ragforge memory` prints them: for a user, and as JSON."""
+"""Memories as `ragforge memory` shows them: as lines, and as JSON."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-import typer
-
-from ragforge.cli.output import json_line, one_line
 from ragforge.domain.memories import AssociationKind, Memory, marks_of
 from ragforge.domain.messages import text_of
+from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted
 from ragforge.memory.memories import TICK, Evidence, Linked, Story
 
@@ -31,20 +29,18 @@ _IN = {
 }
 
 
-def print_list(memories: Sequence[Memory]) -> None:
-    """A line a memory: id, type, importance, date, scope, words, and what is special of it."""
-    for memory in memories:
-        until = [f"until {last_moment(memory):%Y-%m-%d}"] if last_moment(memory) else []
-        marks = "".join(f" [{mark}]" for mark in [*marks_of(memory), *until])
-        typer.echo(
-            f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  "
-            f"{memory.updated_at.astimezone():%Y-%m-%d}  {memory.scope:<7}  {one_line(memory.content)}{marks}"
-        )
+def list_line(memory: Memory) -> str:
+    """Its id, type, importance, date, scope, words, and what is special of it."""
+    until = [f"until {last_moment(memory):%Y-%m-%d}"] if last_moment(memory) else []
+    marks = "".join(f" [{mark}]" for mark in [*marks_of(memory), *until])
+    return (
+        f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  "
+        f"{memory.updated_at.astimezone():%Y-%m-%d}  {memory.scope:<7}  {one_line(memory.content)}{marks}"
+    )
 
 
-def print_memory(memory: Memory) -> None:
+def memory_lines(memory: Memory) -> list[str]:
     """All that is kept of one."""
-    typer.echo(one_line(memory.content))
     rows = {
         "id": memory.id,
         "type": memory.type,
@@ -62,41 +58,29 @@ def print_memory(memory: Memory) -> None:
         "rests on": counted(len(memory.turns), "turn"),
         "state": ", ".join(marks_of(memory)),
     }
-    for name, value in rows.items():
-        if value:
-            typer.echo(f"  {name:<11} {value}")
+    facts = (f"  {name:<11} {value}" for name, value in rows.items() if value)
+    return [one_line(memory.content), *facts]
 
 
-def print_story(story: Story, abandoned: Collection[str]) -> None:
+def story_lines(story: Story, abandoned: Collection[str]) -> list[str]:
     """The memory, the turns that it rests on with the command that opens each, and what it is linked with."""
-    print_memory(story.memory)
-    typer.echo("")
+    lines = [*memory_lines(story.memory), ""]
     if not story.evidence:
-        typer.echo("No turn is kept that it rests on: the person said so, or the session was deleted.")
+        lines.append("No turn is kept that it rests on: the person said so, or the session was deleted.")
     for each in story.evidence:
         undone = "  (undone)" if each.turn.id in abandoned else ""
         title = one_line(each.session.title) if each.session else "a deleted session"
-        typer.echo(
-            f"{each.turn.started_at.astimezone():%Y-%m-%d %H:%M}  {title}, turn {each.turn.index + 1}{undone}"
-        )
-        typer.echo(f"  {one_line(text_of(each.turn.user))[:EVIDENCE_CHARS_SHOWN]}")
+        when = f"{each.turn.started_at.astimezone():%Y-%m-%d %H:%M}"
+        lines.append(f"{when}  {title}, turn {each.turn.index + 1}{undone}")
+        lines.append(f"  {one_line(text_of(each.turn.user))[:EVIDENCE_CHARS_SHOWN]}")
         if each.session:
-            typer.echo(f"  {resume_command(each)}")
+            lines.append(f"  {resume_command(each)}")
     for link in story.linked:
-        typer.echo(f"{link_words(link)}: {link.other.id[:ID_CHARS_SHOWN]}  {one_line(link.other.content)}")
+        lines.append(f"{link_words(link)}: {link.other.id[:ID_CHARS_SHOWN]}  {one_line(link.other.content)}")
+    return lines
 
 
-def print_json_list(memories: Sequence[Memory]) -> None:
-    """A list of objects."""
-    typer.echo(json_line([as_json(memory) for memory in memories]))
-
-
-def print_json(memory: Memory) -> None:
-    """One object."""
-    typer.echo(json_line(as_json(memory)))
-
-
-def print_json_story(story: Story, abandoned: Collection[str]) -> None:
+def story_as_json(story: Story, abandoned: Collection[str]) -> dict[str, Any]:
     """The object, with `evidence` and `linked`."""
     evidence = [
         {
@@ -118,7 +102,7 @@ def print_json_story(story: Story, abandoned: Collection[str]) -> None:
         }
         for link in story.linked
     ]
-    typer.echo(json_line({**as_json(story.memory), "evidence": evidence, "linked": linked}))
+    return {**as_json(story.memory), "evidence": evidence, "linked": linked}
 
 
 def as_json(memory: Memory) -> dict[str, Any]:
