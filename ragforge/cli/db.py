@@ -192,6 +192,7 @@ def restore(
 
     async def work() -> int:
         from ragforge.session.databases import contents, opened
+        from ragforge.session.persons import known_person
         from ragforge.store import transfer
 
         machine = _machine(context, to)
@@ -201,8 +202,9 @@ def restore(
                 opened(machine, machine.url, tell=tell, make=True) as database,
                 contents(machine) as blobs,
             ):
+                person = await known_person(machine.data_dir, database.url)
                 moved = await transfer.restore(
-                    found, database, blobs, machine_dir=machine.data_dir, tell=progress
+                    found, database, blobs, machine_dir=machine.data_dir, person=person, tell=progress
                 )
         made = f"{found.header.made_at[:10]} from {found.header.origin}"
         typer.echo(printable(f"{file}, made on {made}:"))

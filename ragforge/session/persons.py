@@ -8,6 +8,7 @@ import asyncio
 import getpass
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -16,7 +17,7 @@ from ragforge.config.settings import FILE_SCHEME
 from ragforge.domain.memories import PERSONAL, MemoryFilter
 from ragforge.domain.turns import Person, user_and_machine
 from ragforge.store.base import Store
-from ragforge.store.local import LocalState
+from ragforge.store.local import LocalState, open_local_state
 
 SESSIONS_LOOKED_AT_MAX = 1_000
 MEMORIES_MAX = 10_000
@@ -55,6 +56,17 @@ async def identify_person(
     await _hand_over(store, former - {id, ""}, id)
     await local.set_person(store.url, id)
     return person
+
+
+async def known_person(data_dir: Path, store_url: str) -> Person:
+    """Who the user is in the store, as far as that was found out on this machine. Raises StoreError."""
+    machine = user_and_machine(user_name(), socket.gethostname())
+    local = await open_local_state(data_dir)
+    try:
+        known = await local.person(store_url)
+    finally:
+        await local.close()
+    return Person(known or machine, machine, alone=store_url.startswith(FILE_SCHEME))
 
 
 def same_person_words(person: Person) -> str:

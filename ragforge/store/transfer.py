@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
+from ragforge.domain.turns import Person
 from ragforge.store.archive_file import BackupWriter, Closing, Header, header
 from ragforge.store.archive_items import Blob, blobs_of
 from ragforge.store.base import Blobs, RecordKind, Store, StoreStatus
@@ -30,7 +31,11 @@ from ragforge.store.transfer_stream import (
     items_of,
     lines_of,
     with_blobs,
+    with_owners,
 )
+
+OWNED_SINCE = {"SQLite": 10, "Neo4j": 7}
+"""The schemas from which on a memory has an owner."""
 
 __all__ = [
     "Backup",
@@ -61,6 +66,12 @@ class Backup(Struct, frozen=True):
     file: Path
     header: Header
     closing: Closing
+
+    @property
+    def is_before_owners(self) -> bool:
+        """Whether it was made before memories had owners: of those it then says nothing."""
+        kind = self.header.origin.partition(" ")[0]
+        return self.header.schema < OWNED_SINCE.get(kind, 0)
 
 
 def _tell_nothing(_: Progress) -> None:
@@ -114,10 +125,18 @@ async def verified(file: Path, *, tell: Tell = _tell_nothing) -> Backup:
 
 
 async def restore(
-    found: Backup, target: Store, blobs: Blobs, *, machine_dir: Path, tell: Tell = _tell_nothing
+    found: Backup,
+    target: Store,
+    blobs: Blobs,
+    *,
+    machine_dir: Path,
+    person: Person | None = None,
+    tell: Tell = _tell_nothing,
 ) -> TransferResult:
     """Put what the backup holds into the target, beside what is there.
 
+    person: who restores it. What somebody is and prefers goes to whoever began its session where the backup
+    is from before memories had owners.
     The file is read twice: `verified` reads all of it before anything is written, so that a damaged backup
     changes nothing, which is worth the seconds that it takes. Raises StoreError.
     """
@@ -125,7 +144,10 @@ async def restore(
     move = Move(target, blobs, machine_dir=machine_dir, total=total, tell=tell)
     await blobs.set_used_by(target.url)
     missing = dict.fromkeys(await blobs.missing(found.closing.missing))
-    return await move.run(chunks(items_of(found.file)), missing=missing, again=None)
+    items = items_of(found.file)
+    if person and found.is_before_owners:
+        items = with_owners(items, person)
+    return await move.run(chunks(items), missing=missing, again=None)
 
 
 async def copy(

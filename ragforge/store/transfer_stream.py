@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreDamaged
+from ragforge.domain.memories import PERSONAL, Memory
+from ragforge.domain.turns import ConversationSession, Person
 from ragforge.store.archive_file import Closing, Header, read_backup
 from ragforge.store.archive_items import Blob, Item, blobs_of, key_of, kind_of
 from ragforge.store.archive_lines import exact_form
@@ -223,6 +226,22 @@ async def items_of(file: Path) -> AsyncGenerator[Item, None]:
         async for line in lines:
             if not isinstance(line, Header | Closing):
                 yield line
+
+
+async def with_owners(items: AsyncGenerator[Item, None], person: Person) -> AsyncGenerator[Item, None]:
+    """The items; of what somebody is and prefers, and nobody owns, the owner is whoever began its session.
+
+    person: who asks for it; their sessions of before there were persons are theirs.
+    """
+    begun: dict[str, str] = {}
+    async with aclosing(items):
+        async for item in items:
+            if isinstance(item, ConversationSession):
+                begun[item.id] = item.begun_by(person)
+            elif isinstance(item, Memory) and item.type in PERSONAL and not item.owner:
+                yield replace(item, owner=begun.get(item.session_id, ""))
+                continue
+            yield item
 
 
 async def in_thread(call: Callable[[], T]) -> T:

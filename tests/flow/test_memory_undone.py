@@ -161,3 +161,18 @@ async def test_a_move_says_how_many_memories_it_made_inactive_or_active_again(
     assert await said("redo 2") == ["1 memory from those turns is active again."]
     await session.workspace.store.memories.forget([new.id], newest.started_at)
     assert await said("redo") == []
+
+
+async def test_forgetting_what_replaced_a_memory_stores_that_it_holds_again(session: Session) -> None:
+    async def ended() -> bool:
+        (memory,) = await session.workspace.store.memories.get([old.id])
+        return memory.valid_to is not None
+
+    old = (await save_memory(session, ToSave(MYSQL, MemoryType.DECISION), source=MemorySource.USER)).memory
+    wanted = ToSave(POSTGRES, MemoryType.DECISION, updates=(old.id,))
+    new = (await save_memory(session, wanted, source=MemorySource.USER)).memory
+    told = [await ended()]
+    for line in (new.id, f"{new.id} --undo", f"{new.id} --everywhere --yes", "--everywhere --undo"):
+        await run_command(session, "forget", line)
+        told.append(await ended())
+    assert told == [True, False, True, False, True]

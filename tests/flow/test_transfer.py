@@ -8,12 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreDamaged, UsageError
+from ragforge.domain.memories import MemoryType
 from ragforge.domain.search import Query
+from ragforge.domain.turns import Person
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.store.base import RecordKind
 from ragforge.store.transfer import Progress, Stage, backup, restore, verified
 from ragforge.store.transfer_stream import CHUNK_BYTES_MAX, chunks, items_of
-from tests.contract.builders import NOON, a_project, a_turn, an_end
+from tests.contract.builders import NOON, a_memory, a_project, a_turn, an_end, new_session
 from tests.contract.builders_versions import a_change, new_version
 from tests.flow.transferring import MakePlace, Place, all_of, lived_in, prints
 
@@ -62,6 +64,29 @@ async def test_a_backup_of_the_restored_is_the_same_but_for_its_date(make_place:
     await restore(await verified(tmp_path / "first.gz"), target, there.blobs, machine_dir=there.folder)
     second = await backup(target, there.blobs, tmp_path / "second.gz")
     assert first.closing == second.closing
+
+
+async def test_a_backup_of_before_owners_gives_what_somebody_prefers_to_them(
+    make_place: MakePlace, tmp_path: Path
+):
+    here, there = make_place("here"), make_place("there")
+    source = await here.store("one")
+    session = await new_session(source, user="ada", host="desk")
+    wish = a_memory(session, "Answer in French.", type=MemoryType.PREFERENCE)
+    shared = a_memory(session, "We use tabs.", type=MemoryType.DECISION)
+    for memory in (wish, shared):
+        await source.memories.save(memory)
+    await backup(source, here.blobs, tmp_path / "all.gz")
+    found = await verified(tmp_path / "all.gz")
+    old = replace(found, header=replace(found.header, schema=9))
+    ada, bob = Person("ada@example.org", "ada@desk"), Person("bob@example.org", "bob@desk")
+    owners: list[list[str]] = []
+    for number, (made, person) in enumerate(((old, ada), (old, bob), (found, bob), (old, None))):
+        target = await there.store(f"store {number}")
+        await restore(made, target, there.blobs, machine_dir=there.folder, person=person)
+        owners.append([each.owner for each in await target.memories.get([wish.id, shared.id])])
+        assert await target.check() == []
+    assert owners == [["ada@example.org", ""], ["ada@desk", ""], ["", ""], ["", ""]]
 
 
 async def test_an_empty_store_makes_a_backup_too(place: Place, tmp_path: Path):

@@ -9,8 +9,10 @@ from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.memory.memories import new_memory
 from ragforge.memory.period_words import stated_period
 from ragforge.memory.periods import has_run_out
+from ragforge.memory.recall.request import Around, InjectLimits
+from ragforge.memory.recall.sources.memories import may_be_injected
 
-SAID = datetime(2026, 10, 14, 12, tzinfo=UTC)  # a Wednesday
+SAID = datetime(2026, 10, 14, 12, tzinfo=UTC)  # a Wednesday, and over
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,7 @@ def test_a_memory_runs_out_with_the_last_day_that_its_words_name_and_an_event_ne
     )
     assert frozen.valid_from == SAID
     assert [has_run_out(frozen, SAID + timedelta(days=days)) for days in (1, 4)] == [False, True]
+    assert not may_be_injected(frozen, Around("p", ""), InjectLimits())
     # An end that another memory put is for that one to take back.
     assert not has_run_out(replace(frozen, content="Deploys are frozen."), SAID + timedelta(days=4))
     assert stated_period(frozen.content, MemoryType.EVENT, SAID).valid_to is None
