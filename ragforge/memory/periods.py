@@ -92,7 +92,7 @@ def _periods(memory: Memory, links: Sequence[Association], known: Mapping[str, M
         else:
             replaced_by.discard(other)
         if replaced_by and begin is not None:
-            found.append(Period(begin, max(at, begin)))
+            found.append(Period(min(begin, at), at))  # the day that its words name may not have come
             begin = None
         elif not replaced_by and begin is None:
             begin = at

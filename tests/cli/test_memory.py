@@ -287,5 +287,11 @@ async def test_what_held_at_a_moment_is_listed(alone: Program) -> None:
     listed = await alone.run("memory", "list", "--at", "2999-03-03")
     assert "frozen until 3 March 2999 [until 2999-03-03]" in listed.out
     assert "frozen" not in (await alone.run("memory", "list", "--at", "2999-03-04")).out
+    # What was replaced before its first day never held.
+    await alone.run("memory", "add", "The port is 8443 from 1 May 2999 on")
+    short = (await alone.run("memory", "list", "--limit", "1")).out[:8]
+    await alone.run("memory", "edit", short, "The port is 9443")
+    assert f"[replaced] [until {today}]" in (await alone.run("memory", "list")).out
+    assert "8443" not in (await alone.run("memory", "list", "--at", "2999-06-01")).out
     wrong = await alone.run("memory", "list", "--at", "someday")
     assert (wrong.code, "--at 'someday' is no date" in wrong.err) == (2, True)
