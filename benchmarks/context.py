@@ -7,6 +7,7 @@ model is there to be asked.
 import argparse
 import asyncio
 import random
+import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from pathlib import Path
 from seed import START, project_id, seeded, session_id, turn_id, words_of
 
 from ragforge.config.schema import MemorySettings, Settings
+from ragforge.domain import timeouts
 from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.domain.search import Query
 from ragforge.memory.derive.vectors import embed_owners
@@ -31,6 +33,8 @@ MEMORIES = 2_000
 QUERIES = 100
 RAW_TURNS = 6
 TICK_S = 0.001
+PATIENT_S = 60.0
+"""What is late on a busy machine is waited for: a block without it would cost less."""
 
 
 async def fill(recall: Recall, words: Callable[[], str]) -> None:
@@ -71,6 +75,7 @@ async def longest_piece(work: Callable[[], Awaitable[object]]) -> float:
 
 async def measure(path: Path, turns: int, queries: int) -> None:
     """Print the times of both, in turns, and the loop's longest piece."""
+    timeouts.GATHER_S_MAX = PATIENT_S
     chance = random.Random(1)
     words = words_of(chance)
     store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
@@ -81,6 +86,7 @@ async def measure(path: Path, turns: int, queries: int) -> None:
     print(f"{turns:,} turns and {MEMORIES:,} memories embedded in {time.perf_counter() - began:.0f} s")
     around = Around(project_id(0), session_id(0), turns=frozenset(turn_id(at) for at in range(RAW_TURNS)))
     times: dict[str, list[float]] = {"one hybrid search": [], "the context block": []}
+    worked: dict[str, list[float]] = {name: [] for name in times}
     pieces: list[float] = []
     for _ in range(queries):
         text = words.piece(4, 12)
@@ -93,16 +99,20 @@ async def measure(path: Path, turns: int, queries: int) -> None:
             return await gather(recall, RecallRequest(text, around, 1_500, InjectLimits(), Injecting()))
 
         for name, work in (("one hybrid search", hybrid), ("the context block", block)):
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             await work()
             times[name].append((time.perf_counter() - began) * 1000)
+            worked[name].append((time.process_time() - used) * 1000)
         pieces.append(await longest_piece(lambda text=text: block(f"{text} again")))
-    print(f"{'':<20} {'p50 ms':>8} {'p95 ms':>8} {'max ms':>8}")
-    for name, values in (times | {"loop held by it": pieces}).items():
+    print(f"{'':<28} {'p50 ms':>8} {'p95 ms':>8} {'max ms':>8}")
+    processor = {f"{name}, processor": values for name, values in worked.items()}
+    for name, values in (times | {"loop held by it": pieces} | processor).items():
         values.sort()
-        print(f"{name:<20} {values[len(values) // 2]:8.1f} {_p95(values):8.1f} {values[-1]:8.1f}")
-    searched, built = (values[len(values) * 95 // 100] for values in times.values())
-    print(f"block / search at p95: {built / searched:.2f}")
+        print(f"{name:<28} {values[len(values) // 2]:8.1f} {_p95(values):8.1f} {values[-1]:8.1f}")
+    for told, each in (("by the clock", times), ("of the processor", worked)):
+        searched, built = each.values()
+        ratios = statistics.median(built) / statistics.median(searched), _p95(built) / _p95(searched)
+        print(f"block / search {told}: {ratios[0]:.2f} in the median, {ratios[1]:.2f} at p95")
     await close_recall(recall)
     await store.close()
 

@@ -42,8 +42,10 @@ MODEL_SILENT_TOLD_AFTER_S = 3.0
 
 # What is recalled for a message
 
-GATHER_S_MAX = 1.0
-"""What has not been found by then is left out: the user is waiting for the answer."""
+GATHER_S_MAX = 0.3
+"""For the whole block: what has not been found by then is left out, for the user is waiting for the answer.
+
+Its steps have shares of it, see `memory/recall/source.py`."""
 QUERY_EMBEDDING_S_MAX = 0.15
 """How long a remote embedder may take; after that, words and metadata answer."""
 EMBEDDER_LOADING_S_MAX = 1.0

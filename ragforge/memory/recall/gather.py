@@ -7,14 +7,18 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ragforge.domain import timeouts
 from ragforge.domain.context import ContextBlock, Recalled
+from ragforge.domain.search import HitKind
 from ragforge.memory.block import compose
 from ragforge.memory.forgotten import NOTHING, Forgotten
 from ragforge.memory.recall.others import owned_by_others, without_others
 from ragforge.memory.recall.request import RecallRequest
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import (
+    FOUND_BY,
+    LISTED_BY,
+    OWNERS_SHARE,
+    READ_BY,
     Above,
     ContextSource,
     Finding,
@@ -61,18 +65,22 @@ async def _block(lookup: Lookup) -> ContextBlock:
     sources = find_sources()
     findings = await asyncio.gather(*(_look(lookup, source) for source in sources))
     turns = [*lookup.request.around.turns, *(turn for finding in findings for turn in finding.turns)]
+    lookup.let_take(READ_BY)
     covering = partial(lookup.recall.store.summaries.covering, list(dict.fromkeys(turns)))
-    above: Above | None = await lookup.attempt(covering, None)
-    if above is None:
-        return ContextBlock()
+    over_turns: Above | None = await lookup.attempt(covering, None)
     clean, forgotten = lookup.request.clean, lookup.forgotten
-    above = {turn: [forgotten.summary(each) for each in over] for turn, over in above.items()}
+    above = {turn: [forgotten.summary(each) for each in over] for turn, over in (over_turns or {}).items()}
     found = await asyncio.gather(*(_items(lookup, finding, above) for finding in findings))
     listed = [each for items in found for each in items]
+    if over_turns is None:
+        # What a summary stands for is not known: it may repeat what the request carries.
+        listed = [each for each in listed if each.kind is not HitKind.SUMMARY]
     person = lookup.request.around.person
-    owned = await lookup.attempt(partial(owned_by_others, lookup.recall.store, listed, person), None)
+    work = partial(owned_by_others, lookup.recall.store, listed, person)
+    owned = await lookup.attempt(work, None, share=max(1.0, lookup.passed + OWNERS_SHARE))
     if owned is None:
-        return ContextBlock()
+        # What a turn holds may be somebody else's; whose a memory is, it says itself.
+        listed, owned = [each for each in listed if each.kind is HitKind.MEMORY], []
     items = [
         replace(left, text=clean(left.text))
         for each in listed
@@ -101,14 +109,13 @@ def _shares(sections: Sequence[Section], items: Sequence[Recalled], tokens_max: 
 
 
 async def _look(lookup: Lookup, source: ContextSource) -> Finding:
-    # Twice the usual time: what a source is kept waiting for by one thing, it may still find by another.
-    seconds = 2 * timeouts.GATHER_S_MAX
-    return await lookup.attempt(partial(source.look, lookup), Finding(nothing), seconds=seconds)
+    # A little longer than what it asks for: kept waiting by one thing, it may still find another.
+    return await lookup.attempt(partial(source.look, lookup), Finding(nothing), share=FOUND_BY)
 
 
 async def _items(lookup: Lookup, finding: Finding, above: Above) -> Sequence[Recalled]:
     none: Sequence[Recalled] = ()
-    return await lookup.attempt(partial(finding.items, above), none)
+    return await lookup.attempt(partial(finding.items, above), none, share=LISTED_BY)
 
 
 def _excludes(above: Above) -> Mapping[str, set[str]]:

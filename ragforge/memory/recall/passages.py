@@ -1,7 +1,7 @@
 """The statements of turns: what of a turn is put before a message is the sentence that fits, not the turn."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,7 +13,6 @@ from ragforge.memory.recall.fit import Fit, Fitness
 from ragforge.memory.recall.validity import Validity
 from ragforge.memory.sentences import FENCED, cut_sentence, one_line, sentences
 from ragforge.memory.terms import terms, words_of
-from ragforge.store.base import Store
 
 WHOLE_CHARS_MAX = 120
 """A message of the user that is no longer stands whole."""
@@ -58,20 +57,16 @@ class TurnPassages(Struct, frozen=True):
 
 
 async def passages_of(
-    store: Store,
     fit: Fit,
-    turn_ids: Sequence[str],
+    turns: Sequence[Turn],
     *,
     above: Mapping[str, Sequence[Summary]],
     found: Mapping[str, Sequence[str]],
-    cut: Callable[[Turn], Turn],
 ) -> list[TurnPassages]:
-    """The turns as statements, measured by the message, in the order of the ids; without unknown ones.
+    """The turns as statements, measured by the message.
 
     above: the summaries over each turn. found: what tools answered in a turn, as far as it was found.
-    cut: takes out of a turn what is forgotten.
     """
-    turns = list(map(cut, await store.turns.read(turn_ids)))
 
     def split() -> list[TurnPassages]:
         return [_split(fit, turn, above.get(turn.id, ()), found.get(turn.id, ())) for turn in turns]

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
+from time import monotonic
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ from ragforge.memory.recall.results import RankedHit, SearchResults
 from ragforge.memory.recall.resumption import Resumption, left_off, resumes
 from ragforge.memory.recall.search import Recall, search
 from ragforge.memory.recall.validity import Validity
+from ragforge.store.deadline import answered_by
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -35,6 +37,22 @@ COMPARED_MAX = 16
 """How many turns are read and compared with the message."""
 SHOWN_MAX = 12
 """How many turns, and how many summaries, are considered for the block."""
+
+# By which share of the time for the block each step has ended, so that what is late costs only its own items.
+WORDS_FROM = 0.35
+"""Where a search by meaning has not ended, one by words alone begins beside it."""
+VECTORS_BY = 0.6
+SEARCHED_BY = 0.75
+CHOSEN_BY = 0.8
+FOUND_BY = 0.85
+READ_BY = 1.0
+LISTED_BY = 5.0
+"""What was read in time is made into lines, which a busy machine or the first block of a process may take
+longer for: a source that is later than this has failed."""
+OWNERS_SHARE = 0.15
+"""So long it may take to look whose the lines are, however late it has become."""
+HERE_SHARE = 0.1
+"""So much earlier a server must have answered: what is on this machine answers otherwise."""
 
 Above: TypeAlias = Mapping[str, Sequence[Summary]]
 """By turn, the summaries that stand for it, of every level."""
@@ -94,10 +112,26 @@ class Lookup:
         )
         self.limited: list[str] = []
         """Why not everything could be searched, for the user."""
+        self._began_s = monotonic()
+        self._share = SEARCHED_BY
         self._before = asyncio.create_task(self._left_off(), name="where the user left off")
-        work = self.attempt(self._searched, SearchResults(()))
+        work = self.attempt(partial(self._searched, self.recall), None)
         self._search = asyncio.create_task(work, name="search for the context block")
+        self._words = asyncio.create_task(self._by_words(), name="search by words for the context block")
         self._passages: asyncio.Task[FoundTurns] | None = None
+
+    def let_take(self, share: float) -> None:
+        """What is asked from now on has until this share of the time is over."""
+        self._share = share
+
+    @property
+    def passed(self) -> float:
+        """The share of the time that is over."""
+        return (monotonic() - self._began_s) / timeouts.GATHER_S_MAX
+
+    def end_s(self, share: float) -> float:
+        """When this share of the time is over, by `time.monotonic`."""
+        return self._began_s + share * timeouts.GATHER_S_MAX
 
     async def left_off(self) -> Resumption:
         """Where the user left off; nothing unless the message asks for it."""
@@ -112,7 +146,11 @@ class Lookup:
     async def hits(self) -> SearchResults:
         """What one search for turns, tool calls and summaries finds, made once for all sources."""
         await asyncio.wait([self._search])
-        return self._search.result()
+        found = self._search.result()
+        if found is None:
+            await asyncio.wait([self._words])
+            found = self._words.result()
+        return found
 
     async def turns(self) -> dict[str, RankedHit]:
         """The turns outside the raw messages, by what of each was found first: its words, a call, its own
@@ -144,8 +182,8 @@ class Lookup:
             self.attempt(partial(replaced_statements, store, ids), list[ReplacedStatement]()),
         )
         ids = list(dict.fromkeys([*ids, *replacing]))
-        work = partial(passages_of, store, fit, ids, above=above, found=called, cut=self.forgotten.turn)
-        turns = await self.attempt(work, list[TurnPassages]())
+        read = await self.attempt(partial(store.turns.read, ids), list[Turn]())
+        turns = await passages_of(fit, list(map(self.forgotten.turn, read)), above=above, found=called)
         return FoundTurns(turns, await asyncio.to_thread(Validity, [each.turn for each in turns], known))
 
     async def holding(self, memories: Sequence[Memory], above: Above) -> list[str]:
@@ -173,33 +211,54 @@ class Lookup:
         work = partial(left_off, self.recall.store, self.request.around)
         return await self.attempt(work, none) if self.resumes else none
 
-    async def _searched(self) -> SearchResults:
+    async def _searched(self, recall: Recall) -> SearchResults:
         before = (await self.left_off()).query
-        return await search(self.recall, replace(self.query, text=before) if before else self.query)
+        return await search(recall, replace(self.query, text=before) if before else self.query)
+
+    async def _by_words(self) -> SearchResults:
+        """What words alone find, where the vectors are late, as in the first search of a process."""
+        await asyncio.wait([self._search], timeout=max(0.0, self.end_s(WORDS_FROM) - monotonic()))
+        none = SearchResults(())
+        if self._search.done():
+            return none
+        without_vectors = replace(self.recall, embedder=None, cache={})
+        return await self.attempt(partial(self._searched, without_vectors), none, share=SEARCHED_BY)
 
     async def attempt(
-        self, work: Callable[[], Awaitable[T]], otherwise: T, *, seconds: float | None = None
+        self, work: Callable[[], Awaitable[T]], otherwise: T, *, share: float | None = None
     ) -> T:
         """The result of the work; where it fails or is late, the stand-in, and `limited` says why.
 
-        seconds: `timeouts.GATHER_S_MAX` unless another limit is given.
+        share: of the time for the block, by which it has ended; by default that of the step.
         """
-        seconds = timeouts.GATHER_S_MAX if seconds is None else seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await work()
-        except TimeoutError:
-            self.limited.append(f"Not everything was searched: it took longer than {seconds:.0f} s.")
-        except RagforgeError as error:
-            self.limited.append(f"Not everything could be searched: {error}")
-        except Exception as error:
-            log.exception("Recalling failed unexpectedly")
-            self.limited.append(f"Not everything could be searched: {type(error).__name__}: {error}")
+        end_s = self.end_s(self._share if share is None else share)
+        with answered_by(end_s - HERE_SHARE * timeouts.GATHER_S_MAX) as reading:
+            try:
+                async with asyncio.timeout(max(0.0, end_s - monotonic())):
+                    result = await work()
+                if reading.was_late:
+                    self._tell_late()
+                return result
+            except TimeoutError:
+                self._tell_late()
+            except RagforgeError as error:
+                if reading.is_over:
+                    self._tell_late()
+                else:
+                    self.limited.append(f"Not everything could be searched: {error}")
+            except Exception as error:
+                log.exception("Recalling failed unexpectedly")
+                self.limited.append(f"Not everything could be searched: {type(error).__name__}: {error}")
         return otherwise
+
+    def _tell_late(self) -> None:
+        ms = timeouts.GATHER_S_MAX * 1000
+        self.limited.append(f"Not everything could be searched within {ms:.0f} ms.")
 
     async def close(self) -> None:
         """End what is still asked."""
-        tasks = [task for task in (self._before, self._search, self._passages) if task is not None]
+        every = (self._before, self._search, self._words, self._passages)
+        tasks = [task for task in every if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)

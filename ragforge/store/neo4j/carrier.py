@@ -8,6 +8,7 @@ from contextlib import suppress
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError
 from ragforge.store.base import Link
+from ragforge.store.deadline import note_if_late, seconds_left
 from ragforge.store.neo4j.carry import carry, warm_up
 from ragforge.store.neo4j.carry_lock import alone
 from ragforge.store.neo4j.connection import Graph
@@ -77,8 +78,11 @@ class Carrier:
         self._wanted.set()
 
     def lost(self, reason: str) -> None:
-        """A reader found the server away: nobody needs to wait for it until it is back."""
-        if not self.away:
+        """A reader found the server away: nobody needs to wait for it until it is back.
+
+        Not one that wanted its answer earlier than a server that is there may give it.
+        """
+        if not self.away and not note_if_late():
             self._away, self._trouble = reason, None
             self._wanted.set()
 
@@ -101,7 +105,7 @@ class Carrier:
         target = await self._outbox.read(Rows.last_change)
         self.nudge()
         with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(seconds_left(timeout_s)):
                 while (waits := await self._waits_since(target)) and not self._away:
                     async with self._moved:
                         await self._moved.wait()
@@ -117,7 +121,7 @@ class Carrier:
     async def drain(self, timeout_s: float) -> Link:
         """Carry all that waits, vectors too, for at most this long; a server that is away is tried once."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(seconds_left(timeout_s)):
                 while await self._outbox.count() and not isinstance(self._trouble, LoginRefused):
                     was_away = self._away
                     self.nudge()

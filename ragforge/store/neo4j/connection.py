@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeV
 from ragforge import __version__
 from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreUnavailable
+from ragforge.store.deadline import seconds_left
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.errors import (
     MINIMUM_VERSION,
@@ -216,6 +217,7 @@ class Graph:
     ) -> T:
         """What the attempt returns before the deadline; errors that pass by themselves are waited out."""
         passing: Exception | None = None
+        deadline_s = seconds_left(deadline_s)
         try:
             async with asyncio.timeout(deadline_s):
                 pause_s, broken = timeouts.NEO4J_RETRY_S_FIRST, 0

@@ -22,7 +22,15 @@ from ragforge.memory.recall.explain import matched_words, memory_reason
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits
 from ragforge.memory.recall.search import Recall
-from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
+from ragforge.memory.recall.source import (
+    CHOSEN_BY,
+    VECTORS_BY,
+    Above,
+    ContextSource,
+    Finding,
+    Lookup,
+    Section,
+)
 from ragforge.store.base_memory import get_recent_since
 
 IMPORTANT_FROM = 0.8
@@ -39,18 +47,20 @@ SECTION = Section("Memories", share=0.5, place=5)
 async def _look(lookup: Lookup) -> Finding:
     recall, request = lookup.recall, lookup.request
     around, limits, none = request.around, request.limits, list[ChosenMemory]()
-    matters, new, (near, without) = await asyncio.gather(
+    matters, new, by_meaning = await asyncio.gather(
         lookup.attempt(partial(important, recall, around), none),
         lookup.attempt(partial(recent, recall, around, limits), none),
-        lookup.attempt(partial(nearest, recall, around, request.text), (none, "")),
+        lookup.attempt(partial(nearest, recall, around, request.text), None, share=VECTORS_BY),
     )
-    if without:
+    near, without = by_meaning or (none, "")
+    if without or by_meaning is None:
         near = await lookup.attempt(partial(by_words, recall, lookup.query), none)
-        lookup.limited.append(without)
+        lookup.limited += filter(None, [without])
     candidates = [*matters, *new, *near]
-    chosen = await lookup.attempt(
-        partial(choose, recall, candidates, around, limits, request.injecting), none
-    )
+    choice = partial(choose, candidates=candidates, around=around, limits=limits, state=request.injecting)
+    chosen = await lookup.attempt(partial(choice, recall), None, share=CHOSEN_BY)
+    if chosen is None:
+        chosen = await choice(replace(recall, embedder=None))
 
     async def items(above: Above) -> list[Recalled]:
         fit = await lookup.fit()

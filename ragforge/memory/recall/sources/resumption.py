@@ -15,9 +15,7 @@ async def _look(lookup: Lookup) -> Finding:
 
     async def items(above: Above) -> list[Recalled]:
         fit = await lookup.fit()
-        ended = await passages_of(
-            lookup.recall.store, fit, turns, above=above, found={}, cut=lookup.forgotten.turn
-        )
+        ended = await passages_of(fit, list(map(lookup.forgotten.turn, before.turns)), above=above, found={})
         said = [
             Recalled(
                 SECTION.heading,

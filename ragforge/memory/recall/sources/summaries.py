@@ -33,7 +33,8 @@ async def _look(lookup: Lookup) -> Finding:
 
     async def items(above: Above) -> list[Recalled]:
         fit = await lookup.fit()
-        found = await recall.store.summaries.get(list(hits)[:SHOWN_MAX])
+        wanted = list(hits)[:SHOWN_MAX]
+        found = await lookup.attempt(partial(recall.store.summaries.get, wanted), list[Summary]())
         elsewhere = {each.id for each in newest} | _told(above, around)
         others = [each for each in found if each.id not in elsewhere]
         order = _by_relevance(newest, answer.found)

@@ -1,0 +1,109 @@
+"""What is late is left out of the block and said; what was found in time stays."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ragforge.domain import timeouts
+from ragforge.domain.context import ContextBlock
+from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.domain.usage import Usage
+from ragforge.domain.vectors import Vector
+from ragforge.memory.recall.gather import gather
+from ragforge.memory.recall.request import Around, Injecting, InjectLimits, RecallRequest
+from ragforge.memory.recall.search import Recall
+from ragforge.store.base import Store
+from ragforge.store.files import outbox_file, outbox_folder
+from ragforge.store.neo4j import Here, Neo4jStore
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.identity import KnownServers
+from ragforge.store.neo4j.outbox import open_outbox
+from tests.contract.builders import new_session, said
+from tests.faults.graph import opened
+
+DEADLINE_S = 2.0
+DATABASE = "0192d8e4-0000-7000-8000-000000000001"
+LATE = "Not everything could be searched within 2000 ms."
+
+
+class _Silent:
+    """An embedder on this machine that never answers."""
+
+    name = "silent"
+    dimensions = 2
+    remote = False
+    usage = Usage()
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return [await self.embed_query(text) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def prepare(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def _told(store: Store) -> tuple[ConversationSession, Turn]:
+    session = await new_session(store)
+    return session, await said(store, session, "The medlar goes on the fourth shelf.")
+
+
+async def _block(recall: Recall, session: ConversationSession) -> ContextBlock:
+    around = Around(session.project_id, "another session")
+    wanted = RecallRequest("Which shelf has the medlar?", around, 1_500, InjectLimits(), Injecting())
+    return await gather(recall, wanted)
+
+
+def _assert_in_time(block: ContextBlock, turn: Turn) -> None:
+    assert [(item.turn_id, item.text) for item in block.items] == [
+        (turn.id, "The medlar goes on the fourth shelf.")
+    ]
+    assert block.limited == LATE
+    assert block.took_ms < 2_000 * DEADLINE_S
+
+
+async def test_what_words_find_is_there_where_vectors_are_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(f"sqlite://{tmp_path}/ragforge.db", tmp_path) as store:
+        session, turn = await _told(store)
+        monkeypatch.setattr(timeouts, "GATHER_S_MAX", DEADLINE_S)
+        recall = Recall(store, _Silent())
+        _assert_in_time(await _block(recall, session), turn)
+        await recall.questions.close()
+
+
+async def test_what_is_on_this_machine_is_there_where_the_server_is_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"bolt://neo4j@127.0.0.1:{silent.getsockname()[1]}"
+        session, turn = await _told_while_away(url, tmp_path)
+        for name, value in {"GATHER_S_MAX": DEADLINE_S, "NEO4J_DRAIN_S_MAX": 0.1}.items():
+            monkeypatch.setattr(timeouts, name, value)
+        locks = tmp_path / "locks"
+        outbox = open_outbox(outbox_file(tmp_path, DATABASE).path, lock_dir=locks)
+        store = Neo4jStore(url, Graph(Address.from_url(url, "")), Here(outbox, DATABASE, "machine", locks))
+        try:
+            _assert_in_time(await _block(Recall(store), session), turn)
+            assert not store.link.away
+        finally:
+            await store.close()
+
+
+async def _told_while_away(url: str, folder: Path) -> tuple[ConversationSession, Turn]:
+    """What a store wrote that could not reach its server."""
+    servers = KnownServers(outbox_folder(folder) / "servers.json")
+    servers.remember(Address.from_url(url, "").shown, DATABASE)
+    with pytest.MonkeyPatch.context() as impatient:
+        for name in ("NEO4J_CONNECT_S_MAX", "NEO4J_DRAIN_S_MAX"):
+            impatient.setattr(timeouts, name, 0.1)
+        async with opened(url, folder) as store:
+            return await _told(store)
