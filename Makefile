@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots train clean
+.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots train minilm clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -45,6 +45,12 @@ screenshots: $(READY)
 # The weights of the classifier that finds what to remember, made from training/statements; a minute.
 train: $(READY)
 	$(BIN)/python -m training $(ARGS)
+
+# The wheel of the embedder minilm; its weights are fetched once, and not kept with the sources.
+minilm: $(READY)
+	$(BIN)/python scripts/make_minilm.py $(ARGS)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist packages/minilm
+	@ls dist/ragforge_minilm-*.whl
 
 # Pinned by version and hash. uv resolves for every platform and Python at once; nothing else uses it.
 docs: $(READY)

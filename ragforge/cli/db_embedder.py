@@ -20,7 +20,10 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 def embedder(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="As in memory.embedder: static, gemini:..., ENDPOINT:MODEL.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="As in memory.embedder: static, minilm, gemini:..., ENDPOINT:MODEL."
+        ),
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before it is changed.")] = False,
     store: Annotated[

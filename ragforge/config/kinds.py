@@ -37,7 +37,7 @@ VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", max_len
 EndpointName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]*\Z", max_length=40)]
 ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
 Tokens = Annotated[int, Meta(ge=1000, le=100_000_000)]
-EmbedderName = Annotated[str, Meta(pattern=r"^(static|[a-z][a-z0-9_-]*:[^\s].*)\Z", max_length=4096)]
+EmbedderName = Annotated[str, Meta(pattern=r"^(static|minilm|[a-z][a-z0-9_-]*:[^\s].*)\Z", max_length=4096)]
 InnerPath = Annotated[str, Meta(pattern=r"^(?!/)(?!(.*/)?\.\.(/|\Z))[^\x00]+\Z", max_length=4096)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Meta(ge=1, le=86_400)]

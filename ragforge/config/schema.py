@@ -108,7 +108,7 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
         EmbedderName,
         About(
             "What compares texts by meaning: static comes with the program and needs no network.",
-            "static, gemini:gemini-embedding-2, gemini:gemini-embedding-001, model2vec:FOLDER, "
+            "static, minilm, gemini:gemini-embedding-2, gemini:gemini-embedding-001, model2vec:FOLDER, "
             "or ENDPOINT:MODEL of an OpenAI-compatible service",
         ),
     ] = "static"
@@ -134,7 +134,10 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 10_000
     fusion: Annotated[
         Literal["convex", "rrf"],
-        About("How finds by words and by meaning become one order.", "convex or rrf"),
+        About(
+            "How finds by words, meaning, neighbours and metadata become one order: by scores, or by ranks.",
+            "convex or rrf",
+        ),
     ] = "convex"
     recent_hours: Annotated[
         Annotated[float, Meta(ge=0, le=8_760)],

