@@ -81,6 +81,8 @@ async def test_score_is_the_sum_of_what_each_source_gave(store: Store):
         assert scores == sorted(scores, reverse=True)
         sources = {why.source for each in answer.found for why in each.why}
         assert sources == set(HitSource)
+        if fusion == "rrf":
+            assert all(why.share == 1 / (60 + why.rank) for each in answer.found for why in each.why)
 
 
 async def test_neighbours_and_cited_turns_share_in_the_score(store: Store):

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from ragforge.domain.search import Candidate, HitKind, Related
 from ragforge.memory.recall.results import HitSource, Key, Why, key_of
 
@@ -39,15 +41,12 @@ def convex(words: Scores, meanings: Scores, *, unlisted: float = 0.0) -> Shares:
     return shares
 
 
-def reciprocal(words: Scores, meanings: Scores) -> Shares:
-    """Each source's ranks as 1 / (60 + rank): how far apart the scores lie does not count.
+def reciprocal(shares: Shares) -> Shares:
+    """The same with shares of 1 / (60 + rank) in each source: how far apart the scores lie does not count.
 
     Source: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion" (2009).
     """
-    shares: Shares = {}
-    for source, scores in ((HitSource.WORDS, words), (HitSource.MEANING, meanings)):
-        _add(shares, source, scores, {key: 1 / (RRF_K + rank) for key, rank in ranks(scores).items()})
-    return shares
+    return {key: [replace(why, share=1 / (RRF_K + why.rank)) for why in whys] for key, whys in shares.items()}
 
 
 def spread(scores: Scores, related: Sequence[Related]) -> Shares:

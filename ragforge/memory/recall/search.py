@@ -106,19 +106,16 @@ async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate])
     by_key = {key_of(each): each for each in candidates}
     words = {key: each.words for key, each in by_key.items() if each.words is not None}
     meanings = {key: each.meaning for key, each in by_key.items() if each.meaning is not None}
-    if recall.fusion == "convex":
-        # A list that was not cut off leaves out only what holds none of the words.
-        unlisted = min(words.values()) if len(words) >= _depth(query) else 0.0
-        shares = convex(words, meanings, unlisted=unlisted)
-    else:
-        shares = reciprocal(words, meanings)
+    # A list that was not cut off leaves out only what holds none of the words.
+    unlisted = min(words.values()) if len(words) >= _depth(query) else 0.0
+    shares = _fused(recall, convex(words, meanings, unlisted=unlisted))
     scores = totals(shares)
     leading = [by_key[key] for key in _best(scores, RELATING_MAX)]
     related = await recall.store.search.related(leading, limit=RELATED_MAX)
     related = await _in_scope(recall.store, query, related, candidates)
     by_key |= {key_of(each.turn): each.turn for each in related if key_of(each.turn) not in by_key}
     for more in (spread(scores, related), weigh(scores, candidates)):
-        _add(shares, more)
+        _add(shares, _fused(recall, more))
     best = _best(totals(shares), query.limit)
     hits = await recall.store.search.hits([by_key[key] for key in best], query.text)
     return [
@@ -126,6 +123,11 @@ async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate])
         for hit in hits
         for whys in [shares[key_of(hit)]]
     ]
+
+
+def _fused(recall: Recall, shares: Shares) -> Shares:
+    """The shares as the fusion of the settings counts them."""
+    return shares if recall.fusion == "convex" else reciprocal(shares)
 
 
 def _best(scores: dict[Key, float], limit: int) -> list[Key]:
