@@ -6,13 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreNewer
+from ragforge.domain.memories import MemoryFilter, MemoryType
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.connection import connect
 from ragforge.store.sqlite.index import index_call, index_memory, index_summary, index_turn
+from ragforge.store.sqlite.memories import FEW, fitting
 from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import Schema, prepare
 from ragforge.store.sqlite.summaries import LACKING as LACKING_SUMMARIES
@@ -22,6 +25,7 @@ from tests.contract.builders import (
     a_project,
     a_summary,
     an_odd_vector,
+    new_session,
 )
 from tests.contract.builders_versions import new_version
 
@@ -273,6 +277,37 @@ async def test_what_nothing_lacks_is_known_without_reading_the_history(tmp_path:
         scanned = {line for line in plan if line.startswith("SCAN")}
         assert scanned <= {"SCAN owed", "SCAN lacking"}
     connection.close()
+
+
+async def test_few_memories_among_many_are_found_without_reading_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "ragforge.db"
+    store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
+    large, small = await new_session(store), await new_session(store)
+    ours = [a_memory(small, f"Zebra {number}.", importance=number / 10) for number in range(3)]
+    for memory in (a_memory(large, "An okapi."), *ours):
+        await store.memories.save(memory)
+    connection = connect(path)
+    row = next(connection.execute("SELECT * FROM memory WHERE content = 'An okapi.'"))
+    columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(memory)")]
+    added = [
+        {**dict(zip(columns, row, strict=True)), "key": 1000 + at, "id": f"m{at}", "importance": at / FEW}
+        for at in range(FEW)
+    ]
+    connection.executemany(f"INSERT INTO memory VALUES (:{', :'.join(columns)})", added)
+
+    def plan(wanted: MemoryFilter) -> str:
+        sql, values = fitting(connection, wanted)
+        return "\n".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values))
+
+    few, many = MemoryFilter(small.project_id), MemoryFilter(large.project_id, limit=2)
+    assert [memory.id for memory in await store.memories.find(few)] == [memory.id for memory in ours[::-1]]
+    assert [memory.id for memory in await store.memories.find(many)] == [f"m{FEW - 1}", f"m{FEW - 2}"]
+    for wanted in (few, replace(many, types=(MemoryType.TODO,))):
+        assert "memory_kind (project=?" in plan(wanted)
+        assert "memory_important" not in plan(wanted)
+    assert "memory_important" in plan(many)
+    connection.close()
+    await store.close()
 
 
 def test_many_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:

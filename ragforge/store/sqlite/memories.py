@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from msgspec.structs import asdict
 
@@ -29,9 +30,17 @@ ORDERS = {
     MemorySort.CREATED: "memory.created_at DESC",
 }
 
+FEW = 2_000
+"""Fewer memories are all read and sorted; of more, enough come early in the index of the order."""
+OWN = """
+SELECT key FROM memory WHERE project = (SELECT key FROM project WHERE id = :project_id) {types}
+UNION ALL SELECT key FROM memory WHERE scope = 'global' {types}
+"""
+OF_TYPES = "AND type IN (SELECT value FROM json_each(:types))"
+
 # The plus keeps SQLite to the index of the order, which ends the search at the limit.
 FITTING = f"""
-{SELECT} WHERE (:project_id IS NULL OR +scope = 'global'
+{SELECT} WHERE {{within}} (:project_id IS NULL OR +scope = 'global'
         OR +memory.project = (SELECT key FROM project WHERE id = :project_id))
     AND (:session_id IS NULL OR scope != 'session' OR +memory.session = :session_id)
     AND (:person IS NULL OR memory.owned_by IN ('', :person))
@@ -58,6 +67,19 @@ OF_TURNS = f"""
 {SELECT} WHERE memory.key IN (SELECT memory FROM evidence WHERE turn IN (SELECT value FROM json_each(?)))
 ORDER BY memory.created_at, memory.id
 """
+
+
+def fitting(connection: Connection, wanted: MemoryFilter) -> tuple[str, dict[str, Any]]:
+    """The query that reads the least, and its values."""
+    since = EVER if wanted.since is None else to_ms(wanted.since)
+    values = {**asdict(wanted), "types": json.dumps(wanted.types), "since": since}
+    own, order, within = OWN.format(types=OF_TYPES if wanted.types else ""), ORDERS[wanted.sort], ""
+    if wanted.project_id is not None:
+        [count] = next(connection.execute(f"SELECT count(*) FROM ({own} LIMIT {FEW})", values))
+        if count < FEW:
+            # Here the plus keeps it from the index of the order.
+            within, order = f"memory.key IN ({own}) AND", f"+{order}"
+    return FITTING.format(within=within, order=order), values
 
 
 class SqliteMemories:
@@ -102,9 +124,7 @@ class SqliteMemories:
     async def find(self, wanted: MemoryFilter) -> list[Memory]:
 
         def read(connection: Connection) -> list[Memory]:
-            since = EVER if wanted.since is None else to_ms(wanted.since)
-            values = {**asdict(wanted), "types": json.dumps(wanted.types), "since": since}
-            rows = connection.execute(FITTING.format(order=ORDERS[wanted.sort]), values)
+            rows = connection.execute(*fitting(connection, wanted))
             return [MEMORIES.record(row) for row in rows]
 
         return await self._database.read(read)
