@@ -4,16 +4,12 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-from ragforge.domain.language.base import common_words, stop_words
+from ragforge.domain.language.base import common_words
+from ragforge.domain.language.words import words_of
 
-TEXT_CHARS_MAX = 8_000
-"""What is read of a text."""
 SAME_SHARE = 0.6
 """Of the words of a statement: a text that holds so many of them says it."""
 
-_SHORTENED = re.compile(r"\b\w+n['’]t\b|['’](?:s|re|ll|ve|d|m)\b", re.IGNORECASE)
-"""Of `wouldn't` and `it's`: no words of their own."""
-_WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+|:\d\d(?!\d))*")
 _ENDINGS = (
     *("ations", "ation", "ements", "ement"),
@@ -23,13 +19,6 @@ _ENDINGS = (
     *("ers", "er", "ed", "es", "s", "e"),
 )
 _STEM_CHARS_MIN = 4
-
-
-def words_of(text: str) -> list[str]:
-    """Its words and numbers in their order, in small letters, without stop words."""
-    empty = stop_words()
-    found = (each[0].lower() for each in _WORD.finditer(_SHORTENED.sub(" ", text[:TEXT_CHARS_MAX])))
-    return [word for word in found if word not in empty and len(word) > 1]
 
 
 @lru_cache(4_096)

@@ -94,7 +94,7 @@ async def test_neighbours_and_cited_turns_share_in_the_score(store: Store):
     assert [each.hit.kind for each in found] == [HitKind.MEMORY, HitKind.TURN]
     assert found[1].hit.id == cited.id
     assert found[1].why[0].source is HitSource.GRAPH
-    assert found[1].hit.score == pytest.approx(0.25 * sum(w.share for w in found[0].why[:1]))
+    assert found[1].hit.score == pytest.approx(0.2 * sum(w.share for w in found[0].why[:1]))
 
 
 async def test_equals_come_in_one_order_whatever_is_asked_for(store: Store):

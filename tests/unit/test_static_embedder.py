@@ -41,7 +41,12 @@ async def test_a_text_has_one_vector_alone_and_among_many(embedder: StaticEmbedd
     many = await embedder.embed(texts)
     [alone] = await embedder.embed([texts[217]])
     assert many[217] == alone
-    assert await embedder.embed_query(texts[217]) == alone
+
+
+async def test_a_question_is_compared_without_its_stop_words(embedder: StaticEmbedder) -> None:
+    question, alone = "What is it that the parser doesn't read?", "Who are you?"
+    assert [await embedder.embed_query(question)] == await embedder.embed(["parser read"])
+    assert [await embedder.embed_query(alone)] == await embedder.embed([alone])
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\x00\x07", "ᚠᚢᚦ" * 50, "☃", "\ud800", "x" * 101])

@@ -16,6 +16,7 @@ from typing import Any
 
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.errors import UsageError
+from ragforge.domain.language.words import words_of
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.base import OwnEmbedder
@@ -47,8 +48,8 @@ class StaticEmbedder:
         return await asyncio.to_thread(self.vectors, texts)
 
     async def embed_query(self, text: str) -> Vector:
-        """The same as for a text that is found: the model makes no difference."""
-        [vector] = await self.embed([text])
+        """The vector without stop words, of which questions have many: a sum knows no order of words."""
+        [vector] = await self.embed([" ".join(words_of(text)) or text])
         return vector
 
     async def prepare(self) -> None:

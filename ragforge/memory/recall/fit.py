@@ -19,9 +19,10 @@ from ragforge.domain.blas import load_numpy
 from ragforge.domain.language.base import Language, courtesies, languages
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
 from ragforge.domain.language.products import FIELDS
+from ragforge.domain.language.words import words_of
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory.terms import common_terms, terms, words_of
+from ragforge.memory.terms import common_terms, terms
 
 MEANING_MIN = 0.40
 """A cosine. In the language that the embedder knows, texts that have nothing to do with each other are below

@@ -16,7 +16,7 @@ MEANING_SHARE = 0.3
 """What meaning counts for in the convex fusion; words count for the rest."""
 RRF_K = 60
 """The constant of reciprocal rank fusion as it was published."""
-GRAPH_SHARE = 0.25
+GRAPH_SHARE = 0.2
 """What a turn has of the score of the best that leads to it."""
 METADATA_SHARE = 0.1
 """What a memory that matters most and is newest has of its own score: it decides between near equals."""

@@ -5,13 +5,13 @@ import asyncio
 from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf
+from ragforge.domain.language.words import words_of
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort, MemoryType
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.memory.recall.request import Around
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.statements import plain
-from ragforge.memory.terms import words_of
 from ragforge.store.base import Store
 
 MESSAGE_CHARS_MAX = 160

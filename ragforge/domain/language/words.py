@@ -1,0 +1,19 @@
+"""The words of a text that say what it is about."""
+
+import re
+
+from ragforge.domain.language.base import stop_words
+
+TEXT_CHARS_MAX = 8_000
+"""What is read of a text."""
+
+_SHORTENED = re.compile(r"\b\w+n['’]t\b|['’](?:s|re|ll|ve|d|m)\b", re.IGNORECASE)
+"""Of `wouldn't` and `it's`: no words of their own."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+def words_of(text: str) -> list[str]:
+    """Its words and numbers in their order, in small letters, without stop words."""
+    empty = stop_words()
+    found = (each[0].lower() for each in _WORD.finditer(_SHORTENED.sub(" ", text[:TEXT_CHARS_MAX])))
+    return [word for word in found if word not in empty and len(word) > 1]
