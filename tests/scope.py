@@ -25,7 +25,7 @@ TIMES = 10 if ALL else 1
 """How many times as many kills are tried."""
 EXAMPLES = 10 if ALL else 0.25
 """How many times as many examples are tried as a test says."""
-EXAMPLES_MIN = 10
+EXAMPLES_MIN = 5
 NEWER = "neo4j-2026"
 
 

@@ -32,7 +32,7 @@ from tests.contract.builders_archive import dumped, history
 pytestmark = pytest.mark.emptied
 
 
-@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("size", [1, pytest.param(7, marks=pytest.mark.long_on_servers)])
 async def test_loads_arrive_in_the_order_in_which_they_were_begun(
     store: Store, tmp_path: Path, size: int
 ) -> None:

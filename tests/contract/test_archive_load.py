@@ -79,7 +79,9 @@ async def test_loaded_store_is_the_same_and_loading_again_changes_nothing(
     assert await store.versions.of_turns(turns) == await source.versions.of_turns(turns)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize(
+    "size", [1, *(pytest.param(size, marks=pytest.mark.long_on_servers) for size in (2, 5))]
+)
 @pytest.mark.emptied
 async def test_batches_may_be_cut_anywhere(source: Store, store: Store, size: int) -> None:
     session = await history(source)

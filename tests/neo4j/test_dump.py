@@ -159,6 +159,7 @@ async def test_a_dump_that_is_left_early_holds_nothing_open(rows: Rows) -> None:
     assert [each for each in open_ones if "SHOW" not in each["currentQuery"]] == []
 
 
+@pytest.mark.long
 async def test_a_large_dump_is_not_held_at_once(rows: Rows) -> None:
     await rows.add_turns(a_turn(rows.session, "x" * CHARS) for _ in range(TURNS))
     tracemalloc.start()

@@ -92,6 +92,7 @@ def graph_desk(tmp_path: Path, model_url: str, server: Neo4jServer) -> Iterator[
     desk.close()
 
 
+@pytest.mark.long
 def test_ask_approve_quit_resume_and_search_with_the_conversation_in_a_graph(graph_desk: GraphDesk):
     file = graph_desk.desk.project / "greet.txt"
     file.write_text("Hello there\n")

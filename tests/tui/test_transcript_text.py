@@ -23,6 +23,7 @@ from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextLine, TextRows, extract
 from ragforge.tui.widgets.tool_line import ToolHead
+from tests import scope
 from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
 from tests.tui.waiting import until
 
@@ -43,7 +44,7 @@ COMMANDS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2
 async def test_hostile_text_is_shown_everywhere_without_a_crash() -> None:
     app = ChatApp()
     async with app.run_test(size=(40, 60)) as pilot:
-        for index, text in enumerate(HOSTILE):
+        for index, text in enumerate(scope.some(HOSTILE)):
             await show_everywhere(app, index, text)
             await until(pilot, lambda: not app.transcript.is_live and answers_drawn(app))
             assert not set(app.screen_text()) & COMMANDS
