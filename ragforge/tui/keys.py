@@ -142,6 +142,8 @@ TABLE: tuple[Key, ...] = (
     Key("scroll_diff_up", ("shift+up",), "what it changed, up", _V),
     Key("scroll_diff_down", ("shift+down",), "what it changed, down", _V),
     Key("open_recalled", ("enter",), "on a recalled item: open the turn that it comes from", _R),
+    Key("show_figures", ("right",), "on a recalled item: all of it, with its figures", _R),
+    Key("hide_figures", ("left",), "on a recalled item: one line again", _R),
     Key("forget_recalled", ("delete", "ctrl+x"), "on a recalled memory: forget it (asks first)", _R),
     Key("answer_1", ("1", "y"), "yes, once", _A),
     Key("answer_2", ("2",), "the second answer", _A),

@@ -76,18 +76,36 @@ async def test_the_line_tells_how_much_and_opens_to_every_item_with_its_reason()
         for words in (
             "Relevant Past Context (turns)",
             "We took MySQL, because the host has it.",
-            "near in meaning (0.91)",
-            "words 0.31 · meaning 0.91 · score 0.78",
-            "44 tokens",
+            "2 Jan · near in meaning (0.91) · Which database",
             "Memories",
-            "01234567",
             "[bold]always[/bold]",
             "3 more items had no room.",
             "Only words were searched",
         ):
             assert words in app.text()
+        assert "44 tokens" not in app.text()
         await pilot.press("enter")
         await until(pilot, lambda: "We took MySQL, because" not in app.text())
+
+
+async def test_figures_stand_behind_a_second_key() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(100, 40)) as pilot:
+        view = await shown(app, pilot)
+        await view.action_open_close()
+        figures = ("words 0.31 · meaning 0.91 · score 0.78", "44 tokens")
+        first, memory = view.query(RecalledItem)
+        await until(pilot, lambda: first.size.height == 1)
+        first.focus()
+        await pilot.press("right")
+        await until(pilot, lambda: all(words in app.text() for words in figures))
+        memory.focus()
+        await pilot.press("right")
+        await until(pilot, lambda: "01234567" in app.text())
+        first.focus()
+        await pilot.press("left")
+        await until(pilot, lambda: not any(words in app.text() for words in figures))
+        assert "01234567" in app.text()
 
 
 class Listening(ChatApp):
@@ -147,6 +165,7 @@ def test_it_looks_as_it_should(snap_compare: Compare, theme: str, size: tuple[in
         app.transcript.show(TurnEnded(turn(status=TurnStatus.FINISHED)))
         await view.action_open_close()
         list(view.query(RecalledItem))[-1].focus()
-        await until(pilot, lambda: "score 0.78" in app.screen_text())
+        await pilot.press("right")
+        await until(pilot, lambda: "metadata 0.80" in app.screen_text())
 
     assert snap_compare(app, terminal_size=size, run_before=before)

@@ -34,7 +34,7 @@ class RecalledHead(PlainText, can_focus=True):
 
 
 class RecalledItem(PlainText, can_focus=True):
-    """One item: its words, where they come from, and why they were put in front of the model.
+    """One item on one line: why it was put in front of the model, and its words. Its figures open below.
 
     A click or the walk with F6 gives it the focus. No letter does anything here: it would be one of a word
     that is meant for the prompt.
@@ -57,8 +57,20 @@ class RecalledItem(PlainText, can_focus=True):
             self.item = item
 
     def __init__(self, item: Recalled) -> None:
-        super().__init__(item_words(item), classes="recalled-item")
+        super().__init__(item_line(item), classes="recalled-item")
         self._item = item
+
+    def action_show_figures(self) -> None:
+        """Show all of its words, where they come from and what each source said of it."""
+        self._open(whole=True)
+
+    def action_hide_figures(self) -> None:
+        """Show one line again."""
+        self._open(whole=False)
+
+    def _open(self, *, whole: bool) -> None:
+        self.set_class(whole, "-whole")
+        self.set_text(item_words(self._item) if whole else item_line(self._item))
 
     def action_open_recalled(self) -> None:
         """Ask for the turn, where there is one."""
@@ -134,17 +146,25 @@ class RecalledBody(Widget):
             yield RecalledItem(item)
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
-        if any(item.kind is HitKind.MEMORY for item in self._block.items):
-            yield PlainText(
-                "Click an item: Enter opens its turn, Delete forgets a memory (asks first), Esc returns.",
-                classes="recalled-hint",
-            )
+        yield PlainText(
+            "Click an item: Right shows all of it with its figures, Enter opens its turn, Delete forgets a "
+            "memory (asks first), Esc returns.",
+            classes="recalled-hint",
+        )
 
 
 def label(block: ContextBlock) -> str:
     """`recalled 7 (312 tokens, 18 ms)`, and that not everything could be searched."""
     words = f"recalled {len(block.items)} ({counted(block.tokens, 'token')}, {time_words(block.took_ms)})"
     return f"{words} · limited" if block.limited else words
+
+
+def item_line(item: Recalled) -> str:
+    """`3 Nov · speaks of parser, bug · The parser fails on empty files.`"""
+    at, reason = item.at.astimezone(), one_line(item.reason)
+    day = f"{at.day} {at:%b}"
+    text = " ".join(printable(item.text).split())
+    return " · ".join(filter(None, ("" if day in reason else day, reason, text[:ITEM_CHARS_SHOWN])))
 
 
 def item_words(item: Recalled) -> str:
