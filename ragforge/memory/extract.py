@@ -47,12 +47,14 @@ CONFIDENCE_OF_RULES = 0.7
 CONFIDENCE_OF_STANDING = 0.8
 """Of a wish that says that it is to hold always or never, at least."""
 
-KEPT_MIN = 0.7
+KEPT_MIN = 0.5
 """A clause is kept from this probability on."""
+SURE_MIN = 0.45
+"""A statement is kept from this probability of being of its type on: below, most have the wrong one."""
 SECOND_MIN = 0.85
 """As a statement of its own beside another one in the same sentence."""
 FRAGMENT_WORDS_MAX = 4
-RULE_SHARE = 0.8
+RULE_SHARE = 0.5
 """So much of what is missing to certainty a rule adds that is met."""
 RULE_TYPE_SHARE = 0.8
 """So much the rule's type counts beside the classifier's."""
@@ -139,7 +141,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
         for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
             if type is not None:
                 _add(found, list(run))
-    found = [each for each in found if not _is_for_once(each)]
+    found = [each for each in found if each.sure >= SURE_MIN and not _is_for_once(each)]
     if before and len(found) == 1 and is_short(found[0].text):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
@@ -173,6 +175,8 @@ def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
     type = max(sums, key=lambda type: sums[type])
     text = " ".join(one.clause.text for one in run).strip(" ,;")
     sure = max(one.kept * one.types[type] for one in run)
+    if any(one.clause.asked for one in run):
+        sure = max(sure, CONFIDENCE_OF_RULES)
     last = found[-1] if found else None
     if last and len(text.split()) <= FRAGMENT_WORDS_MAX and run[0].clause.sentence - last.sentence <= 1:
         text, type, sure = f"{last.text} {text}", last.type, last.sure

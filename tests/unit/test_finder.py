@@ -80,6 +80,8 @@ def test_a_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
         ("les horaires sont dans un fichier que la mairie envoie le lundi", MemoryType.FACT),
         ("bon on garde la version imprimée et on laisse tomber l'appli", MemoryType.DECISION),
         ("pas de jargon dans les textes pour les visiteurs", MemoryType.PREFERENCE),
+        ("Garde des légendes courtes partout.", MemoryType.PREFERENCE),
+        ("we still owe the printers an answer about the paper", MemoryType.TODO),
     ],
 )
 def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -> None:
@@ -97,6 +99,8 @@ def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -
         "thanks, that looks much better",
         "pourquoi la frise est coupée à droite",
         "pour cette fois dessine la à l'envers",
+        "Garde cette légende courte.",
+        "je te laisse, faut que je prenne le bus",
     ],
 )
 def test_what_is_of_now_is_not_kept(message: str) -> None:
@@ -164,6 +168,18 @@ def test_importing_loads_no_numpy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout.strip() == "False"
+
+
+def test_a_few_words_are_kept_where_they_answer_a_question() -> None:
+    [statement] = statements_in("seulement la trésorière", "Qui peut voir les cotisations ?")
+    assert statement.type is MemoryType.DECISION
+    assert statements_in("seulement la trésorière") == []
+    assert statements_in("yes, close it", "Shall I close the connection?") == []
+
+
+def test_what_has_no_likely_type_is_not_kept() -> None:
+    assert statements_in("deux clés par grande salle") == []
+    assert statements_in("the small one sits near the door and the big one in the yard") == []
 
 
 def test_a_request_behind_what_asked_nothing_is_no_answer_to_it() -> None:
