@@ -47,7 +47,7 @@ CONFIDENCE_OF_RULES = 0.7
 CONFIDENCE_OF_STANDING = 0.8
 """Of a wish that says that it is to hold always or never, at least."""
 
-KEPT_MIN = 0.5
+KEPT_MIN = 0.6
 """A clause is kept from this probability on."""
 SURE_MIN = 0.45
 """A statement is kept from this probability of being of its type on: below, most have the wrong one."""

@@ -262,6 +262,7 @@ LANGUAGE = Language(
         r"\bmust have (?:been|had|\w+(?:ed|en|wn|ne|ght|st))\b",
     ),
     reports=(
+        r"^(?:write|add|insert|append|print|type) ``",
         (
             r"\b(?:docs?|documentation|readme|errors?|logs?|message|article|stack ?overflow|blog|linter|"
             "compiler|output|tutorial|tool|warning|they|he|she|colleague|coworker|someone|somebody|"

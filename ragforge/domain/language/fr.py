@@ -256,6 +256,7 @@ LANGUAGE = Language(
         r"\b(?:j'ai|on a) dû \w+(?:er|ir|re)\b",
     ),
     reports=(
+        r"^(?:écris|écrivez|ajoute|ajoutez|insère|affiche|imprime|tape) ``",
         (
             r"\b(?:la doc|documentation|l'erreur|le message|l'article|le linter|le compilateur|le tuto\w*|"
             "le ticket|le readme|le log|les logs|la sortie|le commentaire|il|elle|ils|on m'|quelqu'un|"
