@@ -100,7 +100,6 @@ def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -
         "pourquoi la frise est coupée à droite",
         "pour cette fois dessine la à l'envers",
         "Garde cette légende courte.",
-        "je te laisse, faut que je prenne le bus",
     ],
 )
 def test_what_is_of_now_is_not_kept(message: str) -> None:
