@@ -25,9 +25,9 @@ from ragforge.store.archive_items import Blob, Item, kind_of
 from ragforge.store.archive_lines import fingerprint, from_plain, sha256_hex, to_line
 from ragforge.store.json_text import to_json
 
-FORMAT = 3
-"""1 had no versions, branches and moves, 2 no derived records and did not say what a move did. By this a
-reader of an earlier format knows that it must not read on."""
+FORMAT = 4
+"""1 had no versions, branches and moves; 2 no derived records, and did not say what a move did; 3 did not say
+when a memory held. By this a reader of an earlier format knows that it must not read on."""
 LINE_BYTES_MAX = 256 * 1024 * 1024
 """Far above what a message or a content may hold; keeps a bad file from filling the memory."""
 HEADER_BYTES_MAX = 64 * 1024

@@ -29,7 +29,7 @@ async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStan
     assert "1 session\n" in made.out
     assert "1 turn\n" in made.out
     first, *_, last = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
-    assert (first["ragforge"], first["format"]) == ("backup", 3)
+    assert (first["ragforge"], first["format"]) == ("backup", 4)
     assert str(tmp_path) not in json.dumps(first)
     assert last["counts"]["turn"] == 1
 

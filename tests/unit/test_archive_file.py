@@ -52,7 +52,7 @@ def test_a_file_holds_what_was_written_and_is_private(tmp_path: Path):
     closing = written(file, items, missing=["ab" * 32], waiting=3)
     first, *between, last = read_backup(file)
     assert isinstance(first, Header)
-    assert (first.what, first.format, first.origin, first.schema) == ("backup", 3, "SQLite 3.54.0", 2)
+    assert (first.what, first.format, first.origin, first.schema) == ("backup", 4, "SQLite 3.54.0", 2)
     assert (between, last) == (items, closing)
     assert (closing.missing, closing.waiting) == (("ab" * 32,), 3)
     assert closing.counts == dict.fromkeys(map(kind_of, items), 1)
@@ -190,12 +190,12 @@ WRONG: dict[str, tuple[Callable[[Lines], Lines], type[RagforgeError], str]] = {
         "line 9 is no record",
     ),
     "another format": (
-        lambda lines: [lines[0].replace(b'"format":3', b'"format":4'), *lines[1:]],
+        lambda lines: [lines[0].replace(b'"format":4', b'"format":5'), *lines[1:]],
         StoreNewer,
-        "newer ragforge .format 4",
+        "newer ragforge .format 5",
     ),
     "an impossible format": (
-        lambda lines: [lines[0].replace(b'"format":3', b'"format":"3"'), *lines[1:]],
+        lambda lines: [lines[0].replace(b'"format":4', b'"format":"3"'), *lines[1:]],
         StoreDamaged,
         "first line",
     ),
@@ -240,7 +240,7 @@ def test_a_backup_from_before_there_were_versions_is_read(tmp_path: Path):
     file = tmp_path / "all.gz"
     items = [item for item in some_items() if not isinstance(item, Version | Branch | CheckoutLog)]
     written(file, items)
-    put_together_anew(file, lambda lines: [lines[0].replace(b'"format":3', b'"format":1'), *lines[1:]])
+    put_together_anew(file, lambda lines: [lines[0].replace(b'"format":4', b'"format":1'), *lines[1:]])
     first, *found, _ = read_backup(file)
     assert isinstance(first, Header)
     assert (first.format, found) == (1, items)
