@@ -1,7 +1,8 @@
-"""Which processes live, for tests that must leave none behind."""
+"""Processes: which live, for tests that must leave none behind; and programs for tests to start."""
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,12 @@ def running_with(marker: str) -> list[str]:
         if marker in line and state != b"Z" and int(entry.name) != os.getpid():
             found.append(line)
     return found
+
+
+def write_program(path: Path, body: str) -> None:
+    """Write a program that this Python runs, also where its own path has spaces, unlike a `#!` line."""
+    path.write_text(f"""#!/bin/sh\n'''exec' '{sys.executable}' "$0" "$@"\n' '''\n{body}\n""")
+    path.chmod(0o755)
 
 
 async def until(condition: Callable[[], bool], timeout_s: float = 180.0) -> None:

@@ -1,7 +1,6 @@
 """Copying, and saying truly what was done."""
 
 import base64
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from textual.app import App
 
 from ragforge.tui import clipboard
 from ragforge.tui.widgets.prompt import Prompt
+from tests.processes import write_program
 from tests.tui.prompt_app import PromptApp
 from tests.tui.waiting import until
 
@@ -50,9 +50,7 @@ def test_what_terminals_would_drop_is_not_sent_and_the_limit_is_told(size: int, 
 
 
 def test_in_tmux_its_own_command_gets_the_text_too(tmp_path: Path):
-    tmux = tmp_path / "tmux"
-    tmux.write_text(f'#!{sys.executable}\nimport sys\nopen("{tmp_path}/got", "w").write(sys.stdin.read())\n')
-    tmux.chmod(0o755)
+    write_program(tmp_path / "tmux", f'import sys\nopen("{tmp_path}/got", "w").write(sys.stdin.read())')
     told = clipboard.copy("text", App(), env={"TMUX": "x", "PATH": str(tmp_path)})
     assert told == "Sent 4 characters to tmux and the terminal."
     assert (tmp_path / "got").read_text() == "text"

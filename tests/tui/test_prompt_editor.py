@@ -1,6 +1,5 @@
 """The draft in another editor."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from ragforge.tui import editor
 from ragforge.tui.editor import editor_command
 from ragforge.tui.widgets.prompt import Prompt
+from tests.processes import write_program
 from tests.tui.prompt_app import PromptApp
 from tests.tui.waiting import until
 
@@ -15,10 +15,7 @@ from tests.tui.waiting import until
 def script(tmp_path: Path, body: str) -> dict[str, str]:
     """An environment whose editor is this Python; `path` is the file."""
     program = tmp_path / "my editor"
-    program.write_text(
-        f"#!{sys.executable}\nimport sys, pathlib\npath = pathlib.Path(sys.argv[-1])\n{body}\n"
-    )
-    program.chmod(0o755)
+    write_program(program, f"import sys, pathlib\npath = pathlib.Path(sys.argv[-1])\n{body}")
     return {"EDITOR": f"'{program}' --wait"}
 
 

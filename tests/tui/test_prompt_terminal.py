@@ -1,11 +1,11 @@
 """The prompt in a real terminal: pastes without bracketed paste, Alt+Enter, another editor."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.processes import write_program
 from tests.tui.terminal import Terminal, python_app
 
 APP = """
@@ -33,8 +33,8 @@ Shown().run()
 @pytest.fixture
 def editor(tmp_path: Path) -> Path:
     program = tmp_path / "editor"
-    program.write_text(
-        f"#!{sys.executable}\n"
+    write_program(
+        program,
         "import sys, pathlib\n"
         "path = pathlib.Path(sys.argv[1])\n"
         "print('EDITOR HAS', repr(path.read_text()), flush=True)\n"
@@ -42,9 +42,8 @@ def editor(tmp_path: Path) -> Path:
         "    path.write_text(input() + '\\n')\n"
         "except KeyboardInterrupt:\n"
         "    print('INTERRUPTED', flush=True)\n"
-        "    path.write_text(input())\n"
+        "    path.write_text(input())\n",
     )
-    program.chmod(0o755)
     return program
 
 

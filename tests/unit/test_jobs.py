@@ -43,7 +43,7 @@ async def test_a_server_is_started_listed_used_and_stopped(ctx: ToolContext, job
         "print('port', s.server_port, flush=True); s.serve_forever()"
     )
     result = await shell.TOOL.run(
-        ShellArgs(f'{sys.executable} -c "{server}" {marker}; true', background=True), ctx
+        ShellArgs(f'"{sys.executable}" -c "{server}" {marker}; true', background=True), ctx
     )
     assert "Job 1 is running" in result.text
     await until(lambda: "port" in jobs.output("1"))
