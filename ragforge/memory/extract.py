@@ -36,7 +36,7 @@ from ragforge.memory.replacement import (
     replaced_by,
 )
 from ragforge.memory.sentences import cut_words, with_dates
-from ragforge.memory.short_answers import asks, is_short, with_question
+from ragforge.memory.short_answers import asks, needs_question, with_question
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 from ragforge.memory.terms import says
 
@@ -142,7 +142,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
             if type is not None:
                 _add(found, list(run))
     found = [each for each in found if each.sure >= SURE_MIN and not _is_for_once(each)]
-    if before and len(found) == 1 and is_short(found[0].text):
+    if before and len(found) == 1 and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
     return found

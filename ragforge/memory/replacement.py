@@ -12,10 +12,12 @@ from ragforge.domain.memories import Memory, MemoryType
 from ragforge.memory.likeness import content_words, names_in, stands_among
 from ragforge.memory.statements import is_wondering, plain
 from ragforge.memory.terms import SAME_SHARE, about, common_terms, numbers_in, terms
+from ragforge.memory.todo_list import todo_list
 
 _INSTEAD = AnyOf(lambda language: language.instead)
 _CHANGED_MIND = AnyOf(lambda language: language.changed_mind)
 _GOES = AnyOf(lambda language: language.goes)
+_RETURNS = AnyOf(lambda language: language.returns)
 _PURPOSE = AnyOf(lambda language: language.purpose)
 _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
@@ -52,6 +54,8 @@ class _Naming(Struct, frozen=True):
     """Those of them that name something."""
     gone: frozenset[str]
     """What it says is used no more."""
+    back: frozenset[str]
+    """What it says is used again."""
     frame: frozenset[str]
     """The stems of what else it speaks of."""
 
@@ -101,8 +105,10 @@ def names_otherwise(sentence: str, statement: str) -> bool:
     "stored in DuckDB".
     """
     new, old = _naming(sentence), _naming(statement)
-    if not (new.gone or new.products) or sentence.endswith("?") or is_wondering(plain(sentence)):
+    if not (new.gone or new.products or new.back) or sentence.endswith("?") or is_wondering(plain(sentence)):
         return False
+    if new.back & old.gone:
+        return True
     if new.gone and new.gone <= old.words:
         shared = sum(stands_among(term, old.frame) for term in new.frame)
         return shared >= max(1, STOPPED_SHARE * min(len(new.frame), len(old.frame)))
@@ -118,7 +124,18 @@ def names_otherwise(sentence: str, statement: str) -> bool:
 def names_anything(sentence: str) -> bool:
     """Whether the sentence may name another thing for what an earlier one speaks of."""
     naming = _naming(sentence)
-    return bool(naming.gone or naming.products)
+    return bool(naming.gone or naming.products or naming.back)
+
+
+def brings_back(sentence: str, statement: str) -> bool:
+    """Whether by the sentence something is used again that the statement names."""
+    return bool(_naming(sentence).back & _naming(statement).words)
+
+
+def takes_back(sentence: str, change: str, statement: str) -> bool:
+    """Whether by the sentence something returns that the change gave up for what the statement names."""
+    new, old = _naming(sentence), _naming(change)
+    return bool(new.back & old.gone and old.names & _naming(statement).words - new.back)
 
 
 @lru_cache(4_096)
@@ -130,7 +147,9 @@ def _naming(sentence: str) -> _Naming:
         rest = f"{rest[: found.start()]} {rest[found.end() :]}"
     names = frozenset(name for name in names_in(rest) if name not in FIELDS or name in KNOWN_NAMES)
     frame = terms(rest) - terms(" ".join((*names, gone))) - _decision_terms()
-    return _Naming(frozenset(content_words(rest)), names, frozenset(content_words(gone)), frame)
+    back = " ".join(first_group(found) for found in _RETURNS.finditer(readable))
+    words, went, returned = (frozenset(content_words(each)) for each in (rest, gone, back))
+    return _Naming(words, names, went, returned, frame)
 
 
 @cache
@@ -172,10 +191,18 @@ def finished_by(words: str, known: Sequence[Memory]) -> Memory | None:
         return None
     said = _stems(words)
     fits = [
-        (len(said & stems), old) for old in known if old.type in ENDING and (stems := _stems(old.content))
+        (len(said & stems), old)
+        for old in known
+        if old.type in ENDING and (stems := _stems(old.content)) and not _is_list(old)
     ]
     named = [(shared, old) for shared, old in fits if shared >= min(SHARED_MIN, len(_stems(old.content)))]
     return max(named, key=lambda each: (each[0], each[1].created_at), default=(0, None))[1]
+
+
+def _is_list(old: Memory) -> bool:
+    """Whether several things are to do by it: with one of them it is not done."""
+    found = todo_list(old.content)
+    return found is not None and len(found.items) > 1
 
 
 def ended_by(words: str, known: Sequence[Memory]) -> Memory | None:

@@ -4,9 +4,12 @@ import re
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.memory.sentences import cut_words, one_line, prose, sentences
+from ragforge.memory.terms import about
 
 WORDS_MAX = 8
 """Longer statements say themselves what they are about."""
+TELLING_WORDS = 2
+"""So many words that say something tell what a statement is about."""
 QUESTION_CHARS_MAX = 300
 
 _NAME = r"(?:option )?\(?([1-9]|[a-eA-E])\s?[.):]\s+"
@@ -18,14 +21,16 @@ _OR = AnyOf(lambda language: language.either)
 _ORDINALS = [AnyOf(lambda language, at=at: language.ordinals[at : at + 1]) for at in range(4)]
 
 
-def is_short(statement: str) -> bool:
-    """Whether the words say too little by themselves."""
-    return len(statement.split()) <= WORDS_MAX
-
-
 def asks(before: str) -> bool:
     """Whether what the assistant said ends with a question, or with what follows one at once."""
     return "?" in one_line(before)[-QUESTION_CHARS_MAX:]
+
+
+def needs_question(statement: str, before: str) -> bool:
+    """Whether the words say too little without what the assistant said. Where that asked nothing, only a
+    value with hardly a word does: "way too wet, 25".
+    """
+    return len(statement.split()) <= WORDS_MAX and (asks(before) or len(about(statement)) < TELLING_WORDS)
 
 
 def with_question(statement: str, before: str) -> str:

@@ -47,6 +47,8 @@ class Subject(NamedTuple):
     asks: str
     values: tuple[str, ...] = ()
     """None of them where numbers will do, of which there is always another one."""
+    returns: str = ""
+    """With {old}, which holds again; empty where that is not said by itself."""
 
 
 SUBJECTS = (
@@ -60,6 +62,7 @@ SUBJECTS = (
         "Use {new} instead of {old} for the readings of the meters.",
         "Where do we keep the readings of the meters?",
         ("MySQL", "DuckDB", "MongoDB", "Cassandra", "SQLite", "Oracle"),
+        "Back to {old} for the readings of the meters.",
     ),
     Subject(
         "From now on the pumps are written in {new}.",
@@ -72,10 +75,14 @@ NUMBERS = st.integers(0, len(SUBJECTS) - 1)
 
 
 class Said(NamedTuple):
-    """One turn of the list. subject: None where it says nothing of any."""
+    """One turn of the list.
+
+    subject: None where it says nothing of any. by_name: it names what it replaces.
+    """
 
     subject: int | None
     value: str
+    by_name: bool = False
 
 
 class HoldingMachine(RuleBasedStateMachine):
@@ -117,7 +124,21 @@ class HoldingMachine(RuleBasedStateMachine):
         left = [each for each in subject.values if each != old and each not in self.forgotten]
         new = data.draw(st.sampled_from(left)) if left else str(next(self.numbers))
         words = subject.says if plainly or not old or old in self.forgotten else subject.changes
-        self.say(words.format(old=old, new=new), Said(number, new))
+        self.say(words.format(old=old, new=new), Said(number, new, by_name=words == subject.changes))
+
+    @precondition(lambda self: any(map(self.may_return, range(len(SUBJECTS)))))
+    @rule(data=st.data())
+    def return_to_the_one_before(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(list(filter(self.may_return, range(len(SUBJECTS))))))
+        old = self.values(number)[-2]
+        self.say(SUBJECTS[number].returns.format(old=old), Said(number, old))
+
+    def may_return(self, number: int) -> bool:
+        """Whether the newest change, in words that name both, can be taken back."""
+        values = self.values(number)
+        is_known = len(values) > 1 and not {*values[-2:]} & {*self.forgotten}
+        said = [each for each in self.path if each.subject == number]
+        return bool(SUBJECTS[number].returns) and is_known and said[-1].by_name
 
     @rule()
     def state_nothing(self) -> None:
@@ -180,10 +201,12 @@ class HoldingMachine(RuleBasedStateMachine):
 
     # What holds
 
+    def values(self, number: int) -> list[str]:
+        return [each.value for each in self.path if each.subject == number]
+
     def holds(self, number: int) -> str:
         """What was said last of what is not forgotten; empty where nothing is."""
-        values = [each.value for each in self.path if each.subject == number]
-        return next((each for each in reversed(values) if each not in self.forgotten), "")
+        return next((each for each in reversed(self.values(number)) if each not in self.forgotten), "")
 
     def check(self) -> None:
         self.run(self.law())

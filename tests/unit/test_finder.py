@@ -12,7 +12,7 @@ from ragforge.memory.classifier import WEIGHTS
 from ragforge.memory.clauses import cut
 from ragforge.memory.extract import statements_in
 from ragforge.memory.own_words import own_words
-from ragforge.memory.short_answers import with_question
+from ragforge.memory.short_answers import needs_question, with_question
 from training.__main__ import digest
 from training.examples import read_examples
 
@@ -129,6 +129,21 @@ def test_statements_of_different_types_in_one_sentence_part() -> None:
 )
 def test_a_short_answer_takes_its_question_with_it(before: str, answer: str, whole: str) -> None:
     assert with_question(answer, before) == whole
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "needed"),
+    [
+        ("How long may a reading take?", "600 ms", True),
+        ("The seedlings are watered every 40 minutes now.", "way too wet, 25", True),
+        ("A neap tide has the smallest range.", "I want the release out by 12 December.", False),
+        ("Welcome, Amira.", "the cache expires after 6 hours", False),
+    ],
+)
+def test_what_says_enough_takes_nothing_with_it_that_was_not_asked(
+    before: str, answer: str, needed: bool
+) -> None:
+    assert needs_question(answer, before) is needed
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,9 @@ def replaced(old: Memory, words: str) -> bool:
         ("Notre API tourne sur Flask.", "On va utiliser FastAPI plutôt que Flask."),
         ("On part sur Foobar pour les files.", "On prend Bazqux à la place de Foobar."),
         ("On part sur Redis pour le cache.", "On remplace Redis par Memcached."),
+        # Back again.
+        ("Let's switch from SQLite to DuckDB.", "Back to SQLite for the stations."),
+        ("On prend DuckDB à la place de SQLite.", "On revient à SQLite pour les stations."),
         # In the same words another product of the same kind, or another name in place of the one.
         ("We keep the readings in MySQL.", "We keep the readings in DuckDB."),
         ("On garde les relevés dans MySQL.", "On garde les relevés dans DuckDB."),
@@ -226,6 +229,11 @@ def test_what_was_to_do_ends_when_it_is_said_to_be_done(todo: str, said: str) ->
 def test_what_was_to_do_stays_while_nothing_says_that_it_is_done(said: str) -> None:
     old = replace(fact("Remind me to rotate the API keys."), type=MemoryType.TODO)
     assert not understand_offline(a_material(said, near=(old,))).associations
+
+
+def test_of_several_things_to_do_one_that_is_done_ends_not_all() -> None:
+    old = replace(fact("todo: rotate the API keys, write the migration guide"), type=MemoryType.TODO)
+    assert not understand_offline(a_material("I've rotated the API keys.", near=(old,))).associations
 
 
 @pytest.mark.parametrize(

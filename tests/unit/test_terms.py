@@ -33,6 +33,11 @@ def test_what_is_spelled_alike_in_two_languages_is_one_term() -> None:
     assert terms("it wouldn't be that") == frozenset()
 
 
+def test_the_ending_of_a_files_name_is_no_term() -> None:
+    assert terms("edit `vendor/pumps.py` and heat.toml") == terms("edit vendor pumps and heat")
+    assert terms("write py or toml") > terms("write or")
+
+
 def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> None:
     assert says("the readings are kept in DuckDB for 30 days", "readings kept 30 days")
     assert not says("the readings are kept in DuckDB for 40 days", "readings kept 30 days")
@@ -120,3 +125,19 @@ def test_a_message_may_go_on_where_the_user_left_off(message: str) -> None:
 )
 def test_words_that_look_like_it_do_not(message: str) -> None:
     assert not resumes(message)
+
+
+def test_what_returns_holds_again_and_what_took_its_place_does_not() -> None:
+    first, change, back = turns(
+        ("keep the readings in SQLite", "`readings.py` opens it."),
+        ("switch from SQLite to DuckDB for the readings", "The readings are in DuckDB now."),
+        ("back to SQLite for the readings, it was quick enough", ""),
+    )
+    between = Validity([first, change])
+    assert between.replacement(first, "keep the readings in SQLite")
+    valid = Validity([first, change, back])
+    assert valid.replacement(first, "keep the readings in SQLite") is None
+    for statement in (change.user[0].text, change.assistant):
+        by = valid.replacement(change, statement)
+        assert by is not None
+        assert by.turn_id == back.id

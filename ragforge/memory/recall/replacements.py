@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ragforge.domain.derivations import DerivedFilter, DerivedKind
 from ragforge.domain.memories import Association, AssociationKind, Memory
+from ragforge.memory.replacement import brings_back
 from ragforge.memory.terms import says, terms
 from ragforge.store.base import Store
 
@@ -59,7 +60,9 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
         link, new = links.get(memory.id), None
         while link and (new := by_id.get(link.from_id)) and new.replaced:
             link = links.get(new.id)
-        if link and new and not (new.forgotten_at or new.abandoned):
+        if new is None or brings_back(new.content, memory.content):
+            continue  # of what returned the first statement holds as well
+        if link and not (new.forgotten_at or new.abandoned):
             found.append(ReplacedStatement(memory, new, link.at, link.turn))
     return sorted(found, key=lambda each: each.at, reverse=True)
 

@@ -12,23 +12,26 @@ from functools import cached_property, lru_cache
 from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, first_group
-from ragforge.domain.memories import Memory, MemoryType
+from ragforge.domain.memories import Memory
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.replacement import (
     SHARED_MIN,
+    brings_back,
     ends_instruction,
     has_ending_clause,
     is_telling,
     may_end,
     names_anything,
     names_otherwise,
+    takes_back,
 )
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
+from ragforge.memory.todo_list import todo_list
 
 TEXT_CHARS_MAX = 2_000
 """Of a message and of an answer: what is changed is said at their beginning."""
@@ -48,10 +51,6 @@ _GONE = AnyOf(lambda language: language.gone)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
-_TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
-
-_LIST = re.compile(r"^(?P<lead>[^:]{0,60}:)\s*(?P<items>.+)$")
-_BETWEEN = re.compile(r"(?:,(?![^()]*\))\s*(?:and |et )?|;\s*|\s(?:and|et)\s)(?![^()]*\))")
 
 _NAMED = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]*_\w+|[A-Z][A-Z0-9]{2,}|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*)(?::\s?\w+)?`?"
@@ -191,7 +190,7 @@ class Validity:
         """What replaced this statement of the turn last; None where it holds."""
         for by in reversed([each for each in self._spoken if _before(turn, each.turn)]):
             text = self._replaced(turn, statement, by)
-            if text:
+            if text and not self._returned(statement, text, by):
                 return Replacement(
                     by.turn.id, by.turn.started_at, cut_sentence(one_line(text), NEW_CHARS_MAX)
                 )
@@ -222,14 +221,13 @@ class Validity:
 
         at: when it was said. What is no list of things to do stays as it is.
         """
-        if (found := _list_to_do(statement)) is None:
+        if (found := todo_list(statement)) is None:
             return statement
         later = [each for each in self._spoken if each.turn.started_at > at and each.does]
-        items = [item for item in _BETWEEN.split(found["items"]) if item and item.strip(" .")]
-        left = [item for item in items if not any(_is_done(item, each) for each in later)]
-        if len(left) == len(items):
+        left = [item for item in found.items if not any(_is_done(item, each) for each in later)]
+        if len(left) == len(found.items):
             return statement
-        return f"{found['lead']} {', '.join(left)}" if left else None
+        return f"{found.lead} {', '.join(left)}" if left else None
 
     def _replaced(self, turn: Turn, statement: str, by: Spoken) -> str:
         """What in the later turn takes the statement's place; empty where nothing does."""
@@ -239,8 +237,17 @@ class Validity:
         return (
             _same_frame(statement, by)
             or next((each for each in by.naming if names_otherwise(each, statement)), "")
-            or self._taken_back(turn, by)
+            or self._taken_back(turn, statement, by)
             or _stopped(statement, by)
+        )
+
+    def _returned(self, statement: str, text: str, by: Spoken) -> bool:
+        """Whether the statement holds again since a turn behind the one whose words took its place."""
+        later = (each for each in self._spoken if each.naming and _before(by.turn, each.turn))
+        return any(
+            takes_back(sentence, text, text) and brings_back(sentence, statement)
+            for each in later
+            for sentence in each.naming
         )
 
     def _changed(self) -> Iterator[ValueChange]:
@@ -253,11 +260,16 @@ class Validity:
             if before and before in self._spoken[:at]:
                 yield from _corrections(before, new)
 
-    def _taken_back(self, turn: Turn, by: Spoken) -> str:
+    def _taken_back(self, turn: Turn, statement: str, by: Spoken) -> str:
         """The words by which something returns that the statement's turn had given up."""
         mine = self._by_id.get(turn.id)
+        if mine is None:
+            return ""
         # What returned and what took its place meanwhile: the whole turn is about it.
-        return by.user if mine and mine.gives_up and mine.gives_up & by.brings_back else ""
+        if mine.gives_up & by.brings_back:
+            return by.user
+        changes = [(each, change) for each in by.naming for change in mine.naming]
+        return next((each for each, change in changes if takes_back(each, change, statement)), "")
 
 
 def named_values(turn: Turn) -> dict[str, str]:
@@ -362,13 +374,6 @@ def _same_frame(statement: str, by: Spoken) -> str:
 @lru_cache(SENTENCES_MAX)
 def _is_standing(statement: str) -> bool:
     return _STANDING.search(plain(statement)) is not None
-
-
-@lru_cache(SENTENCES_MAX)
-def _list_to_do(statement: str) -> re.Match[str] | None:
-    """The parts of a to-do list; None where the statement is not one."""
-    found = _LIST.match(statement)
-    return found if found and _TODO.search(plain(statement)) else None
 
 
 def _stopped(statement: str, by: Spoken) -> str:

@@ -1,0 +1,34 @@
+"""Lists of things to do in one statement: `todo: a chart, an alarm for frost`."""
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from ragforge.domain.language.base import AnyOf
+from ragforge.domain.memories import MemoryType
+from ragforge.memory.statements import plain
+
+STATEMENTS_MAX = 4_096
+"""How many statements are kept as they were read: the same ones are found again and again."""
+
+_TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
+_LIST = re.compile(r"^(?P<lead>[^:]{0,60}:)\s*(?P<items>.+)$")
+_BETWEEN = re.compile(r"(?:,(?![^()]*\))\s*(?:and |et )?|;\s*|\s(?:and|et)\s)(?![^()]*\))")
+
+
+class TodoList(Struct, frozen=True):
+    """What is to do, behind the words that say so."""
+
+    lead: str
+    items: tuple[str, ...]
+
+
+@lru_cache(STATEMENTS_MAX)
+def todo_list(statement: str) -> TodoList | None:
+    """The parts of a to-do list; None where the statement is not one."""
+    found = _LIST.match(statement)
+    if found is None or not _TODO.search(plain(statement)):
+        return None
+    items = (item for item in _BETWEEN.split(found["items"]) if item and item.strip(" ."))
+    return TodoList(found["lead"], tuple(items))
