@@ -61,7 +61,9 @@ class Chat:
         return self.screen.query_one(ApprovalDock).panel
 
     def words(self) -> str:
-        """All that the conversation shows, line by line."""
+        """All that the conversation shows, line by line; nothing before it is there."""
+        if self.screen._parts is None:
+            return ""
         found = [
             widget.source if isinstance(widget, Markdown) else widget.text
             for widget in self.screen.transcript.walk_children()

@@ -10,7 +10,7 @@ TEXT_CHARS_MAX = 8_000
 _SHORTENED = re.compile(r"\b\w+n['’]t\b|['’](?:s|re|ll|ve|d|m)\b", re.IGNORECASE)
 """Of `wouldn't` and `it's`: no words of their own."""
 _EXTENSION = re.compile(
-    r"(?<=\w)\.(?:py|pyi|js|jsx|ts|tsx|go|rs|rb|php|java|kt|c|h|cpp|hpp|cs|sh|md|rst|txt|toml|ya?ml|json|ini|"
+    r"(?<=\w\w)\.(?:py|pyi|js|jsx|ts|tsx|go|rs|rb|php|java|kt|c|h|cpp|hpp|cs|sh|md|rst|txt|toml|ya?ml|json|ini|"
     r"cfg|html|css|scss|sql|xml|csv|svg|png|lock)\b",
     re.IGNORECASE,
 )
