@@ -76,11 +76,8 @@ async def _lines(session: "Session", wanted: "AttemptRequest") -> AsyncGenerator
 async def _take(session: "Session", args: TakeOneArguments) -> Outcome:
     from ragforge.versions.attempts.alternatives import take
 
-    return await moved_or_asked(
-        take(session, args.number, choices=args.choices),
-        args.on_conflict,
-        lambda choice: f"{VERB.name} {TAKE.line(replace(args, on_conflict=choice))}",
-    )
+    moving = take(session, args.number, choices=args.choices)
+    return await moved_or_asked(moving, TAKE, args, under=f"{VERB.name} ")
 
 
 async def _stop(session: "Session", args: StopArguments) -> Outcome:

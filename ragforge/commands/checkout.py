@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec.structs import replace
-
 from ragforge.commands.base import Opens, Outcome, Verb
 from ragforge.domain.arguments import ValuesOf, word
 from ragforge.session.move_verbs import MoveArguments, moved_or_asked
@@ -25,12 +23,7 @@ async def _run(session: "Session", args: CheckoutArguments) -> Outcome:
     from ragforge.session.moves import checkout
 
     moving = checkout(session, args.name, choices=args.choices, part=args.part)
-    return await moved_or_asked(
-        moving,
-        args.on_conflict,
-        lambda choice: VERB.line(replace(args, on_conflict=choice)),
-        as_json=args.json,
-    )
+    return await moved_or_asked(moving, VERB, args)
 
 
 VERB = Verb(

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from ragforge.commands.base import Opens, Outcome, Verb
 from ragforge.domain.arguments import Former, word
@@ -26,12 +25,7 @@ async def _run(session: "Session", args: RedoArguments) -> Outcome:
 
     count, turn = (1, args.turns) if isinstance(args.turns, str) else (args.turns, "")
     moving = redo(session, count, turn=turn, choices=args.choices, part=args.part)
-    return await moved_or_asked(
-        moving,
-        args.on_conflict,
-        lambda choice: VERB.line(replace(args, on_conflict=choice)),
-        as_json=args.json,
-    )
+    return await moved_or_asked(moving, VERB, args)
 
 
 VERB = Verb(

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from ragforge.commands.base import Open, Outcome, Verb
 from ragforge.domain.arguments import word
@@ -25,12 +24,7 @@ async def _run(session: "Session", args: RewindArguments) -> Outcome:
     if args.number is None:
         return Open("rewind")
     moving = rewind(session, args.number, choices=args.choices, part=args.part)
-    return await moved_or_asked(
-        moving,
-        args.on_conflict,
-        lambda choice: VERB.line(replace(args, on_conflict=choice)),
-        as_json=args.json,
-    )
+    return await moved_or_asked(moving, VERB, args)
 
 
 VERB = Verb(

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from ragforge.commands.base import Opens, Outcome, Verb
 from ragforge.domain.arguments import word
@@ -23,12 +22,7 @@ async def _run(session: "Session", args: UndoArguments) -> Outcome:
     from ragforge.session.moves import undo
 
     moving = undo(session, args.count, choices=args.choices, part=args.part)
-    return await moved_or_asked(
-        moving,
-        args.on_conflict,
-        lambda choice: VERB.line(replace(args, on_conflict=choice)),
-        as_json=args.json,
-    )
+    return await moved_or_asked(moving, VERB, args)
 
 
 VERB = Verb(

@@ -235,8 +235,9 @@ def _usage(each: Argument) -> str:
 def parse(kind: type[Args], text: str, *, command: str) -> Args:
     """The arguments that were typed after a slash command.
 
-    Words may stand in quotes; `--` ends the options. Behind the words of a `rest` options are read from the
-    end, and what is none stays a word. Raises UsageError that says what to write instead.
+    Words may stand in quotes; `--` ends the options. Options may also follow the words of a `rest`
+    argument; a word there that is not an option belongs to it. Raises UsageError that says what to write
+    instead.
     """
     return _Line(kind, text, command).parsed()
 

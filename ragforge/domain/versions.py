@@ -196,8 +196,8 @@ class CheckoutLog(Struct, frozen=True):
 
     turns: ids of the turns that were undone or left, newest first; of a redo, the turn that was redone.
     undoes: the id of the move whose turn or files a redo restores.
-    kept: what lies at each path that the move should have changed but did not; None where nothing was
-        compared.
+    kept: what was left in place at each path that the move did not change although the versions differ there;
+        None if nothing was compared.
     aside: what lay, before the move, at paths that it was to change and that are the same in both versions.
     command_id: the same in all moves of one command.
     Moves of earlier releases have none of these but what a migration could tell.

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelError, ModelRefusedKey, ModelUnreachable, RagforgeError
+from ragforge.domain.urls import is_encrypted
 from ragforge.embedders.refusals import Refusal, Service, read_refusal
 
 if TYPE_CHECKING:  # slow to import
@@ -127,8 +128,7 @@ class Connection:
         timeout = httpx2.Timeout(None, connect=timeouts.EMBEDDER_CONNECT_S_MAX)
         # A proxy, or a .netrc, is meant for the network, not for a server on this machine.
         trusts = not service.is_local
-        # Certificates, which take 30 ms to read, are needed where something is encrypted.
-        verify = not service.base_url.startswith("http://")
+        verify = is_encrypted(service.base_url)
         try:
             _ = urlsplit(service.base_url).port  # raises ValueError for a bad port
             client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=trusts, verify=verify)

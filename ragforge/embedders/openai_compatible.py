@@ -6,12 +6,12 @@ and no part of the name; vectors of another length than the newest are never com
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import msgspec
 
 from ragforge.config.schema import Endpoint
+from ragforge.domain.urls import is_this_machine
 from ragforge.domain.usage import tokens_told
 from ragforge.embedders.http import Connection
 from ragforge.embedders.refusals import Service
@@ -40,7 +40,7 @@ def open_openai_compatible(
 
     base_url = endpoint.base_url.rstrip("/")
     connection = Connection(
-        Service(name, base_url, model, _is_local(base_url)),
+        Service(name, base_url, model, is_this_machine(urlsplit(base_url).hostname or "")),
         find_key=find,
         key_header="Authorization",
         key_prefix="Bearer ",
@@ -84,15 +84,3 @@ class _OpenAIWire:
             rows = sorted(rows, key=lambda row: row.index or 0)
         told = tokens_told(answer.usage.prompt_tokens) if answer.usage else 0
         return Answered([row.embedding for row in rows], told or None)
-
-
-def _is_local(base_url: str) -> bool:
-    """Whether the endpoint is on this machine."""
-    host = urlsplit(base_url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified

@@ -1,7 +1,7 @@
 """Which decision or fact a new decision takes the place of, by its words alone; in doubt none."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from msgspec import Struct
@@ -74,7 +74,7 @@ def replaced_by(
     """
     if values := _values_given_up(words):
         return _with_value(decision, values, known)
-    if decision.type in VALUED and (old := _latest(_named_otherwise(decision, words, known))):
+    if decision.type in VALUED and (old := _named_otherwise(decision, words, known)):
         return old
     if decision.type is not MemoryType.DECISION:
         return None
@@ -86,16 +86,13 @@ def replaced_by(
     return _about_the_same(decision, known, shared_min=1 if _INSTEAD.search(words) else 2)
 
 
-def _named_otherwise(decision: Memory, words: str, known: Sequence[Memory]) -> Iterable[Memory]:
-    return (
+def _named_otherwise(decision: Memory, words: str, known: Sequence[Memory]) -> Memory | None:
+    named = (
         old
         for old in known
         if old.id != decision.id and old.type in VALUED and names_otherwise(words, old.content)
     )
-
-
-def _latest(memories: Iterable[Memory]) -> Memory | None:
-    return max(memories, key=lambda each: each.created_at, default=None)
+    return max(named, key=lambda old: old.created_at, default=None)
 
 
 @lru_cache(4_096)

@@ -1,11 +1,12 @@
 """What the verbs share that move between versions: their options, and the question of files in conflict."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ragforge.commands.base import Choose, HeadMoved, Option, Outcome
+from ragforge.commands.base import Choose, HeadMoved, Option, Outcome, Verb
 from ragforge.domain.arguments import flags, option, shell_option
 from ragforge.domain.commands import is_in_shell
 from ragforge.domain.moves import ConflictChoice, Part
@@ -33,6 +34,8 @@ class TakeArguments(Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
+    json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
+
     @property
     def choices(self) -> "Choices":
         """What shall become of files in conflict; where nothing was said, the user is asked who can be."""
@@ -40,6 +43,9 @@ class TakeArguments(Struct, frozen=True, kw_only=True):
 
         is_asked = self.on_conflict is None and not is_in_shell()
         return Choices(self.on_conflict or ConflictChoice.KEEP, ask=is_asked)
+
+
+MovingArgs = TypeVar("MovingArgs", bound=TakeArguments)
 
 
 class MoveArguments(TakeArguments, frozen=True, kw_only=True):
@@ -52,26 +58,21 @@ class MoveArguments(TakeArguments, frozen=True, kw_only=True):
             chat="Move the conversation alone, and not the files.",
         ),
     ] = Part.BOTH
-    json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
 
 async def moved_or_asked(
-    moving: "Awaitable[MoveResult]",
-    choice: ConflictChoice | None,
-    line: Callable[[ConflictChoice], str],
-    *,
-    as_json: bool = False,
+    moving: "Awaitable[MoveResult]", verb: Verb[MovingArgs], args: MovingArgs, *, under: str = ""
 ) -> Outcome:
     """Where the heads went; or, with nothing touched, what shall become of files that were changed since.
 
-    line: the command line with an answer.
+    under: the verb that this one follows, with a space behind it.
     """
     from ragforge.versions.head_move import FilesInConflict
 
     try:
-        return HeadMoved(await moving, is_chosen=choice is not None, as_json=as_json)
+        return HeadMoved(await moving, is_chosen=args.on_conflict is not None, as_json=args.json)
     except FilesInConflict as conflict:
-        return _question(conflict.paths, line)
+        return _question(conflict.paths, lambda choice: under + verb.line(replace(args, on_conflict=choice)))
 
 
 def _question(paths: tuple[str, ...], line: Callable[[ConflictChoice], str]) -> Choose:

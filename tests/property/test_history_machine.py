@@ -10,14 +10,11 @@ The laws, looked at after each step:
 RAGFORGE_TEST_EXAMPLES=200 looks further than every run does.
 """
 
-import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import precondition, rule
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice, Side
@@ -35,12 +32,10 @@ from tests.property.history_disk import (
 )
 from tests.property.history_remembered import USER, Remembering
 from tests.property.history_world import SESSIONS, RunningTurn, settled
-from tests.scope import TIMES
-from tests.servers.shared import Servers
+from tests.property.machines import EXAMPLES, run_machine
 
 T = TypeVar("T")
 
-EXAMPLES = int(os.environ.get("RAGFORGE_TEST_EXAMPLES", "0"))
 STEPS = 25
 NUMBERS = st.integers(0, SESSIONS - 1)
 WRITES = st.integers(0, 14)
@@ -248,30 +243,8 @@ class HistoryMachine(Remembering):
         self.remember_left(number, before)
 
 
-def run_machine(make: Callable[[], HistoryMachine], *, examples: int, steps: int = STEPS) -> None:
-    run_state_machine_as_test(
-        make,
-        settings=settings(
-            max_examples=EXAMPLES or examples * TIMES,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            # Ids are new each time, so an example that failed cannot be made smaller faithfully.
-            phases=[Phase.reuse, Phase.generate],
-        ),
-    )
-
-
 def test_nothing_is_ever_lost_with_a_file() -> None:
-    run_machine(HistoryMachine, examples=5)
-
-
-# One kind is enough: the two differ in nothing that is asked here.
-@pytest.fixture(params=["neo4j-5"])
-def graph(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[dict[str, str]]:
-    """What says where a server is that others use too."""
-    with neo4j_servers.among_others(request.param) as server:
-        yield {"RAGFORGE_STORE": server.url, "RAGFORGE_STORE_PASSWORD": server.password}
+    run_machine(HistoryMachine, examples=5, steps=STEPS)
 
 
 def test_nothing_is_ever_lost_with_a_graph(graph: dict[str, str]) -> None:

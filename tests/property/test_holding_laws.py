@@ -6,8 +6,7 @@ forgotten; the last of it holds. RAGFORGE_TEST_EXAMPLES=200 looks further than e
 """
 
 import asyncio
-import os
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
@@ -15,9 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, note, settings
+from hypothesis import note
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from ragforge.commands.base import run_command
 from ragforge.domain.memories import MemoryFilter
@@ -28,13 +27,11 @@ from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from tests.flow.beside import beside, done
 from tests.flow.running import environ, say
-from tests.scope import TIMES
-from tests.servers.shared import Servers
+from tests.property.machines import run_machine
 from tests.standins.gemini import GeminiStandIn, Text
 
 T = TypeVar("T")
 
-EXAMPLES = int(os.environ.get("RAGFORGE_TEST_EXAMPLES", "0"))
 STEPS = 8
 
 
@@ -233,32 +230,10 @@ class HoldingMachine(RuleBasedStateMachine):
         return [item.text for item in block.items]
 
 
-def run_machine(make: Any, *, examples: int, steps: int = STEPS) -> None:
-    run_state_machine_as_test(
-        make,
-        settings=settings(
-            max_examples=EXAMPLES or examples * TIMES,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            # Ids are new each time, so an example that failed cannot be made smaller faithfully.
-            phases=[Phase.reuse, Phase.generate],
-        ),
-    )
-
-
 def test_what_stands_before_a_message_is_what_holds() -> None:
-    run_machine(HoldingMachine, examples=5)
-
-
-# One kind is enough: what replaces what is decided above the stores.
-@pytest.fixture(params=["neo4j-5"])
-def graph(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[dict[str, str]]:
-    """What says where a server is that others use too."""
-    with neo4j_servers.among_others(request.param) as server:
-        yield {"RAGFORGE_STORE": server.url, "RAGFORGE_STORE_PASSWORD": server.password}
+    run_machine(HoldingMachine, examples=5, steps=STEPS)
 
 
 @pytest.mark.long
 def test_what_stands_before_a_message_is_what_holds_with_a_graph(graph: dict[str, str]) -> None:
-    run_machine(lambda: HoldingMachine(**graph), examples=2)
+    run_machine(lambda: HoldingMachine(**graph), examples=2, steps=STEPS)

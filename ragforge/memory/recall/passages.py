@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from ragforge.domain.language.words import words_of
 from ragforge.domain.messages import text_of
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn
@@ -12,7 +13,7 @@ from ragforge.memory.material import answer_of
 from ragforge.memory.recall.fit import Fit, Fitness
 from ragforge.memory.recall.validity import Validity
 from ragforge.memory.sentences import FENCED, cut_sentence, one_line, sentences
-from ragforge.memory.terms import terms, words_of
+from ragforge.memory.terms import terms
 
 WHOLE_CHARS_MAX = 120
 """A message of the user that is no longer stands whole."""

@@ -183,7 +183,7 @@ class Lookup:
         )
         ids = list(dict.fromkeys([*ids, *replacing]))
         read = await self.attempt(partial(store.turns.read, ids), list[Turn]())
-        turns = await passages_of(fit, list(map(self.forgotten.turn, read)), above=above, found=called)
+        turns = await passages_of(fit, await self.without_forgotten(read), above=above, found=called)
         return FoundTurns(turns, await asyncio.to_thread(Validity, [each.turn for each in turns], known))
 
     async def holding(self, memories: Sequence[Memory], above: Above) -> list[str]:
@@ -203,8 +203,11 @@ class Lookup:
         """The turns of these ids and those that replace something in them."""
         store = self.recall.store
         wanted = dict.fromkeys([*ids, *await replacing_turns(store, ids)])
-        found = await store.turns.read(list(wanted))
-        return await asyncio.to_thread(lambda: list(map(self.forgotten.turn, found)))
+        return await self.without_forgotten(await store.turns.read(list(wanted)))
+
+    async def without_forgotten(self, turns: Sequence[Turn]) -> list[Turn]:
+        """The turns, with what is forgotten cut out of each."""
+        return await asyncio.to_thread(lambda: list(map(self.forgotten.turn, turns)))
 
     async def _left_off(self) -> Resumption:
         none = Resumption()

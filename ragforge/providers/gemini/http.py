@@ -12,6 +12,7 @@ import httpx2
 from google.genai import types
 
 from ragforge.domain import timeouts
+from ragforge.domain.urls import is_encrypted
 from ragforge.providers.gemini.errors import Endpoint
 
 API_VERSION = "v1beta"
@@ -26,9 +27,8 @@ def new_options(endpoint: Endpoint) -> tuple[types.HttpOptions, httpx2.AsyncClie
     It has no time limits but for connecting. Without it the library takes aiohttp where that happens to
     be installed, whose time limits and cancellation behave differently.
     """
-    # Reading the certificates takes 50 ms and more: once, not once a client and once for websockets, and not
-    # where nothing is encrypted.
-    tls = httpx2.create_ssl_context(verify=not endpoint.url.startswith("http://"))
+    # Certificates are read once, not once a client and once for websockets.
+    tls = httpx2.create_ssl_context(verify=is_encrypted(endpoint.url))
     hooks = {"request": [_limit_connecting], "response": [_keep_body]}
     http = httpx2.AsyncClient(verify=tls, timeout=None, event_hooks=hooks)
     options = types.HttpOptions(

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from functools import partial
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,6 +16,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import AnswerUnusable, ModelError, ModelRefusedKey, UsageError
 from ragforge.domain.events import ModelEvent
 from ragforge.domain.messages import TextPart, UserMessage
+from ragforge.domain.urls import is_this_machine
 from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest, Provider, ProviderParts
 from ragforge.providers.openai_compatible.answer import DONE, Answer, StreamError
 from ragforge.providers.openai_compatible.convert import chars_of, encode, to_chat
@@ -212,13 +212,7 @@ def is_local(name: str, base_url: str) -> bool:
         raise UsageError(
             f"base_url of the endpoint {name} is {base_url!r}; it must be like http://localhost:8080/v1."
         )
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
+    return is_this_machine(host)
 
 
 def open_endpoint(name: str, model: str, parts: ProviderParts) -> Provider:

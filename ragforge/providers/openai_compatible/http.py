@@ -10,6 +10,7 @@ import msgspec
 from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.urls import is_encrypted
 from ragforge.providers.openai_compatible.convert import encode
 from ragforge.providers.openai_compatible.errors import (
     Service,
@@ -124,8 +125,7 @@ def _make_client(service: Service) -> "httpx2.AsyncClient":
                 f"The key from {service.key_source} holds characters that no key has: was it pasted whole?"
             )
         headers["Authorization"] = f"Bearer {service.key}"
-    # Certificates, which take 30 ms to read, are needed where something is encrypted.
-    verify = not service.base_url.startswith("http://")
+    verify = is_encrypted(service.base_url)
     # A proxy, or a .netrc, is meant for the network, not for a server on this machine.
     return httpx2.AsyncClient(headers=headers, trust_env=not service.is_local, verify=verify)
 

@@ -15,7 +15,8 @@ async def _look(lookup: Lookup) -> Finding:
 
     async def items(above: Above) -> list[Recalled]:
         fit = await lookup.fit()
-        ended = await passages_of(fit, list(map(lookup.forgotten.turn, before.turns)), above=above, found={})
+        cut = await lookup.without_forgotten(before.turns)
+        ended = await passages_of(fit, cut, above=above, found={})
         said = [
             Recalled(
                 SECTION.heading,
