@@ -82,6 +82,12 @@ class TurnStarted(Struct, frozen=True):
     turn: Turn
 
 
+class MessageJoined(Struct, frozen=True):
+    """Another message became part of the turn's, before the model was asked; both are stored."""
+
+    turn: Turn
+
+
 class ContextBuilt(Struct, frozen=True):
     """What was recalled for the message, before the model is asked."""
 
@@ -154,6 +160,7 @@ class TurnEnded(Struct, frozen=True):
 
 AgentEvent: TypeAlias = (
     TurnStarted
+    | MessageJoined
     | ContextBuilt
     | StepStarted
     | StepEnded

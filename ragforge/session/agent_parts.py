@@ -2,7 +2,7 @@
 
 import platform
 from asyncio import to_thread
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from ragforge.memory.window import Window
 from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
 from ragforge.session.instructions import instructions_for, project_instructions, trusts_writes
 from ragforge.session.memory_tools import recall_memory, save_memory
-from ragforge.session.model import NO_MODEL, pricing_of, provider_of
+from ragforge.session.model import NO_MODEL, limits_of, pricing_of, provider_of
 from ragforge.session.state import Session
 from ragforge.store.base import Store
 from ragforge.tools.base import AnyTool, Preview, ToolContext
@@ -58,7 +58,7 @@ def safe_step(step: Step, redactor: Redactor) -> Step:
 async def agent_parts(
     session: Session,
     window: Window,
-    block: ContextBlock,
+    recall: Callable[[], Awaitable[ContextBlock]],
     *,
     approve: Approve,
     events: Events,
@@ -67,6 +67,7 @@ async def agent_parts(
 ) -> AgentParts:
     """What the loop needs for the turn that the window ends with.
 
+    recall: gives the block; asked when all else is there, so that the request leaves right after.
     Raises ModelError or UsageError when there is no model to talk to.
     """
     workspace, live = session.workspace, session.live
@@ -74,7 +75,8 @@ async def agent_parts(
     pricing = pricing_of(session)
     pricing.check()
     system = system_prompt(session, await project_instructions(session))
-    maker = RequestMaker(session, system, tool_specs(session), window, block)
+    await limits_of(session)  # asked once: the first request finds them known
+    maker = RequestMaker(session, system, tool_specs(session), window, await recall())
     return AgentParts(
         provider=provider,
         tools=tools_of(session),

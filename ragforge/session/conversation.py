@@ -96,6 +96,10 @@ class Conversation:
         """End the running turn; what had arrived is kept."""
         await turn.interrupt(self.session)
 
+    async def join_turn(self, parts: Parts) -> bool:
+        """Add a message to the one whose request has not left yet, if there is one; was there?"""
+        return await queue.join(self.session, parts)
+
     async def enqueue(self, parts: Parts) -> None:
         """Let a message wait for the next tool boundary."""
         await queue.enqueue(self.session, parts)

@@ -1,9 +1,47 @@
-"""Messages that wait while a turn runs. They are kept on disk as they come."""
+"""Messages that are sent while a turn runs: they join its own, or wait. They are stored as they come."""
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ragforge.domain.messages import Parts
+from ragforge.domain.turns import Turn
 from ragforge.session.state import Session
+
+JOINED_MAX = 20
+"""For each message that joins, what is recalled is looked for again. Those after them wait."""
+
+
+async def join(session: Session, parts: Parts) -> bool:
+    """Add the message to the one whose request has not left yet, if there is one; was there?
+
+    Raises StoreError.
+    """
+    begun = session.activity.open_turn
+    if begun is None or session.live.queue:
+        return False  # what waits comes first
+    async with begun.lock:
+        if session.activity.open_turn is not begun or begun.joined >= JOINED_MAX:
+            return False
+        words = (*begun.turn.user, *session.workspace.redactor.parts(parts))
+        await session.workspace.store.turns.reword(begun.turn.id, words)
+        begun.turn, begun.joined = replace(begun.turn, user=words), begun.joined + 1
+        await begun.show(begun.turn)
+    return True
+
+
+async def close(session: Session, seen: Turn | None = None) -> bool:
+    """Let every later message wait. seen: the turn as it was looked at; where another message has joined it
+    since, False, and it stays open.
+    """
+    begun = session.activity.open_turn
+    if begun is None:
+        return True
+    async with begun.lock:
+        if seen is not None and begun.turn is not seen:
+            return False
+        session.activity.open_turn = None
+    return True
 
 
 async def enqueue(session: Session, parts: Parts) -> None:

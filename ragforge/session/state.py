@@ -1,7 +1,7 @@
 """The parts of an open session, and the little of it that changes."""
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.schedule import Progress
-from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, TurnEnd
+from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnEnd
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.memory.recall.request import Injecting
 from ragforge.memory.recall.results import Recall
@@ -178,11 +178,23 @@ class Live(Struct):
     """What works for the session in copies of the project, and what it made to choose from."""
 
 
+class OpenTurn(Struct):
+    """A turn whose first request has not left: a message that is sent until then joins its words."""
+
+    turn: Turn
+    show: Callable[[Turn], Awaitable[None]]
+    """Tells that its words have grown."""
+    joined: int = 0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while words are stored, and to end it."""
+
+
 class Activity(Struct):
     """What goes on in the session now. Only functions of this package assign to its fields."""
 
     task: "asyncio.Task[Any] | None" = None
     """The turn, or what else Esc ends."""
+    open_turn: OpenTurn | None = None
     moving: bool = False
     """Files and chat are being moved to another version; no turn begins meanwhile."""
     unkept: Unkept | None = None

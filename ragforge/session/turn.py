@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from ragforge.domain.approvals import Approve
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import Conflict, RagforgeError, StoreError, UsageError
-from ragforge.domain.events import AgentEvent, ContextBuilt, Notice, TurnEnded, TurnStarted
+from ragforge.domain.events import AgentEvent, ContextBuilt, MessageJoined, Notice, TurnEnded, TurnStarted
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import Parts, UserMessage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
@@ -32,7 +33,7 @@ from ragforge.session.history import keep_end, session_window, store_end
 from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
 from ragforge.session.open import store_session
-from ragforge.session.state import Session, Unkept
+from ragforge.session.state import OpenTurn, Session, Unkept
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.turn import Recording
 
@@ -158,12 +159,13 @@ async def _run_one(
     run.recording = _recording(session, run.turn, events)
     try:
         await events.send(TurnStarted(run.turn))
+        _open(session, run, events)
         window = run.before.copy()
         window.begin(run.turn.id, run.turn.index)
-        block = await _recall(session, run, window, events)
+        recall = partial(_recall, session, run, window, events)
         guard = run.recording.guard
         parts = await agent_parts(
-            session, window, block, approve=approve, events=events, limits=limits, guard=guard
+            session, window, recall, approve=approve, events=events, limits=limits, guard=guard
         )
         outcome = await run_turn(parts, run.progress, pending=run.pending, done=run.done)
     except asyncio.CancelledError:
@@ -190,11 +192,29 @@ def _recording(session: Session, turn: Turn, events: Events) -> Recording:
     return recording
 
 
+def _open(session: Session, run: _Run, events: Events) -> None:
+    """Let messages join the turn's until its request leaves, which one that goes on has sent already."""
+    if run.earlier_steps:
+        return
+
+    async def show(turn: Turn) -> None:
+        run.turn, run.progress.messages[0] = turn, UserMessage(turn.user)
+        await events.send(MessageJoined(turn))
+
+    session.activity.open_turn = OpenTurn(run.turn, show)
+
+
 async def _recall(session: Session, run: _Run, window: Window, events: Events) -> ContextBlock:
-    """What is recalled for the turn's message; the user is told, and it is kept beside what follows."""
-    if (session.live.record.model or NO_MODEL) == NO_MODEL:
-        return ContextBlock()  # there is nobody to put it in front of
-    block = await build_block(session, run.turn.user, window, until=run.turn.started_at)
+    """What is recalled for the turn's message; the user is told, and it is kept beside what follows.
+
+    Where another message joins it meanwhile, it is recalled for both. From then on none joins.
+    """
+    is_closed, block = False, ContextBlock()
+    while not is_closed:
+        said = run.turn
+        if (session.live.record.model or NO_MODEL) != NO_MODEL:  # else there is nobody to put it in front of
+            block = await build_block(session, said.user, window, until=said.started_at)
+        is_closed = await queue.close(session, seen=said)
     if block.items or block.limited:
         await events.send(ContextBuilt(run.turn.id, block))
         run.keeping = asyncio.create_task(keep_recalled(session, run.turn.id, block))
@@ -202,6 +222,7 @@ async def _recall(session: Session, run: _Run, window: Window, events: Events) -
 
 
 async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: Events) -> TurnStatus:
+    await queue.close(session)
     try:
         ended = await _end(session, run, outcome)
     except StoreError:

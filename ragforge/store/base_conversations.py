@@ -10,6 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ragforge.domain.messages import Parts
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnEnd
 from ragforge.domain.usage import Purpose, Spent, Usage
 
@@ -118,6 +119,13 @@ class Turns(Protocol):
 
     async def start(self, turn: Turn) -> None:
         """Keep the user's words as a child of `turn.parent` and move the session's head to it."""
+        ...
+
+    async def reword(self, turn_id: str, user: Parts) -> None:
+        """Put these words in the place of the user's, of a turn that runs and has no step yet.
+
+        Raises Conflict where it is not stored, has a step or does not run any more.
+        """
         ...
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:

@@ -7,6 +7,7 @@ from ragforge.domain.errors import Conflict
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import CallRequest, ImagePart, ModelMessage, TextPart
+from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.store.base import Store
@@ -71,6 +72,31 @@ async def test_start_twice_changes_nothing_and_leaves_the_head_alone(store: Stor
     ended = await store.turns.get(first.id)
     assert ended is not None
     assert ended.status is TurnStatus.FINISHED
+
+
+async def test_words_change_until_the_turn_has_a_step_or_an_end(store: Store, opener: Opener) -> None:
+    session = await new_session(store)
+    root = await said(store, session, "Where is the zebra?")
+    turn = a_turn(session, "Feed the okapi.", parent=root)
+    await store.turns.start(turn)
+    words = (*turn.user, TextPart("And the tapir, at noon."))
+    for _ in range(2):
+        await store.turns.reword(turn.id, words)
+    assert await store.turns.get(turn.id) == replace(turn, user=words)
+    await store.turns.end(an_end(turn))
+    for found_by in ("okapi", "tapir"):
+        hits = await store.search.words(Query(found_by, project_id=session.project_id, kinds=(HitKind.TURN,)))
+        assert [hit.id for hit in hits][:1] == [turn.id], found_by
+    again = a_turn(session, parent=turn)
+    await store.turns.start(again)
+    await store.turns.save_step(a_step(again))
+    for late in (turn.id, again.id, "nowhere"):
+        with pytest.raises(Conflict):
+            await store.turns.reword(late, words)
+    (row,) = await store.sessions.recent(project_id=session.project_id)
+    assert row.last_message == "Fix it."
+    found = await (await opener()).turns.path(again.id)
+    assert [each.user for each in found] == [root.user, words, again.user]
 
 
 async def test_turn_needs_its_session_its_parent_and_the_index_that_follows(store: Store) -> None:

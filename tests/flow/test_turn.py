@@ -15,6 +15,9 @@ from ragforge.domain.approvals import (
 )
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.events import (
+    AgentEvent,
+    ContextBuilt,
+    MessageJoined,
     StepEnded,
     StepStarted,
     TextDelta,
@@ -25,14 +28,26 @@ from ragforge.domain.events import (
     TurnStarted,
     UsageUpdated,
 )
-from ragforge.domain.messages import TextPart
+from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session import queue
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
+from tests.flow.recalling import chats, remembered, texts
 from tests.flow.running import User, ended, environ, of_type, opened, say, say_retry, says_no
-from tests.standins.gemini import Blocked, Call, Calls, Finish, GeminiStandIn, Hang, ServerError, Text, Tokens
+from tests.standins.gemini import (
+    Blocked,
+    Call,
+    Calls,
+    Finish,
+    GeminiStandIn,
+    Hang,
+    ServerError,
+    Text,
+    Tokens,
+    Until,
+)
 
 
 async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiStandIn) -> None:
@@ -243,6 +258,36 @@ async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_tur
     assert merged["role"] == "user"
     assert "content of a" in str(merged)
     assert "and that" in str(merged)
+
+
+async def test_messages_sent_before_the_request_has_left_are_one_message_with_one_block(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await remembered(session, "The tapir is fed at noon.")
+    gate, key = asyncio.Event(), "AKIA" + "0123456789ABCDEF"
+    gemini.script((Text("All three."), Until(gate)), Text("The last."))
+    more = [(TextPart("When is the tapir fed?"),), (TextPart(f"The key is {key}."),)]
+    seen: list[AgentEvent] = []
+    async with aclosing(submit(session, (TextPart("Feed the okapi."),), User().approve)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, TurnStarted) and len(seen) == 1:
+                assert await asyncio.gather(*(queue.join(session, each) for each in more)) == [True, True]
+                stored = await session.workspace.store.turns.get(event.turn.id)
+                assert stored is not None
+                assert len(stored.user) == 3
+            if isinstance(event, TextDelta) and not gate.is_set():
+                assert not await queue.join(session, (TextPart("Too late."),))
+                await queue.enqueue(session, (TextPart("Too late."),))
+                gate.set()
+    first, second = [event.turn for event in of_type(seen, TurnEnded)]
+    (block,) = [event.block for event in of_type(seen, ContextBuilt) if event.turn_id == first.id]
+    assert "tapir" in block.text
+    assert texts(chats(gemini)[0][-1]) == [block.text, *(text_of([part]) for part in first.user)]
+    assert text_of(first.user).startswith("Feed the okapi.\nWhen is the tapir fed?\nThe key is ")
+    assert key not in str(chats(gemini))
+    assert (first.user, len(of_type(seen, MessageJoined))) == (stored.user, 2)
+    assert (second.parent, text_of(second.user)) == (first.id, "Too late.")
 
 
 async def test_plan_mode_changes_nothing(session: Session, gemini: GeminiStandIn) -> None:

@@ -178,6 +178,21 @@ async def test_what_is_sent_while_it_works_waits_and_is_answered(lab: Lab) -> No
         assert chat.screen.prompt.queued == 0
 
 
+async def test_what_is_sent_before_the_request_has_left_is_one_message(lab: Lab) -> None:
+    lab.gemini.script(Hang())
+    async with lab.chat() as chat:
+        turns = chat.screen.presenter.turns
+        for words in ("Look at a.py.", "And at b.py.", "Quick!"):
+            await turns.say(words)
+        await lab.gemini.wait_for_requests(1, action="streamGenerateContent")
+        await chat.sees("Look at a.py.\nAnd at b.py.\nQuick!")
+        assert chat.words().count("Look at") == 1
+        assert chat.screen.prompt.queued == 0
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        assert chat.draft == "Look at a.py.\nAnd at b.py.\nQuick!"
+
+
 async def test_up_takes_the_last_back_and_escape_all(lab: Lab) -> None:
     lab.gemini.script((Text("Busy"), Hang()))
     async with lab.chat() as chat:

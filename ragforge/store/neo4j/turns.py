@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.domain.ids import now
+from ragforge.domain.messages import Parts
 from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.store.json_text import storable
@@ -46,6 +49,12 @@ class Neo4jTurns:
         await self._nodes.need(Label.SESSION, turn.session_id)
         await self._nodes.need(Label.TURN, turn.parent)
         await self._nodes.outbox.write(lambda rows: _start(rows, turn))
+        self._nodes.carrier.nudge()
+
+    async def reword(self, turn_id: str, user: Parts) -> None:
+        """Raises Conflict where it is not stored, has a step or does not run any more."""
+        await self._nodes.need_whole(turn_id)
+        await self._nodes.outbox.write(lambda rows: _reword(rows, turn_id, user))
         self._nodes.carrier.nudge()
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
@@ -238,11 +247,25 @@ def _start(rows: Rows, turn: Turn) -> None:
     if index != turn.index:
         raise Conflict(f"Turn {turn.id} says index {turn.index}, but its parent makes it {index}.")
     props = turn_row(turn, project_id=session["projectId"])
-    earlier = rows.get(Label.TURN, parent.get("parentId")) if parent else None
-    near = [each["userMessage"] for each in (parent, earlier.props if earlier else None) if each]
+    near = _said_before(rows, props)
     rows.put(Label.TURN, turn.id, props | turn_props(props, near=near), complete=True)
     activity = max(session["lastActivity"], utc(turn.started_at))
     rows.put(Label.SESSION, turn.session_id, {"headId": turn.id, "lastActivity": activity})
+
+
+def _said_before(rows: Rows, turn: Props) -> list[str]:
+    """What the user said in the two turns before, as far as they are here."""
+    parent = rows.get(Label.TURN, turn["parentId"])
+    earlier = parent and rows.get(Label.TURN, parent.props.get("parentId"))
+    return [each.props["userMessage"] for each in (parent, earlier) if each]
+
+
+def _reword(rows: Rows, turn_id: str, user: Parts) -> None:
+    turn = stored(rows, Label.TURN, turn_id)
+    if turn["status"] != TurnStatus.RUNNING or rows.of_turn(Label.STEP, turn_id):
+        raise Conflict(f"The turn {turn_id} has gone to a model; its words stay as they are.")
+    props = turn_row(replace(turn_of(turn), user=user), project_id=turn["projectId"])
+    rows.put(Label.TURN, turn_id, props | turn_props(props, near=_said_before(rows, props)))
 
 
 def _end(rows: Rows, end: TurnEnd) -> None:

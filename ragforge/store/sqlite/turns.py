@@ -3,8 +3,10 @@
 import json
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ragforge.domain.errors import Conflict
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.turns import STEP, TURN, Step, Turn, TurnEnd, TurnStatus
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.abandonment import TURN_ABANDONED, head_moved
@@ -63,6 +65,24 @@ class SqliteTurns:
         Raises Conflict where the session or the parent is not stored, or the index is not the parent's + 1.
         """
         await self._database.write(lambda connection: _start(connection, turn))
+
+    async def reword(self, turn_id: str, user: Parts) -> None:
+        """Raises Conflict where it is not stored, has a step or does not run any more."""
+
+        def write(connection: Connection) -> None:
+            key = key_of(connection, "turn", turn_id)
+            row = one(
+                connection,
+                f"{SELECT} WHERE turn.key = ? AND turn.status = ? "
+                "AND NOT EXISTS (SELECT 1 FROM step WHERE step.turn = turn.key)",
+                (key, TurnStatus.RUNNING),
+            )
+            if row is None:
+                raise Conflict(f"The turn {turn_id} has gone to a model; its words stay as they are.")
+            update_turn(connection, replace(TURNS.record(row), user=user), key)
+            index_turn(connection, key)
+
+        await self._database.write(write)
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
         """Keep a step before its calls run; where one waits for consent, its turn waits too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
@@ -33,6 +34,8 @@ class Turns:
     def __init__(self, chat: ChatFrame) -> None:
         self._chat = chat
         self._worker: Worker[None] | None = None
+        self._begun = asyncio.Event()
+        """The newest turn is stored, or could not be."""
 
     @property
     def busy(self) -> bool:
@@ -61,7 +64,7 @@ class Turns:
         try:
             parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
             waiting = bool(conversation.session.live.queue) and not conversation.session.live.read_only
-            if self.busy or waiting:
+            if waiting and not self.busy:
                 await conversation.enqueue(parts)
                 chat.show_queue()
         except RagforgeError as error:
@@ -71,11 +74,26 @@ class Turns:
         if chat.shown_at is not None:
             await chat.attempt(chat.show_newest())
         if self.busy:
-            return
-        if waiting:
+            # In a worker: a turn that begins may wait for a server, and keys must not.
+            chat.run_worker(self._add(parts, text), group="queue")
+        elif waiting:
             self.send_queue()
         else:
             self._start(conversation.submit(parts, self._approve), text)
+
+    async def _add(self, parts: Parts, text: str) -> None:
+        """Let a message join the one that has just been sent, or wait for the end of what runs."""
+        chat, conversation = self._chat, self._chat.ready()
+        try:
+            await self._begun.wait()
+            if not await conversation.join_turn(parts):
+                await conversation.enqueue(parts)
+        except RagforgeError as error:
+            chat.say(str(error))
+            chat.put_back(text)
+        chat.show_queue()
+        if conversation.session.live.queue and not self.busy:
+            self.send_queue()
 
     def send_queue(self) -> None:
         """What waited through a turn that broke off goes, before the next message where there is one."""
@@ -107,13 +125,17 @@ class Turns:
 
     def _start(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
         """Show the events of a turn. text: what returns to the prompt where it cannot be kept."""
+        self._begun.clear()
         self._worker = self._chat.run_worker(self._run(turn, text), group="turn")
         self._chat.call_later(self._chat.transcript.action_end)  # who sends wants to see what comes of it
 
     async def _run(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
         """The turn, and after it what was queued in the very moment of its end."""
         chat, conversation = self._chat, self._chat.ready()
-        ended = await self._follow(turn, text)
+        try:
+            ended = await self._follow(turn, text)
+        finally:
+            self._begun.set()
         while ended and ended.status in GOES_ON and conversation.session.live.queue:
             parts = await self._taken_queue()
             ended = await self._follow(conversation.submit(parts, self._approve), text_of(parts))
@@ -135,6 +157,7 @@ class Turns:
                     chat.transcript.show(event)
                     match event:
                         case TurnStarted(running):
+                            self._begun.set()
                             self._show_started()
                         case UsageUpdated():
                             chat.status.status = chat.status.status.after(event)

@@ -9,6 +9,7 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.events import (
     AgentEvent,
     ContextBuilt,
+    MessageJoined,
     Notice,
     RetryWaiting,
     StepEnded,
@@ -133,7 +134,7 @@ class TurnRecord(Struct):
         if not isinstance(event, Notice):
             self.heard_s = now_s if isinstance(event, StepStarted | TextDelta | ThoughtDelta) else None
         match event:
-            case TurnStarted(turn):
+            case TurnStarted(turn) | MessageJoined(turn):
                 self.turn = turn
                 return None
             case TurnEnded(turn, version=version):

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from ragforge.domain import timeouts
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.versions import Version, files_touched
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.answer import AnswerView
@@ -48,18 +48,16 @@ class TurnView(Widget):
         self._retry: RetryLine | None = None
         self._silence: SilenceLine | None = None
         self._end: TurnEndLine | None = None
+        self._said: Parts = ()
+        """The user's words as they are drawn."""
         self._ready = False
         """Until its own children stand, nothing may be mounted: it would come before them."""
 
     def compose(self) -> ComposeResult:
         """The user's words; what follows is mounted by `sync`."""
-        if self.record.turn is None:
-            return
-        text = text_of(self.record.turn.user)
-        shown = text[:USER_CHARS_SHOWN]
-        if len(text) > len(shown):
-            shown += f"\n… {len(text) - len(shown):,} more characters"
-        yield UserWords(shown)
+        if self.record.turn is not None:
+            self._said = self.record.turn.user
+            yield UserWords(_said_words(self._said))
 
     def on_mount(self) -> None:
         """Draw what is known."""
@@ -73,6 +71,7 @@ class TurnView(Widget):
         """
         if not self._ready:
             return
+        self._sync_words()
         new = self.record.entries[len(self._views) :]
         for index, view in enumerate(self._views):
             if changed is None or index in changed:
@@ -118,6 +117,13 @@ class TurnView(Widget):
                 return RecalledView(entry.block)
             case _:
                 assert_never(entry)
+
+    def _sync_words(self) -> None:
+        """Draw what the user said once more, where another message has joined it."""
+        turn = self.record.turn
+        if turn is not None and turn.user != self._said:
+            self._said = turn.user
+            self.query_one(UserWords).set_text(_said_words(turn.user))
 
     def _sync_entry(self, view: EntryView, entry: Entry, *, now_s: float | None) -> None:
         match view:
@@ -165,6 +171,14 @@ class TurnView(Widget):
         if turn is not None and self._end is None and (words := end_words(turn)):
             self._end = TurnEndLine(words, classes=f"-{turn.status}")
             self.mount(self._end)
+
+
+def _said_words(user: Parts) -> str:
+    text = text_of(user)
+    shown = text[:USER_CHARS_SHOWN]
+    if len(text) > len(shown):
+        shown += f"\n… {len(text) - len(shown):,} more characters"
+    return shown
 
 
 def _changed_words(version: Version) -> str:
