@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.commands.base import Choose, Confirm, Option, Outcome, Tell, Verb
+from ragforge.commands.base import Choose, Confirm, Option, Outcome, Report, Tell, Verb
 from ragforge.commands.remember import ID_CHARS_SHOWN, shown
-from ragforge.domain.arguments import option, rest
+from ragforge.domain.arguments import option, rest, shell_option
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import Memory
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 AS_MESSAGE = "To send this to the model instead, press Esc and begin the message with a space."
 NOT_REACHED = (
-    "Not reached: exports and backup files that you made, copies on other machines, sessions that another "
-    "ragforge has open now, the project's files with their versions, and git."
+    "Not reached: exports and backup files that you made, backups of a server, copies on other machines, "
+    "sessions that another ragforge has open now, the project's files with their versions, and git."
 )
 _HEX = frozenset("0123456789abcdef")
 
@@ -36,6 +36,7 @@ class ForgetArguments(Struct, frozen=True):
         False
     )
     yes: Annotated[bool, option("--yes", help="With --everywhere: do not ask.")] = False
+    json: Annotated[bool, shell_option("--json", help="Print JSON.")] = False
 
 
 async def _run(session: "Session", args: ForgetArguments) -> Outcome:
@@ -43,8 +44,10 @@ async def _run(session: "Session", args: ForgetArguments) -> Outcome:
 
     if args.now and not args.everywhere:
         raise UsageError("--now belongs to --everywhere.")
+    if args.undo and args.everywhere:
+        return await _put_back(session, args)
     if args.undo:
-        return Tell(await (_put_back if args.everywhere else _undo)(session, args.words))
+        return Tell(await _undo(session, args.words))
     if args.everywhere:
         return await _forget_everywhere(session, args)
     if not args.words:
@@ -78,6 +81,7 @@ def _asked(memories: Sequence[Memory], *, detail: str = "") -> Outcome:
 
 
 async def _forget_everywhere(session: "Session", args: ForgetArguments) -> Outcome:
+    from ragforge.commands.memory_output import as_json
     from ragforge.session.memory_tools import best_match
     from ragforge.session.redaction import plan_redaction, redact
 
@@ -87,7 +91,16 @@ async def _forget_everywhere(session: "Session", args: ForgetArguments) -> Outco
     if memory is None:
         raise UsageError("Say which memory, by its id or by words that fit it. /memory lists them.")
     if args.yes:
-        await redact(session, memory, at_once=args.now)
+        plan = await redact(session, memory, at_once=args.now)
+        if args.json:
+            return Report(
+                data={
+                    "removed": [as_json(each) for each in plan.memories],
+                    "found_in": {str(kind): count for kind, count in plan.counts.items()},
+                    "backups": plan.backups,
+                    "sealed": not args.now,
+                }
+            )
         return Tell(
             f"Removed everywhere: {shown(memory)}. {_sealed_words(memory, now=args.now)} {NOT_REACHED}"
         )
@@ -119,10 +132,11 @@ def _sealed_words(memory: Memory, *, now: bool) -> str:
     )
 
 
-async def _put_back(session: "Session", part: str) -> str:
+async def _put_back(session: "Session", args: ForgetArguments) -> Outcome:
     from ragforge.session.redaction import put_back
 
-    return f"Put back everywhere: {await put_back(session, part.lower())}"
+    content = await put_back(session, args.words.lower())
+    return Report(data={"restored": content}) if args.json else Tell(f"Put back everywhere: {content}")
 
 
 async def _forget(session: "Session", memory: Memory) -> str:

@@ -8,7 +8,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ragforge.config.store_address import bare_url, parse_store_url
+from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.memories import Memory, MemoryScope
 from ragforge.domain.records import RecordKind
@@ -53,12 +53,7 @@ class RedactionPlan(Struct, frozen=True):
 
 
 async def plan_redaction(workspace: Workspace, memory: Memory) -> RedactionPlan:
-    """Count what says the memory. Raises StoreError, and UsageError where the store is on a server."""
-    if parse_store_url(workspace.store.url) is not None:
-        raise UsageError(
-            "--everywhere works on the embedded store only so far: this history is on a server. "
-            "Without it, /forget keeps the statement from every model."
-        )
+    """Count what says the memory. Raises StoreError, also while a server that has the history is away."""
     memories = await forgotten_with(workspace.store, memory)
     found = await _find(workspace, memories, _whole_result(workspace, memories, keep=False))
     backups = await asyncio.to_thread(list_backups, workspace.data_dir, store=workspace.store.url)
@@ -67,7 +62,7 @@ async def plan_redaction(workspace: Workspace, memory: Memory) -> RedactionPlan:
     )
 
 
-async def redact(session: Session, memory: Memory, *, at_once: bool) -> None:
+async def redact(session: Session, memory: Memory, *, at_once: bool) -> RedactionPlan:
     """Remove what says the memory from the store, this machine's state and the program's backups.
 
     It stays sealed on this machine until the next clean-up, unless `at_once`. Raises as `plan_redaction`, and
@@ -76,7 +71,8 @@ async def redact(session: Session, memory: Memory, *, at_once: bool) -> None:
     workspace = session.workspace
     if session.busy:
         raise UsageError(session.why_busy)
-    memories = list((await plan_redaction(workspace, memory)).memories)
+    plan = await plan_redaction(workspace, memory)
+    memories = list(plan.memories)
     ids = [each.id for each in memories]
     found = await _find(workspace, memories, _whole_result(workspace, memories, keep=True))
     stored = await workspace.store.memories.get(ids)
@@ -97,6 +93,7 @@ async def redact(session: Session, memory: Memory, *, at_once: bool) -> None:
     await workspace.local.redact(Forgotten(memories).cut)
     await asyncio.to_thread(renew_backups, workspace.data_dir, workspace.store.url)
     await _refill(session)
+    return plan
 
 
 async def put_back(session: Session, id_part: str = "") -> str:

@@ -60,7 +60,7 @@ class Archive(Protocol):
         """Give stored records these texts, and remove the memories with the ids in `without`.
 
         Indexes and vectors of the texts before go too. Memories and links that are gone are stored again; of
-        other records those that are gone are passed over. Raises UsageError where the store cannot do it.
+        other records those that are gone are passed over.
         """
         ...
 

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ragforge.config.store_address import parse_store_url
-from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.messages import ModelMessage, TextPart
 from ragforge.domain.search import Query
@@ -168,10 +166,6 @@ async def test_records_get_other_texts_and_their_own_again(store: Store) -> None
     changed = [with_other_texts(each) for each in before]
     described = {each.kind for each in DESCRIPTIONS.values() if each.texts}
     assert {kind_of(each) for each in changed if each not in before} == described
-    if parse_store_url(store.url):
-        with pytest.raises(UsageError):  # a server's records are not rewritten yet
-            await store.archive.rewrite(changed, without=[])
-        return
     memories = [each for each in before if isinstance(each, Memory)]
     links = [each for each in before if isinstance(each, Association)]
     await store.archive.rewrite(changed, without=[each.id for each in memories])

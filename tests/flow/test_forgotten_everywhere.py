@@ -22,7 +22,8 @@ from ragforge.store.archive_lines import exact_form
 from ragforge.store.backup_copies import make_backup
 from ragforge.store.backups import Reason, list_backups
 from tests.flow.beside import done
-from tests.flow.running import say
+from tests.flow.running import environ, opened, say
+from tests.servers.shared import Servers
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text, Thought
 
 VALUE = "quokka7391"
@@ -104,6 +105,19 @@ async def test_at_once_no_file_holds_it_any_more(session: Session, gemini: Gemin
 
 
 async def test_until_a_clean_up_it_can_be_put_back(session: Session, gemini: GeminiStandIn) -> None:
+    await is_put_back_until_a_clean_up(session, gemini)
+
+
+@pytest.mark.parametrize("kind", ["neo4j-5"])
+async def test_on_a_server_it_is_removed_there_and_in_what_is_kept_here_of_it(
+    kind: str, tmp_path: Path, gemini: GeminiStandIn, neo4j_servers: Servers
+) -> None:
+    with neo4j_servers.emptied(kind) as server:
+        async with opened(tmp_path, environ(tmp_path, gemini, RAGFORGE_STORE=server.url)) as session:
+            await is_put_back_until_a_clean_up(session, gemini)
+
+
+async def is_put_back_until_a_clean_up(session: Session, gemini: GeminiStandIn) -> None:
     await talk(session, gemini)
     workspace, memory = session.workspace, await memory_id(session)
     before = await stored(session)

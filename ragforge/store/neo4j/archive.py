@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from ragforge.domain.derivations import Derived
-from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import Memory
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.versions import Branch, Version
@@ -12,6 +11,7 @@ from ragforge.store.neo4j.archive_read import counts, dump, fetch
 from ragforge.store.neo4j.load import Loader
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import Rows
+from ragforge.store.neo4j.rewrite import rewrite_records
 from ragforge.store.neo4j.rows import Label
 from ragforge.store.neo4j.version_rows import branch_key
 
@@ -43,8 +43,11 @@ class Neo4jArchive:
         return changed
 
     async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
-        """Raises UsageError: what is on a server cannot be rewritten yet."""
-        raise UsageError(f"The {len(records) + len(without)} records on the server cannot be rewritten yet.")
+        """Give stored records these texts, there and in what this machine keeps of them.
+
+        Raises StoreUnavailable while the server is away.
+        """
+        await rewrite_records(self._nodes, records, without)
 
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
         """Those of the kind with these ids that there are, in any order."""

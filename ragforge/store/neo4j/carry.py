@@ -17,6 +17,7 @@ from ragforge.domain.ids import new_id
 from ragforge.store.neo4j.abandonment import SETTLE_MOVED
 from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
 from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
+from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.outbox import EMBEDDING, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 
@@ -234,6 +235,18 @@ class Writer(Protocol):
     async def write(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """The rows that a statement answers, once it is committed."""
         ...
+
+
+class InTransaction:
+    """Writes as part of a transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def write(self, query: str, /, *, deadline_s: float, **parameters: Any) -> list[dict[str, Any]]:
+        """The rows that a statement answers."""
+        del deadline_s  # the transaction has one
+        return await self._transaction.run(query, **parameters)
 
 
 class Arrived(Struct, frozen=True):

@@ -21,6 +21,15 @@ def turn_props(turn: Mapping[str, Any], *, near: Sequence[str]) -> Props:
     return index_props(text, scope=scope, cut=stemmer())
 
 
+def turn_index(turn: Mapping[str, Any], *, near: Sequence[str], calls: Sequence[Mapping[str, Any]]) -> Props:
+    """Of a turn whose texts, or those around it, are others now. near: what the user said around it."""
+    pairs = [(call["toolName"], call["toolArgs"]) for call in calls[:CALLS_MAX]]
+    text = turn_text(
+        turn["userMessage"], turn["assistantMessage"], near=near, calls=pairs, at=turn["timestamp"]
+    )
+    return index_props(text, scope="", cut=stemmer())
+
+
 def reply_props(turn: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Props:
     """Of a turn that ended: its answer, and the tools and files of its calls."""
     pairs = [(call["toolName"], call["toolArgs"]) for call in calls[:CALLS_MAX]]

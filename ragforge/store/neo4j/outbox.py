@@ -188,6 +188,10 @@ class Outbox:
         self.waiting = await self.read(Rows.count_waiting)
         return self.waiting
 
+    async def compact(self) -> None:
+        """Leave nothing in the file of what rows held before."""
+        await self._database.compact()
+
     async def close(self) -> None:
         """Release the file."""
         await self._database.close()
@@ -281,6 +285,14 @@ class Rows:
         )
         self._write(row, waits_since=row.change)
         return row
+
+    def reword(self, label: str, identifier: str, changes: Mapping[str, Any]) -> None:
+        """Put these in a row that is here; only where it waits they are carried, with the rest of it."""
+        row = self.get(label, identifier)
+        if row is not None:
+            dirty = row.dirty | changes.keys() if row.waits else row.dirty
+            props = {**row.props, **changes}
+            self._write(replace(row, props=props, dirty=dirty, change=self.next_change()), waits_since=0)
 
     def add(self, row: OutboxRow) -> None:
         """Let a row that is not here wait to be carried, as it is."""

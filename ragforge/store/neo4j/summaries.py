@@ -7,7 +7,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
-from ragforge.store.neo4j.carry import carry, whole_rows
+from ragforge.store.neo4j.carry import InTransaction, carry, whole_rows
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import outdate_vector, summary_props
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
@@ -157,7 +157,7 @@ class Neo4jSummaries:
             derived = summary_props(props) | {"outdated": None}
             rows = whole_rows([(Label.SUMMARY, props | derived)])
             await carry(
-                _Within(transaction),
+                InTransaction(transaction),
                 rows,
                 batch=0,
                 deadline_s=timeouts.NEO4J_ROLL_UP_S_MAX,
@@ -254,14 +254,3 @@ def _is_better(before: Mapping[str, Any] | None, summary: Summary) -> bool:
         and before["method"] == SummaryMethod.MODEL
         and summary.method is SummaryMethod.EXTRACTIVE
     )
-
-
-class _Within:
-    """A transaction as what rows are carried by."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def write(self, query: str, /, *, deadline_s: float, **parameters: Any) -> list[dict[str, Any]]:
-        del deadline_s  # the transaction has one
-        return await self._transaction.run(query, **parameters)
