@@ -109,6 +109,7 @@ class ForgetArguments(Struct, frozen=True):
         bool, shell_option("--now", help="With --everywhere: at once, so that it cannot be undone.")
     ] = False
     yes: Annotated[bool, shell_option("--yes", "-y", help="With --everywhere: do not ask.")] = False
+    json: AsJson = False
 
 
 class RestoreArguments(Struct, frozen=True):
@@ -116,6 +117,7 @@ class RestoreArguments(Struct, frozen=True):
 
     ids: Ids
     everywhere: Everywhere = False
+    json: AsJson = False
 
 
 async def _run(session: "Session", args: MemoryArguments) -> Outcome:
@@ -260,16 +262,16 @@ async def _forget(library: "Library", args: ForgetArguments) -> Outcome | Instea
     if args.now and not args.everywhere:
         raise UsageError("--now belongs to --everywhere.")
     if args.everywhere:
-        return _everywhere(args.ids, now=args.now, yes=args.yes)
-    return await _mark(library, args.ids, forget, done="Forgotten", undo="restore")
+        return _everywhere(args.ids, now=args.now, yes=args.yes, json=args.json)
+    return await _mark(library, args, forget, done="Forgotten", undo="restore")
 
 
 async def _restore(library: "Library", args: RestoreArguments) -> Outcome | Instead:
     from ragforge.memory.forgotten import restore
 
     if args.everywhere:
-        return _everywhere(args.ids, undo=True)
-    return await _mark(library, args.ids, restore, done="Restored", undo="forget")
+        return _everywhere(args.ids, undo=True, json=args.json)
+    return await _mark(library, args, restore, done="Restored", undo="forget")
 
 
 def _everywhere(ids: str, **flags: bool) -> Instead:
@@ -283,18 +285,28 @@ def _everywhere(ids: str, **flags: bool) -> Instead:
 
 async def _mark(
     library: "Library",
-    ids: str,
+    args: ForgetArguments | RestoreArguments,
     change: "Callable[[Store, Memory], Awaitable[Sequence[Memory]]]",
     *,
     done: str,
     undo: str,
 ) -> Report:
+    from ragforge.commands.memory_output import as_json
     from ragforge.memory.memories import find_memory
 
     # All are looked up first: a wrong id changes nothing.
-    found = [await find_memory(library.store, part) for part in ids.split()]
+    found = [await find_memory(library.store, part) for part in args.ids.split()]
     alike = [each for memory in found for each in await change(library.store, memory)]
     marked = {each.id: each for each in [*found, *alike]}.values()
+    if args.json:
+        now = {each.id: as_json(each) for each in await library.store.memories.get([m.id for m in marked])}
+        asked = dict.fromkeys(memory.id for memory in found)
+        return Report(
+            data={
+                done.lower(): [now[id] for id in asked],
+                "says_the_same": [each for id, each in now.items() if id not in asked],
+            }
+        )
     named = " ".join(memory.id[:8] for memory in found)
     takes_back = f"`ragforge memory {undo} {named}` takes that back."
     return Report([f"{done}: {_words(memory)}" for memory in marked], (takes_back,))

@@ -94,8 +94,9 @@ async def test_what_is_forgotten_can_be_restored(alone: Program) -> None:
     assert await contents(alone) == []
     assert sorted(await contents(alone, "--forgotten")) == ["One", "Two"]
     assert "Two" not in (await alone.run("search", "Two")).out
-    back, again = await alone.run("memory", "restore", ids[0]), await alone.run("memory", "add", "two.")
-    assert (back.code, again.code) == (0, 0)
+    back = (await alone.run("memory", "restore", ids[0], "--json")).json
+    assert [(each["content"], each["forgotten"]) for each in back["restored"]] == [("One", None)]
+    assert (await alone.run("memory", "add", "two.")).code == 0
     assert sorted(await contents(alone)) == ["One", "Two"]
     one_is_wrong = await alone.run("memory", "forget", ids[0], "ffffffff")
     assert one_is_wrong.code == 2
@@ -126,7 +127,8 @@ async def test_what_is_forgotten_everywhere_is_asked_first_and_put_back_until_a_
     back = await alone.run("memory", "restore", one, "--everywhere")
     assert (back.code, "Host quokka7391" in back.out) == (0, True)
     assert sorted(await contents(alone)) == ["Host quokka7391", "Two"]
-    await alone.run("memory", "forget", one, "--everywhere", "--yes")
+    again = (await alone.run("memory", "forget", one, "--everywhere", "--yes", "--json")).json
+    assert ([each["content"] for each in again["removed"]], again["sealed"]) == (["Host quokka7391"], True)
     would = await alone.run("history", "gc", "--dry-run")
     assert would.out == "Would remove 1 statement that you had forgotten everywhere.\n"
     assert (await alone.run("history", "gc")).out.startswith("Removed 1 statement")
