@@ -280,10 +280,6 @@ class Search(Protocol):
         """
         ...
 
-    async def by_id(self, owners: Sequence[Owner]) -> list[Candidate]:
-        """These as candidates, with neither `words` nor `meaning`, in their order; without unknown ones."""
-        ...
-
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
         """One step through the graph from each candidate: the turns before and after a turn, those that a
         summary of level 1 stands for or a memory rests on, the turn of a call."""

@@ -18,7 +18,6 @@ from tests.contract.builders import (
     a_turn,
     conversation,
     new_session,
-    owners_of,
     said,
 )
 from tests.contract.conftest import Opener
@@ -172,10 +171,9 @@ async def test_what_rests_on_left_turns_is_found_and_marked(store: Store) -> Non
     hits = await store.search.words(query)
     assert len(hits) == 10
     assert {hit.id for hit in hits if hit.abandoned} == marked
-    assert {each.id for each in await store.search.candidates(query) if each.abandoned} == marked
-    by_id = await store.search.by_id(owners_of([kept, gone, *summaries, over, *memories]))
-    assert {each.id for each in by_id if each.abandoned} == marked - {call.id}
-    related = await store.search.related([each for each in by_id if each.kind is HitKind.TURN])
+    found = await store.search.candidates(query)
+    assert {each.id for each in found if each.abandoned} == marked
+    related = await store.search.related([each for each in found if each.kind is HitKind.TURN])
     assert {each.turn.id: each.turn.abandoned for each in related} == {kept.id: False, gone.id: True}
     assert [memory.abandoned for memory in await store.memories.get([each.id for each in memories])] == [
         *(False, False, True, False)

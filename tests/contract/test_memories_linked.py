@@ -14,6 +14,7 @@ from ragforge.domain.memories import (
     MemorySort,
     MemorySource,
 )
+from ragforge.domain.search import Query
 from ragforge.domain.turns import ConversationSession
 from ragforge.store.base import Store
 from tests.contract.builders import (
@@ -24,7 +25,6 @@ from tests.contract.builders import (
     an_association,
     conversation,
     new_session,
-    owner_of,
     said,
 )
 from tests.contract.builders_memories import ALL, EARLIER, LATER, contents, kept, one
@@ -139,7 +139,7 @@ async def test_memory_that_the_user_made_is_never_left(store: Store) -> None:
     await store.memories.associate([an_association(of_user, replaced)])
     await store.sessions.set_head(session.id, None)
     assert await contents(store, project_id=session.project_id) == ["by the person"]
-    found = await store.search.by_id([owner_of(of_user)])
+    found = await store.search.candidates(Query("person", session.project_id))
     assert [(hit.id, hit.abandoned) for hit in found] == [(of_user.id, False)]
     # With the turn deleted, it stands as the user's own word.
     assert await after_deletion(store, session) == [

@@ -257,6 +257,6 @@ async def test_memory_has_one_vector_of_its_newest_text(store: Store) -> None:
 async def test_memory_that_outlived_its_session_names_none(store: Store) -> None:
     session = await new_session(store)
     await store.sessions.delete(session.id)
-    await store.memories.save(memory := a_memory(session, "We use tabs.", scope=MemoryScope.PROJECT))
-    (found,) = await store.search.by_id([owner_of(memory)])
+    await store.memories.save(a_memory(session, "We use tabs.", scope=MemoryScope.PROJECT))
+    (found,) = await store.search.candidates(Query("tabs", session.project_id))
     assert found.session_id == ""

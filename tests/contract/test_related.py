@@ -1,8 +1,7 @@
-"""One step through the graph from what was found, and things by their ids."""
+"""One step through the graph from what was found."""
 
-from ragforge.domain.search import Candidate, HitKind, Related, Relation
+from ragforge.domain.search import Candidate, HitKind, Query, Related, Relation
 from ragforge.domain.turns import Turn
-from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.store.base import Store
 from tests.contract.builders import (
     a_call,
@@ -13,42 +12,23 @@ from tests.contract.builders import (
     a_turn,
     conversation,
     new_session,
-    owner_of,
-    owners_of,
     said,
 )
 
 
-async def of(store: Store, *things: Turn) -> list[Candidate]:
-    return await store.search.by_id(owners_of(things))
+def candidates_of(*turns: Turn) -> list[Candidate]:
+    return [Candidate(HitKind.TURN, turn.id, turn.session_id, turn.id, turn.started_at) for turn in turns]
 
 
 def seen(found: list[Related]) -> list[tuple[str, Relation, str]]:
     return [(each.of, each.relation, each.turn.id) for each in found]
 
 
-async def test_things_come_by_id_in_the_order_asked_for(store: Store) -> None:
-    session = await new_session(store)
-    turns = await conversation(store, session, 2)
-    summary = a_summary(session, "Both.", *turns)
-    memory = a_memory(session, "We use tabs.", *turns, importance=0.9)
-    await store.summaries.save(summary)
-    await store.memories.save(memory)
-    nowhere = [Owner(kind, "nowhere") for kind in OwnerKind]
-    found = await store.search.by_id([owner_of(memory), *nowhere, owner_of(turns[1]), owner_of(summary)])
-    assert found == [
-        Candidate(HitKind.MEMORY, memory.id, session.id, turns[1].id, memory.created_at, importance=0.9),
-        Candidate(HitKind.TURN, turns[1].id, session.id, turns[1].id, turns[1].started_at),
-        Candidate(HitKind.SUMMARY, summary.id, session.id, turns[1].id, summary.at, level=1),
-    ]
-    assert await store.search.by_id([]) == []
-
-
 async def test_memory_made_in_no_session_has_none(store: Store) -> None:
     session = await new_session(store)
     memory = a_memory(session, "We use tabs.", session_id="")
     await store.memories.save(memory)
-    (found,) = await store.search.by_id([owner_of(memory)])
+    (found,) = await store.search.candidates(Query("tabs", session.project_id))
     assert (found.session_id, found.turn_id) == ("", "")
 
 
@@ -56,7 +36,7 @@ async def test_turn_is_related_to_the_turn_before_and_all_after(store: Store) ->
     session = await new_session(store)
     turns = await conversation(store, session, 4)
     beside = await said(store, session, "Another way.", parent=turns[1])
-    found = await store.search.related(await of(store, turns[1]))
+    found = await store.search.related(candidates_of(turns[1]))
     near = {turns[0].id, turns[2].id, beside.id}
     assert {each.turn.id for each in found} == near
     assert {(each.of, each.relation) for each in found} == {(turns[1].id, Relation.NEIGHBOUR)}
@@ -80,8 +60,9 @@ async def test_summary_memory_and_call_are_related_to_the_turns_that_they_cite(s
     for each in (summary, over):
         await store.summaries.save(each)
     await store.memories.save(memory)
-    candidates = await store.search.by_id([owner_of(memory), owner_of(over), owner_of(summary)])
-    candidates.append(Candidate(HitKind.TOOL_CALL, call.id, session.id, working.id, call.started_at))
+    found = [(HitKind.MEMORY, memory.id), (HitKind.SUMMARY, over.id), (HitKind.SUMMARY, summary.id)]
+    found.append((HitKind.TOOL_CALL, call.id))
+    candidates = [Candidate(kind, id, session.id, working.id, call.started_at) for kind, id in found]
     assert seen(await store.search.related(candidates)) == [
         (memory.id, Relation.CITED, turns[2].id),
         (memory.id, Relation.CITED, turns[0].id),
@@ -101,7 +82,7 @@ async def test_no_more_are_related_than_asked_for(store: Store) -> None:
         (turns[2].id, Relation.NEIGHBOUR, turns[1].id),
     ]
     for limit in (-1, 0, 1, 2, 200):
-        found = await store.search.related(await of(store, *turns), limit=limit)
+        found = await store.search.related(candidates_of(*turns), limit=limit)
         assert seen(found) == related[: max(0, limit)]
 
 
@@ -109,6 +90,6 @@ async def test_nothing_is_related_to_nothing(store: Store) -> None:
     session = await new_session(store)
     (turn,) = await conversation(store, session, 1)
     assert await store.search.related([]) == []
-    assert await store.search.related(await of(store, turn)) == []
+    assert await store.search.related(candidates_of(turn)) == []
     gone = Candidate(HitKind.TURN, "nowhere", session.id, "nowhere", turn.started_at)
     assert await store.search.related([gone]) == []

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.search import Candidate, Hit, Query, Related
-from ragforge.domain.vectors import Nearby, Owner
+from ragforge.domain.vectors import Nearby
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.places import related
 from ragforge.store.neo4j.scores import Rarities
-from ragforge.store.neo4j.search import by_id, candidates, hits, words
+from ragforge.store.neo4j.search import candidates, hits, words
 
 
 class Neo4jSearch:
@@ -39,17 +39,6 @@ class Neo4jSearch:
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
             return await self._nodes.here.search.candidates(query)
-
-    async def by_id(self, owners: Sequence[Owner]) -> list[Candidate]:
-        """These as candidates, in their order, but for those that are not stored."""
-        await self._settle()
-        try:
-            self._check_there()
-            return await by_id(self._nodes.graph, owners)
-        except StoreUnavailable as error:
-            self._nodes.carrier.lost(str(error))
-            found = await self._nodes.here.search.by_id(owners)
-            return [candidate for candidate in found if candidate.id not in self._nodes.here.missing]
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
         """Turns one step away from each, in the order of the candidates."""

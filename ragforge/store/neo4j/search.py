@@ -91,13 +91,6 @@ async def _meanings(graph: Graph, nearby: Nearby | None, keys: Collection[Key]) 
     return {_key(owner): score for owner, score in (await similar(graph, owners, nearby)).items()}
 
 
-async def by_id(graph: Graph, owners: Sequence[Owner]) -> list[Candidate]:
-    """These as candidates, in their order, but for those that are not stored."""
-    keys = [_key(owner) for owner in owners]
-    places = await places_of(graph, dict.fromkeys(keys))
-    return [candidate_of(places[key]) for key in keys if key in places]
-
-
 async def hits(graph: Graph, found: Sequence[Candidate], text: str) -> list[Hit]:
     """The candidates as hits, but for those that were deleted; scores are those by words, else by meaning."""
     scored = {

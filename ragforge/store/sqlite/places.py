@@ -7,7 +7,6 @@ import apsw
 from msgspec import Struct
 
 from ragforge.domain.search import Candidate, HitKind
-from ragforge.domain.vectors import OwnerKind
 from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, REPLACED, SUMMARY_ABANDONED, TURN_ABANDONED
 from ragforge.store.sqlite.connection import Connection, Row
 from ragforge.store.sqlite.rows import from_ms, one
@@ -18,11 +17,6 @@ TABLES: Mapping[HitKind, str] = {
     HitKind.SUMMARY: "summary",
     HitKind.MEMORY: "memory",
     HitKind.VERSION: "version",
-}
-OF_OWNER: Mapping[OwnerKind, HitKind] = {
-    OwnerKind.TURN: HitKind.TURN,
-    OwnerKind.SUMMARY: HitKind.SUMMARY,
-    OwnerKind.MEMORY: HitKind.MEMORY,
 }
 
 # Of the keys in a JSON list: key, kind, id, time, session and turn by key, then by id, level, type,

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
-from ragforge.domain.vectors import Nearby, Owner, OwnerKind, check_vector
+from ragforge.domain.vectors import Nearby, OwnerKind, check_vector
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.neighbours import related_turns
-from ragforge.store.sqlite.places import OF_OWNER, Place, keys_by_id, places_of
+from ragforge.store.sqlite.places import Place, keys_by_id, places_of
 from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.sqlite.words import matching, wanted_words
 from ragforge.store.text import Cut, excerpt, tokenizer
@@ -96,17 +96,6 @@ class SqliteSearch:
         meanings = {key: score for key, _, _, score in near}
         meanings |= self._vectors.scores_in(connection, nearby, words.keys() - meanings.keys())
         return _candidates(connection, words, meanings)
-
-    async def by_id(self, owners: Sequence[Owner]) -> list[Candidate]:
-        """These as candidates, in their order, but for those that are not stored."""
-
-        def read(connection: Connection) -> list[Candidate]:
-            wanted = [(OF_OWNER[owner.kind], owner.id) for owner in owners]
-            keys = keys_by_id(connection, wanted)
-            places = places_of(connection, (keys[each] for each in wanted if each in keys))
-            return [place.found for place in places]
-
-        return await self._database.read(read)
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
         """Turns one step away from each, in the order of the candidates."""
