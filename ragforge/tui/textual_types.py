@@ -1,8 +1,10 @@
 """Typed doors to the corners of Textual that have no complete types."""
 
+from abc import ABCMeta
 from typing import Any, cast
 
 from textual.app import App
+from textual.message_pump import _MessagePumpMeta  # pyright: ignore[reportPrivateUsage]
 from textual.reactive import Reactive
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
@@ -10,6 +12,10 @@ from textual.worker import (
     Worker,
     active_worker,  # pyright: ignore[reportUnknownVariableType]
 )
+
+
+class AbstractMeta(ABCMeta, _MessagePumpMeta):
+    """Of screens and widgets with methods that a subclass must have."""
 
 
 def app_of(widget: Widget) -> App[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -65,20 +66,20 @@ class ChangesScreen(ListDialog[str | None]):
 
     # What a subclass says
 
-    def _make_list(self) -> RowList[Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _make_list(self) -> RowList[Any]: ...
 
+    @abstractmethod
     async def _read(self) -> None:
         """Fill the list. Raises RagforgeError."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _told(self) -> Told | None:
         """What the chosen one changed; None where nothing is chosen. Raises RagforgeError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _command(self, part: str) -> str:
         """The command that takes the chosen one; "" for none. part: "", or an option with a blank before."""
-        raise NotImplementedError
 
     @property
     def _takes_keys(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +18,7 @@ from textual.widgets import Input
 from ragforge.domain import timeouts
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.textual_types import AbstractMeta
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -39,15 +41,15 @@ def in_order(keys: list[Binding]) -> list[BindingType]:
     ]
 
 
-class ListDialog(Dialog[ScreenResultType]):
+class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
     """A list that keys move in, and a hint below that says what they do."""
 
     PAGE: ClassVar[int] = 8
     """Rows that a page key moves by."""
 
+    @abstractmethod
     async def _step(self, by: int) -> None:
         """Choose the row so many further down."""
-        raise NotImplementedError
 
     async def action_list_up(self) -> None:
         await self._step(-1)
@@ -103,18 +105,18 @@ class FilterDialog(ListDialog[ScreenResultType]):
             yield from self._compose_list()
             yield PlainText("", classes="dialog-hint")
 
+    @abstractmethod
     def _compose_list(self) -> ComposeResult:
         """The list, and what is around it."""
-        raise NotImplementedError
 
     async def on_mount(self) -> None:
         """Type at once, and fill the list."""
         self._line.focus()
         await self._fill()
 
+    @abstractmethod
     async def _fill(self) -> None:
         """Show what there is to choose from."""
-        raise NotImplementedError
 
     @property
     def _line(self) -> Input:
@@ -146,6 +148,6 @@ class FilterDialog(ListDialog[ScreenResultType]):
     def _line_changed(self) -> None:
         self.read_line()
 
+    @abstractmethod
     def read_line(self) -> None:
         """Narrow the list by what stands in the line; done again for the same words it changes nothing."""
-        raise NotImplementedError

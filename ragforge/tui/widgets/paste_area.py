@@ -5,6 +5,7 @@ at which the keys were read. The guess errs on the side of a paste, so it is mad
 """
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
@@ -13,11 +14,12 @@ from textual import events
 from textual.timer import Timer
 
 from ragforge.tui.mentions import may_be_dropped, mention_of_dropped
+from ragforge.tui.textual_types import AbstractMeta
 from ragforge.tui.widgets.fold_area import FoldArea
 from ragforge.tui.widgets.paste import AFTER_ENTER_S, FLOOD_HOLD_S, HOLD_S, Burst, cleaned
 
 
-class PasteArea(FoldArea, inherit_bindings=False):
+class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
     """Calls `pressed` for a key of the user's, in order, and puts pastes in by itself.
 
     Keys are handled here and not by Textual's bindings: those run in the app's queue, so that a key typed
@@ -40,17 +42,17 @@ class PasteArea(FoldArea, inherit_bindings=False):
 
     # For the class on top of this one
 
+    @abstractmethod
     async def pressed(self, key: str, text: str) -> bool:
         """Do what a key means; `text` is what it would type, or "". Whether it was of use here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sends(self, key: str) -> bool:
         """Whether this key, now, would send the text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_command(self, key: str) -> bool:
         """Whether this key does something else than typing itself."""
-        raise NotImplementedError
 
     def after_paste(self) -> None:
         """A paste was put in."""

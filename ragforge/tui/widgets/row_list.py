@@ -1,5 +1,6 @@
 """What lists have in common that are moved through from wherever the focus is."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
@@ -10,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from ragforge.tui.textual_types import app_of
+from ragforge.tui.textual_types import AbstractMeta, app_of
 
 Row = TypeVar("Row")
 
@@ -19,7 +20,7 @@ POINTER, NO_POINTER = "› ", "  "
 MUTED = "$foreground-muted"
 
 
-class RowList(Static, Generic[Row]):
+class RowList(Static, Generic[Row], metaclass=AbstractMeta):
     """As many rows as fit, the chosen one among them. It never takes the focus: others call `step`.
 
     A subclass says how rows are drawn (`_draw_rows`), and what tells them apart (`_key_of`), "" for a row
@@ -51,13 +52,13 @@ class RowList(Static, Generic[Row]):
 
     # What a subclass says
 
+    @abstractmethod
     def _key_of(self, row: Row) -> str:
         """What tells it apart from others."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _draw_rows(self, rows: Sequence[Row], width: int, chosen: Row | None) -> list[Content]:
         """LINES_A_ROW lines for each of these, of which there is at least one."""
-        raise NotImplementedError
 
     def _nothing(self) -> str:
         """What stands there while no row does."""
