@@ -61,6 +61,7 @@ async def build_block(
             workspace.person.id,
             turns=frozenset(window.turn_ids),
             shown=frozenset(_shown_memories(window.messages)),
+            folder=workspace.place.root,
         ),
         workspace.settings.context.block_tokens_max,
         InjectLimits(

@@ -42,6 +42,7 @@ def test_the_sources_are_found_by_their_modules() -> None:
 async def test_a_source_that_is_added_puts_its_line_into_the_block_and_says_why(
     session: Session, gemini: GeminiStandIn, added: str
 ) -> None:
+    (session.workspace.place.root / ".weather").write_text("It rains.\nIt pours.")
     await remembered(session, "Use PostgreSQL for the persistence layer.")
     gemini.script(Text("PostgreSQL, and take a coat."))
     block = built(await say(session, "Which database do we use, and what do I wear?")).block

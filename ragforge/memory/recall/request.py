@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct, field
 
@@ -30,7 +31,7 @@ class Around(Struct, frozen=True):
     """Where a message is said: whose memories are asked for, and what its request carries already.
 
     person: who says it. turns: those that stand word for word in the request. shown: the beginnings of ids of
-    memories that stand there in a tool's result.
+    memories that stand there in a tool's result. folder: the project's.
     """
 
     project_id: str
@@ -38,6 +39,7 @@ class Around(Struct, frozen=True):
     person: str = ""
     turns: Collection[str] = frozenset()
     shown: Collection[str] = frozenset()
+    folder: Path | None = None
 
 
 class RecallRequest(Struct, frozen=True):
