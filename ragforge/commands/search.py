@@ -79,12 +79,11 @@ async def _run(session: "Session", args: SearchArguments) -> Outcome:
 
 
 async def _list(library: "Library", args: SearchArguments) -> Outcome:
-    from ragforge.memory.forgotten import read_forgotten
     from ragforge.memory.recall.explain import marked
     from ragforge.memory.recall.search import search
     from ragforge.session.library import find_session
     from ragforge.session.link import limited_words
-    from ragforge.session.recall_embedder import close_recall, open_recall
+    from ragforge.session.recall_embedder import close_recall, forgotten_now, open_recall
 
     if not args.words.strip():
         raise UsageError('Say what to look for, as in: ragforge search "database migration".')
@@ -93,7 +92,7 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
         answer = await search(searching, query)
-        answer = marked(answer, await read_forgotten(library.store, library.project.id))
+        answer = marked(answer, await forgotten_now(library.store, library.project.id))
     finally:
         await close_recall(searching)
     notes = tuple(filter(None, (limited_words(library.store.link), answer.limited)))

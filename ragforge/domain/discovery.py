@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import pkgutil
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -13,6 +12,8 @@ def discover(package: str, attribute: str, kind: type[T]) -> dict[str, T]:
 
     Modules without it, or with something of another kind under it, are passed over.
     """
+    import pkgutil  # one that is looked for by its name needs no list
+
     path = importlib.import_module(package).__path__
     found: dict[str, T] = {}
     for name in sorted(module.name for module in pkgutil.iter_modules(path)):

@@ -1,18 +1,20 @@
 """What was found and why, in words for a user: the same on the command line and on the screen."""
 
 from datetime import datetime
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
 from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.search import Hit, HitKind
-from ragforge.memory.forgotten import Forgotten
 from ragforge.memory.recall.results import HitSource, RankedHit, SearchResults, Why
 
+if TYPE_CHECKING:  # loaded where something is forgotten
+    from ragforge.memory.forgotten import Forgotten
 
-def marked(results: SearchResults, forgotten: Forgotten) -> SearchResults:
+
+def marked(results: SearchResults, forgotten: "Forgotten | None") -> SearchResults:
     """The results whole, marked where a model is given less of them."""
     if not forgotten:
         return results

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
@@ -13,8 +13,10 @@ from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.search import Candidate, Hit, HitKind, Query
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.base import Embedder
-from ragforge.memory.window import Cuts
 from ragforge.store.base import Store
+
+if TYPE_CHECKING:  # a search from the command line shows no window
+    from ragforge.memory.window import Cuts
 
 
 class HitSource(StrEnum):
@@ -146,5 +148,5 @@ class Recall(Struct, frozen=True):
     fusion: Literal["convex", "rrf"] = "convex"
     cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
     questions: Questions = field(default_factory=Questions)
-    forgotten: Callable[[Store, str], Awaitable[Cuts | None]] = _nothing
+    forgotten: Callable[[Store, str], Awaitable["Cuts | None"]] = _nothing
     """What is forgotten in the project of this id. Raises StoreError."""
