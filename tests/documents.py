@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragforge.commands.base import Opens, find_verbs
+from ragforge.commands.base import find_verbs
 from ragforge.commands.help import BAR, rows
 from ragforge.domain.arguments import Face, usage
 from ragforge.tui.screens.base import interface_verbs
@@ -30,7 +30,7 @@ def _subcommands() -> list[str]:
         named = {verb.name: verb} if verb.opens or verb.shell else {}
         named |= {f"{verb.name} {each.name}": each for each in verb.verbs_on(Face.SHELL)}
         for name, each in named.items():
-            resume = "[-r ID]" if each.opens not in (Opens.NONE, None) else ""
+            resume = "[-r ID]" if each.takes_session else ""
             words = " ".join(filter(None, [name, usage(each.args, Face.SHELL), resume])).replace("|", BAR)
             found.append(f"| `ragforge {words}` | {each.help} |")
     return found

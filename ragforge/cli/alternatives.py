@@ -9,7 +9,7 @@ import typer
 
 from ragforge.cli.edge import FAILED, INTERRUPTED, tell
 from ragforge.cli.library import opened_session
-from ragforge.cli.options import Options
+from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import json_line, printable
 from ragforge.commands.alternatives import AlternativesArguments
 
@@ -21,11 +21,6 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.versions.attempts.group import Group
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-async def run(options: Options, args: AlternativesArguments) -> int:
-    """Work the request out, or list what was worked out of the present version; the exit code."""
-    return await (_list(options, args) if args.count is None else _work_out(options, args))
 
 
 async def _list(options: Options, args: AlternativesArguments) -> int:
@@ -120,3 +115,11 @@ class _Signals:
         from asyncio import ensure_future
 
         self._closing.add(ensure_future(self._group.close()))
+
+
+def _run(options: Options, args: AlternativesArguments) -> int:
+    """Work the request out, or list what was worked out of the present version."""
+    return run_async(lambda: (_list if args.count is None else _work_out)(options, args))
+
+
+RUNS = {"alternatives": _run}

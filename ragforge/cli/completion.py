@@ -1,7 +1,6 @@
 """`ragforge completion`: the script that completes the command line in a shell, and the names it offers."""
 
 import os
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -43,19 +42,13 @@ def prepare() -> None:
     get_completion_inspect_parameters()  # makes the shells known to the parser
 
 
-def names_of(values: ValuesOf) -> Callable[[str], list[str]] | None:
-    """What completes the beginning of such a name; None where it has none."""
-    if values is ValuesOf.NOTHING:
-        return None
-
-    def names(incomplete: str) -> list[str]:
-        try:
-            found = _settings() if values is ValuesOf.SETTINGS else _stored(values)
-        except RagforgeError:
-            return []  # in the middle of a line nobody can be told
-        return [name for name in found if name.startswith(incomplete)]
-
-    return names
+def names_of(values: ValuesOf, incomplete: str) -> list[str]:
+    """The names of this kind that begin so."""
+    try:
+        found = _settings() if values is ValuesOf.SETTINGS else _stored(values)
+    except RagforgeError:
+        return []  # in the middle of a line nobody can be told
+    return [name for name in found if name.startswith(incomplete)]
 
 
 def _settings() -> list[str]:

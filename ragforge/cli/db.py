@@ -1,8 +1,8 @@
 """`ragforge db`: the database of conversations itself, looked after, backed up and copied."""
 
-import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,61 +13,32 @@ from ragforge.cli.db_outbox import waiting
 from ragforge.cli.db_progress import shown
 from ragforge.cli.db_transfer import RESUMES, copy_between, number, print_backup, print_moved, stoppable
 from ragforge.cli.edge import FAILED, tell
-from ragforge.cli.options import EXIT_CODES, Options, run_async
+from ragforge.cli.library import this_machine
+from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import json_line, printable
 from ragforge.domain import timeouts
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.machine import Machine
-
-
-def _epilog(*examples: str) -> str:
-    """Examples a line each, then the exit codes."""
-    return "\n\n".join([*(f"Example: {example}" for example in examples), EXIT_CODES])
-
-
-app = typer.Typer(
-    help="Look after the database that conversations are kept in: connect, back up, copy.",
-    no_args_is_help=True,
-    epilog=_epilog("ragforge db backup history.jsonl.gz"),
-)
-app.command(
-    epilog=_epilog("ragforge db connect neo4j+s://ada@graph.example.org", "ragforge db connect (it asks)")
-)(connect)
-
-app.command(epilog=_epilog("ragforge db waiting", "ragforge db waiting --carry"))(waiting)
-app.command(epilog=_epilog("ragforge db embedder static", "ragforge db embedder ollama:nomic-embed-text"))(
-    embedder
-)
-app.command(epilog=_epilog("ragforge db backups", "ragforge db backups --now"))(backups)
-app.command(
-    epilog=_epilog(
-        "ragforge db recover 20261122T131500Z", "ragforge db recover 20261122T131500Z --only machine"
+    from ragforge.commands.db import (
+        BackupArguments,
+        CheckArguments,
+        CopyArguments,
+        RestoreArguments,
+        StatusArguments,
+        StoreArguments,
     )
-)(recover)
-
-StoreOption = Annotated[
-    str, typer.Option("--store", metavar="URL", help="This store instead of the one in use.")
-]
 
 
-@app.command(epilog=_epilog("ragforge db status", "ragforge db status --json"))
-def status(
-    context: typer.Context,
-    store: StoreOption = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """Tell which store is used, what it holds and how it is: schema, indexes, latency, what waits."""
-
+def _status(options: Options, args: "StatusArguments") -> int:
     async def work() -> int:
         from ragforge.session.databases import opened
         from ragforge.session.servers import facts_of
 
-        machine = _machine(context, store)
+        machine = this_machine(options, args.store)
         async with opened(machine, machine.url, tell=tell) as database:
             link = await database.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
             found = await database.status()
-        if as_json:
+        if args.json:
             told: dict[str, Any] = {
                 "kind": found.kind,
                 "place": found.place,
@@ -87,117 +58,70 @@ def status(
             typer.echo(printable(f"{fact.name:<14} {fact.words}"))
         return 0
 
-    raise typer.Exit(run_async(work))
+    return run_async(work)
 
 
-@app.command(epilog=_epilog("ragforge db migrate", "ragforge db migrate --store bolt://localhost:7687"))
-def migrate(context: typer.Context, store: StoreOption = "") -> None:
-    """Bring the database's schema up to date, after ragforge was updated on all machines that share it.
-
-    A file of SQLite is brought up to date whenever it is opened.
-    """
-
+def _migrate(options: Options, args: "StoreArguments") -> int:
     async def work() -> int:
         from ragforge.session.databases import migrate_database, opened
 
-        machine = _machine(context, store)
+        machine = this_machine(options, args.store)
         await migrate_database(machine, machine.url, tell=lambda words: typer.echo(printable(words)))
         async with opened(machine, machine.url, tell=tell) as database:
             found = await database.status()
         typer.echo(printable(f"{found.place} has schema {found.schema}, which is what this ragforge needs."))
         return 0
 
-    raise typer.Exit(run_async(work))
+    return run_async(work)
 
 
-@app.command(epilog=_epilog("ragforge db check", "ragforge db check --repair"))
-def check(
-    context: typer.Context,
-    repair: Annotated[
-        bool,
-        typer.Option("--repair", help="Repair what can be: indexes, contents, what is derived from turns."),
-    ] = False,
-    store: StoreOption = "",
-) -> None:
-    """Look for what is wrong with any file of the store; exit code 1 if something is.
-
-    Each file is named: conversations, contents, versions, this machine's state, what waits for servers.
-    """
-
+def _check(options: Options, args: "CheckArguments") -> int:
     async def work() -> int:
         from ragforge.session.store_check import check_store
         from ragforge.store.files import REPAIR
 
-        checked = await check_store(_machine(context, store), repair=repair, tell=tell)
+        checked = await check_store(this_machine(options, args.store), repair=args.repair, tell=tell)
         for each in checked:
             state = f"{number(len(each.wrong), 'thing')} wrong" if each.wrong else "sound"
             typer.echo(printable(f"{each.title}: {state}."))
             for sentence in (*each.done, *each.wrong, *each.notes):
                 typer.echo(printable(f"  {sentence}"))
         if wrong := sum(len(each.wrong) for each in checked):
-            hint = "" if repair else f" `{REPAIR}` repairs what can be repaired."
+            hint = "" if args.repair else f" `{REPAIR}` repairs what can be repaired."
             tell(f"{number(wrong, 'thing')} wrong with the store.{hint}")
             return FAILED
         typer.echo("The store is sound.")
         return 0
 
-    raise typer.Exit(run_async(work))
+    return run_async(work)
 
 
-@app.command(epilog=_epilog("ragforge db backup history.jsonl.gz"))
-def backup(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file where it exists.")] = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Leave out what has not reached the server yet.")
-    ] = False,
-    store: StoreOption = "",
-) -> None:
-    """Write all conversations and versions, with their contents, to one file that every store reads.
-
-    Keep it private: it holds all that was said. Nobody but you can read the file.
-    """
-
+def _backup(options: Options, args: "BackupArguments") -> int:
     async def work() -> int:
         from ragforge.session.databases import contents, opened
         from ragforge.store import transfer
 
-        machine = _machine(context, store)
+        machine = this_machine(options, args.store)
         async with opened(machine, machine.url, tell=tell) as database, contents(machine) as blobs:
             with shown() as progress:
                 made = await transfer.backup(
-                    database, blobs, file, force=force, partial=partial, tell=progress
+                    database, blobs, Path(args.file), force=args.force, partial=args.partial, tell=progress
                 )
         print_backup(made)
         return 0
 
-    raise typer.Exit(stoppable(work, "There is no new file."))
+    return stoppable(work, "There is no new file.")
 
 
-@app.command(
-    epilog=_epilog("ragforge db restore history.jsonl.gz", "ragforge db restore FILE --to bolt://localhost")
-)
-def restore(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `ragforge db backup` wrote.")],
-    to: Annotated[
-        str, typer.Option("--to", metavar="URL", help="Into this store instead of the one in use.")
-    ] = "",
-) -> None:
-    """Put a backup's conversations into a store, beside those that it has; doing so twice changes nothing.
-
-    The file is read to its end first: one that is cut or altered changes nothing.
-    """
-
+def _restore(options: Options, args: "RestoreArguments") -> int:
     async def work() -> int:
         from ragforge.session.databases import contents, opened
         from ragforge.session.persons import known_person
         from ragforge.store import transfer
 
-        machine = _machine(context, to)
+        machine = this_machine(options, args.to)
         with shown() as progress:
-            found = await transfer.verified(file, tell=progress)
+            found = await transfer.verified(Path(args.file), tell=progress)
             async with (
                 opened(machine, machine.url, tell=tell, make=True) as database,
                 contents(machine) as blobs,
@@ -207,40 +131,31 @@ def restore(
                     found, database, blobs, machine_dir=machine.data_dir, person=person, tell=progress
                 )
         made = f"{found.header.made_at[:10]} from {found.header.origin}"
-        typer.echo(printable(f"{file}, made on {made}:"))
+        typer.echo(printable(f"{args.file}, made on {made}:"))
         if found.closing.waiting:
             tell(f"The backup was made while {number(found.closing.waiting, 'row')} had not arrived yet.")
         print_moved(moved)
         return 0
 
-    raise typer.Exit(stoppable(work, RESUMES))
+    return stoppable(work, RESUMES)
 
 
-@app.command(
-    epilog=_epilog(
-        "ragforge db copy --to bolt://localhost:7687",
-        "ragforge db copy --from bolt://localhost:7687 --to sqlite:///home/me/mine.db",
-    )
-)
-def copy(
-    context: typer.Context,
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="Into this store.")],
-    origin: Annotated[
-        str, typer.Option("--from", metavar="URL", help="From this store instead of the one in use.")
-    ] = "",
-) -> None:
-    """Copy all conversations from one store to another, which keeps what it has; read back at the end.
-
-    Broken off, the same command goes on where it was. Copying twice changes nothing.
-    """
-
-    machine = _machine(context, origin)
-    copy_between(machine, machine.url, to)
+def _copy(options: Options, args: "CopyArguments") -> int:
+    machine = this_machine(options, args.origin)
+    copy_between(machine, machine.url, args.to)
+    return 0
 
 
-def _machine(context: typer.Context, url: str) -> "Machine":
-    """This machine, with the store at the address in use where one is given."""
-    from ragforge.session.databases import this_machine
-
-    options: Options = context.find_root().obj
-    return this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ, url=url)
+RUNS: Mapping[str, Callable[[Options, Any], int]] = {
+    "backup": _backup,
+    "backups": backups,
+    "check": _check,
+    "connect": connect,
+    "copy": _copy,
+    "embedder": embedder,
+    "migrate": _migrate,
+    "recover": recover,
+    "restore": _restore,
+    "status": _status,
+    "waiting": waiting,
+}

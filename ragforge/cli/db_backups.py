@@ -1,19 +1,21 @@
 """`ragforge db backups` and `ragforge db recover`: the backups that the program makes by itself."""
 
-import os
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from ragforge.cli.db_progress import size
 from ragforge.cli.db_transfer import number
 from ragforge.cli.edge import tell
+from ragforge.cli.library import this_machine
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import json_line, printable
 from ragforge.domain.errors import UsageError
 from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.commands.db import BackupsArguments, RecoverArguments
     from ragforge.session.machine import Machine
     from ragforge.session.recovery import Recovered
     from ragforge.store.backups import BackupSet
@@ -23,25 +25,19 @@ NAMED_MAX = 5
 """Missing contents that are named."""
 
 
-def backups(
-    context: typer.Context,
-    now: Annotated[
-        bool, typer.Option("--now", help="Make one first, even if the last one is recent.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each.")] = False,
-) -> None:
-    """List the backups that ragforge makes by itself: one each day, and one before each migration."""
+def backups(options: Options, args: "BackupsArguments") -> int:
+    """Run `ragforge db backups`."""
 
     async def work() -> int:
         import asyncio
 
         from ragforge.store.backups import list_backups
 
-        machine = _machine(context)
-        if now:
+        machine = this_machine(options)
+        if args.now:
             await _make(machine)
         sets = await asyncio.to_thread(list_backups, machine.data_dir)
-        if as_json:
+        if args.json:
             for each in sets:
                 typer.echo(json_line(_facts(each)))
             return 0
@@ -53,41 +49,25 @@ def backups(
             typer.echo("There is no backup yet. One is made each day that ragforge is used; --now makes one.")
         return 0
 
-    raise typer.Exit(run_async(work))
+    return run_async(work)
 
 
-def recover(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `ragforge db backups` lists it.")] = "",
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", metavar="ROLE", help="Only conversations, versions, machine or outbox; repeatable."
-        ),
-    ] = None,
-    empty: Annotated[
-        bool, typer.Option("--empty", help="Start an empty store in place of a lost one.")
-    ] = False,
-) -> None:
-    """Bring back one of the backups that ragforge made: it takes the place of the databases as they are.
-
-    These are set aside in a folder beside them, and nothing is deleted. Every ragforge must be closed.
-    A file that `ragforge db backup` wrote is for `ragforge db restore`.
-    """
+def recover(options: Options, args: "RecoverArguments") -> int:
+    """Run `ragforge db recover`."""
 
     async def work() -> int:
         from ragforge.session.recovery import recover as bring_back
 
-        machine = _machine(context)
-        if empty:
-            await _begin_empty(machine, name)
+        machine = this_machine(options)
+        if args.empty:
+            await _begin_empty(machine, args.name)
             return 0
-        if not name:
+        if not args.name:
             raise UsageError("Give the NAME of a backup; `ragforge db backups` lists them.")
-        _print_recovered(await bring_back(machine, name, only=_roles(only or []), tell=tell))
+        _print_recovered(await bring_back(machine, args.name, only=_roles(args.only), tell=tell))
         return 0
 
-    raise typer.Exit(run_async(work))
+    return run_async(work)
 
 
 async def _begin_empty(machine: "Machine", name: str) -> None:
@@ -117,7 +97,7 @@ async def _make(machine: "Machine") -> None:
         )
 
 
-def _roles(names: list[str]) -> "frozenset[Role]":
+def _roles(names: Sequence[str]) -> "frozenset[Role]":
     from ragforge.store.files import ROLES, Backup, Role
 
     known = [role for role in Role if ROLES[role].backup is Backup.COPIED]
@@ -169,10 +149,3 @@ def _print_recovered(found: "Recovered") -> None:
             f"{more}. "
             "Versions that need them cannot be restored completely; conversations are complete."
         )
-
-
-def _machine(context: typer.Context) -> "Machine":
-    from ragforge.session.databases import this_machine
-
-    options: Options = context.find_root().obj
-    return this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ)

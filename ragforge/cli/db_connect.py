@@ -1,15 +1,15 @@
 """`ragforge db connect`: a server is named, tried, and kept as the store; the history may go with it."""
 
-import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from msgspec import Struct
 
 from ragforge.cli.db_transfer import copy_between
 from ragforge.cli.edge import tell
+from ragforge.cli.library import this_machine
 from ragforge.cli.login import ask_password
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import printable
@@ -17,43 +17,25 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError, StoreError, StoreForeign, StoreLoginRefused, UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.commands.db import ConnectArguments
     from ragforge.session.databases import StoreAtAddress
     from ragforge.session.machine import Machine
     from ragforge.session.servers import Server
     from ragforge.store.base import RecordKind
 
 
-def connect(
-    context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="[URL]", help="The server, such as bolt://localhost.")] = "",
-    user: Annotated[str, typer.Option("--user", help="Whom to be there, unless the URL says it.")] = "",
-    yes: Annotated[
-        bool,
-        typer.Option(
-            "--yes", "-y", help="Yes to all: use a graph that holds other things, copy the history."
-        ),
-    ] = False,
-    no_copy: Annotated[
-        bool, typer.Option("--no-copy", help="Leave the history that exists where it is.")
-    ] = False,
-) -> None:
-    """Keep conversations in a Neo4j server from now on: asks, tries, explains, and saves.
-
-    The password is asked for, or taken from RAGFORGE_STORE_PASSWORD; it is kept in the system's keyring, else
-    in keys.toml beside your settings, and nowhere else.
-    """
-    from ragforge.session.databases import this_machine
-
-    options: Options = context.find_root().obj
-    machine = this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ)
-    asking = _Asking(machine, yes=yes, is_terminal=sys.stdin.isatty() and sys.stdout.isatty())
-    server, found = asking.connected(url, user)
+def connect(options: Options, args: "ConnectArguments") -> int:
+    """Run `ragforge db connect`."""
+    machine = this_machine(options)
+    asking = _Asking(machine, yes=args.yes, is_terminal=sys.stdin.isatty() and sys.stdout.isatty())
+    server, found = asking.connected(args.url, args.user)
     _print_found(found)
     counts = asking.history(server)
     for words in run_async(lambda: _keep(machine, server)):
         typer.echo(printable(words))
-    if counts and not no_copy:
+    if counts and not args.no_copy:
         _offer_copy(asking, server, counts)
+    return 0
 
 
 class _Asking(Struct, frozen=True):

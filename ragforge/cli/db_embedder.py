@@ -1,52 +1,36 @@
 """`ragforge db embedder`: what a store is embedded by, and another in its place."""
 
-import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from ragforge.cli.edge import tell
+from ragforge.cli.edge import FAILED, tell
+from ragforge.cli.library import this_machine
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import printable
 from ragforge.domain.errors import UsageError
 from ragforge.domain.words import counted
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.commands.db import EmbedderArguments
     from ragforge.session.embedder_change import EmbedderChange
     from ragforge.session.machine import Machine
 
 
-def embedder(
-    context: typer.Context,
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help="As in memory.embedder: static, minilm, gemini:..., ENDPOINT:MODEL."
-        ),
-    ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before it is changed.")] = False,
-    store: Annotated[
-        str, typer.Option("--store", metavar="URL", help="This store instead of the one in use.")
-    ] = "",
-) -> None:
-    """Change what the store is embedded by, for everybody who uses it, and set memory.embedder here.
-
-    Everything is embedded anew in the background; until then search goes by words.
-    """
-    from ragforge.session.databases import this_machine
-
-    options: Options = context.find_root().obj
-    machine = this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ, url=store)
-    plan = run_async(lambda: _planned(machine, name))
+def embedder(options: Options, args: "EmbedderArguments") -> int:
+    """Run `ragforge db embedder`."""
+    machine = this_machine(options, args.store)
+    plan = run_async(lambda: _planned(machine, args.name))
     if plan.old == plan.new:
         typer.echo(printable(f"The store is embedded by {plan.new} already."))
-    elif not yes and not _agrees(plan):
-        raise typer.Exit(1)
-    run_async(lambda: _change(machine, name))
-    typer.echo(printable(f"The store is embedded by {plan.new}; memory.embedder is {name} here."))
+    elif not args.yes and not _agrees(plan):
+        return FAILED
+    run_async(lambda: _change(machine, args.name))
+    typer.echo(printable(f"The store is embedded by {plan.new}; memory.embedder is {args.name} here."))
     if plan.old not in ("", plan.new):
         tell("Other machines that use this store need the same memory.embedder.")
+    return 0
 
 
 async def _planned(machine: "Machine", name: str) -> "EmbedderChange":

@@ -1,13 +1,13 @@
 """`ragforge db waiting`: what waits on this machine, and rows for a database that is gone."""
 
-import os
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from ragforge.cli.edge import tell
+from ragforge.cli.edge import FAILED, tell
+from ragforge.cli.library import this_machine
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import printable
 from ragforge.domain import timeouts
@@ -15,6 +15,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.words import counted
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.commands.db import WaitingArguments
     from ragforge.session.machine import Machine
     from ragforge.store.base import Store
     from ragforge.store.neo4j.orphans import Stranded
@@ -22,32 +23,17 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 TITLES_MAX = 5
 
 
-def waiting(
-    context: typer.Context,
-    carry: Annotated[
-        bool,
-        typer.Option("--carry", help="Carry what was for a database that is gone into the one in its place."),
-    ] = False,
-    discard: Annotated[
-        bool, typer.Option("--discard", help="Remove what was for a database that is gone, for good.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before anything is removed.")] = False,
-    store: Annotated[
-        str, typer.Option("--store", metavar="URL", help="This store instead of the one in use.")
-    ] = "",
-) -> None:
-    """Show what waits here for the server, and what was for a database that was emptied or replaced."""
-    from ragforge.session.databases import this_machine
-
-    if carry and discard:
+def waiting(options: Options, args: "WaitingArguments") -> int:
+    """Run `ragforge db waiting`."""
+    if args.carry and args.discard:
         raise UsageError("--carry and --discard do opposite things: give only one of them.")
-    options: Options = context.find_root().obj
-    machine = this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ, url=store)
-    if discard and not yes:
+    machine = this_machine(options, args.store)
+    if args.discard and not args.yes:
         found = run_async(lambda: _found(machine))
         if found and not _agrees():
-            raise typer.Exit(1)
-    run_async(lambda: _work(machine, carry=carry, discard=discard))
+            return FAILED
+    run_async(lambda: _work(machine, carry=args.carry, discard=args.discard))
+    return 0
 
 
 def _agrees() -> bool:

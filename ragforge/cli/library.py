@@ -11,8 +11,15 @@ from ragforge.commands.base import Opens
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
-    from ragforge.session.machine import Library
+    from ragforge.session.machine import Library, Machine
     from ragforge.session.state import Session, Workspace
+
+
+def this_machine(options: Options, url: str = "") -> "Machine":
+    """This machine as the flags say, with the store at the address in use where one is given."""
+    from ragforge.session.databases import this_machine
+
+    return this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ, url=url)
 
 
 @asynccontextmanager

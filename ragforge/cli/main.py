@@ -25,9 +25,7 @@ ORDER = (
 )
 """As `--help` lists them; verbs that are not named here follow."""
 COMMANDS = ("completion",)
-GROUPS = ("config", "db")
-OWN_RUNS = ("alternatives",)
-"""Verbs that run in a special way here."""
+"""What is about the shell alone, and no verb."""
 
 
 class _Commands(TyperGroup):
@@ -42,19 +40,16 @@ class _Commands(TyperGroup):
         return self.commands.get(cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        from ragforge.commands.base import find_verbs
+        from ragforge.commands.base import verbs_on
         from ragforge.domain.arguments import Face
 
-        verbs = [verb.name for verb in find_verbs().values() if verb.is_on(Face.SHELL)]
-        return list(dict.fromkeys([*ORDER, *verbs]))
+        return list(dict.fromkeys([*ORDER, *verbs_on(Face.SHELL)]))
 
 
 def _load(name: str) -> Any:
     """The subcommand's parser; None where there is no such subcommand."""
     parser = typer.Typer()
-    if name in GROUPS:
-        parser.add_typer(import_module(f"ragforge.cli.{name}").app, name=name)
-    elif name in COMMANDS:
+    if name in COMMANDS:
         module = import_module(f"ragforge.cli.{name}")
         parser.command(name, cls=getattr(module, "Parser", None), epilog=EXIT_CODES)(getattr(module, name))
     else:
@@ -65,7 +60,7 @@ def _load(name: str) -> Any:
         verb = find_verb(name)
         if verb is None or not verb.is_on(Face.SHELL):
             return None
-        add_verb(parser, verb, run=import_module(f"ragforge.cli.{name}").run if name in OWN_RUNS else None)
+        add_verb(parser, verb)
     return get_group(parser).commands[name]
 
 

@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import aclosing
-from functools import partial
+from importlib import import_module
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from typer.core import TyperCommand, TyperGroup
 
-from ragforge.cli.completion import names_of
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.library import opened_library, opened_session
 from ragforge.cli.options import EXIT_CODES, Options, run_async
@@ -28,22 +27,24 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.versions.head_move import MoveResult
 
 
-Run = Callable[[Options, Any], Coroutine[Any, Any, int]]
-
-
-def add_verb(parser: typer.Typer, verb: Verb[Any], *, run: Run | None = None) -> None:
-    """Let the command line take the verb and those that follow its name. run: replaces how it is run."""
-    verbs = verb.verbs_on(Face.SHELL)
+def add_verb(parser: typer.Typer, verb: Verb[Any], *, top: str = "") -> None:
+    """Let the command line take the verb and those that follow its name. top: the name that it follows."""
+    verbs, top = verb.verbs_on(Face.SHELL), top or verb.name
+    epilog = "\n\n".join([*(f"Example: ragforge {each}" for each in verb.examples), EXIT_CODES])
     if not verbs:
-        parser.command(verb.name, cls=_class(TyperCommand, verb), epilog=EXIT_CODES)(_function(verb, run))
+        parser.command(verb.name, cls=_class(TyperCommand, verb), epilog=epilog)(_function(verb, top))
         return
-    is_own = bool(verb.opens or verb.shell or run)
+    is_own = bool(verb.opens or verb.shell)
     group = typer.Typer(cls=_class(_Group, verb), invoke_without_command=is_own, no_args_is_help=not is_own)
     if is_own:
-        group.callback()(_function(verb, run))
+        group.callback()(_function(verb, top))
     for each in verbs:
-        add_verb(group, each)
-    parser.add_typer(group, name=verb.name, help=_help(verb), epilog=EXIT_CODES)
+        add_verb(group, each, top=top)
+    parser.add_typer(group, name=verb.name, help=_help(verb), epilog=epilog)
+
+
+Run = Callable[[Options, Any], int]
+"""How a verb runs that opens what it needs: to its exit code."""
 
 
 def _class(base: type[Any], verb: Verb[Any]) -> type[Any]:
@@ -73,18 +74,18 @@ def _help(verb: Verb[Any]) -> str:
     return "\n\n".join(filter(None, [verb.help, verb.more]))
 
 
-def _function(verb: Verb[Any], run: Run | None) -> Callable[..., None]:
+def _function(verb: Verb[Any], top: str) -> Callable[..., None]:
     """A function with the signature that the parser is made from."""
     arguments = [each for each in arguments_of(verb.args, Face.SHELL) if not each.spelling.hidden]
     parameters = [parameter for each in arguments for parameter in _parameters(each)]
-    if verb.opens not in (Opens.NONE, None):
+    if verb.takes_session:
         resume = typer.Option(
             None,
             "-r",
             "--resume",
             metavar="ID",
             help="The session; otherwise the folder's newest.",
-            autocompletion=names_of(ValuesOf.SESSIONS),
+            autocompletion=_completion(ValuesOf.SESSIONS),
         )
         parameters.append(_parameter("resume", str | None, resume))
 
@@ -94,8 +95,9 @@ def _function(verb: Verb[Any], run: Run | None) -> Callable[..., None]:
         resume = given.pop("resume", None)
         args = verb.args(**{each.name: _value(each, given) for each in arguments})
         options: Options = context.find_root().obj
-        if run:
-            raise typer.Exit(run_async(partial(run, options, args)))
+        if verb.opens is Opens.ITSELF:
+            run: Run = import_module(f"ragforge.cli.{top}").RUNS[verb.name]
+            raise typer.Exit(run(options, args))
         raise typer.Exit(run_asking(options, verb, args, resume))
 
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
@@ -128,7 +130,7 @@ def _parameters(each: Argument) -> list[Parameter]:
     kind: Any = list[each.item] if is_many else int if is_number else each.type
     default = ... if each.is_required else None if is_many else each.default
     parser = _reader(each) if is_number else None
-    names = names_of(spelling.values)
+    names = _completion(spelling.values)
     if spelling.options:
         info = typer.Option(
             default,
@@ -142,6 +144,19 @@ def _parameters(each: Argument) -> list[Parameter]:
         shown = each.shown if each.is_required else f"[{each.shown}]"
         info = typer.Argument(default, metavar=shown, help=spelling.help, parser=parser, autocompletion=names)
     return [_parameter(each.name, kind | None if default is None else kind, info)]
+
+
+def _completion(values: ValuesOf) -> Callable[[str], list[str]] | None:
+    """What completes the beginning of such a name; None where it has none."""
+    if values is ValuesOf.NOTHING:
+        return None
+
+    def names(incomplete: str) -> list[str]:
+        from ragforge.cli.completion import names_of  # only a Tab needs it
+
+        return names_of(values, incomplete)
+
+    return names
 
 
 def _parameter(name: str, kind: Any, info: Any) -> Parameter:
@@ -163,7 +178,10 @@ def _value(each: Argument, given: dict[str, Any]) -> Any:
     if each.spelling.rest:
         return " ".join(given[each.name] or ())
     if each.is_list:
-        return tuple(each.item(name) for names in given[each.name] or () for name in names.split(",") if name)
+        texts: list[str] = given[each.name] or []
+        if "" in texts:
+            raise UsageError(f"{each.spelling.options[0]} takes {each.wanted} and not ''.")
+        return tuple(each.item(name) for names in texts for name in names.split(",") if name)
     if not each.spelling.meanings:
         return given[each.name]
     chosen = [name for name in each.spelling.meanings if given[name]]

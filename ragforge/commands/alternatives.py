@@ -96,6 +96,7 @@ VERB = Verb(
     "Work a request out in N ways at once, each in a copy of the project; list them, take one.",
     AlternativesArguments,
     _run,
+    opens=Opens.ITSELF,
     more="File tools are confined to the copies; shell commands are not. As with -p nobody is asked: "
     "commands run that only read, that --allow names, or all with --yolo. The project's files stay as they "
     "are until one is taken. -c, -r ID and -m before the command choose session and model.",

@@ -189,6 +189,9 @@ class Opens(StrEnum):
     """It is about the project: any session will do, and none is claimed."""
     LOOK = "look"
     """As NEWEST_OR_NEW, but only looked at."""
+    ITSELF = "itself"
+    """It opens what it needs, as one of the `RUNS` of its module in `ragforge/cli/`: a store that is broken,
+    settings that are wrong, or a session as `-p` does."""
 
 
 class NoArguments(Struct, frozen=True):
@@ -205,7 +208,8 @@ class Verb(Struct, Generic[Args], frozen=True):
     run: what it does in a session. shell: what it does on the command line with a `session.library.Library`,
     in place of `run`, or which verb to run `Instead`; without `run` it is not a slash command. more: what
     `--help` says beyond `help`. while_running: whether it works during a turn. former: spellings of before
-    that still work. verbs: those that follow its name, as in `/alternatives take 2`.
+    that still work. verbs: those that follow its name, as in `/alternatives take 2`. examples: what `--help`
+    shows, without `ragforge`.
     """
 
     name: str
@@ -219,6 +223,12 @@ class Verb(Struct, Generic[Args], frozen=True):
     opens: Opens | None = None
     former: tuple[Former, ...] = ()
     verbs: "tuple[Verb[Any], ...]" = ()
+    examples: tuple[str, ...] = ()
+
+    @property
+    def takes_session(self) -> bool:
+        """Whether the command line may name the session that it works in."""
+        return self.opens in (Opens.NEWEST, Opens.NEWEST_OR_NEW, Opens.LOOK)
 
     def is_on(self, face: Face) -> bool:
         """Whether it can be typed there."""
@@ -251,6 +261,11 @@ class Instead(Struct, frozen=True):
     args: Struct
 
 
+def verbs_on(face: Face) -> Mapping[str, Verb[Any]]:
+    """Those of `find_verbs` that can be typed there."""
+    return {name: verb for name, verb in find_verbs().items() if verb.is_on(face)}
+
+
 @cache
 def find_verbs() -> Mapping[str, Verb[Any]]:
     """Every verb by its name, in alphabetical order: the modules of this package with a `VERB`."""
@@ -281,9 +296,9 @@ async def run_command(
 ) -> Outcome:
     """What the front end shall do. Raises RagforgeError that says what was wrong.
 
-    verbs: those that the front end knows; otherwise those of `find_verbs`.
+    verbs: those that the front end knows; otherwise all of the interface but those of screens.
     """
-    verb = verb_named(name, verbs or find_verbs())
+    verb = verb_named(name, verbs or verbs_on(Face.INTERFACE))
     if session.is_only_moving and not verb.while_running:
         raise UsageError(session.why_busy)
     if session.busy and not verb.while_running:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import Outcome, Tell, Verb
-from ragforge.domain.arguments import ValuesOf, rest, word
+from ragforge.commands.base import Opens, Outcome, Tell, Verb
+from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -13,11 +13,31 @@ if TYPE_CHECKING:
 _STORE = "`/store` shows where conversations are kept, and connects to a server."
 
 
+Key = Annotated[str, word("KEY", "A setting, such as model.", values=ValuesOf.SETTINGS)]
+
+
 class ConfigArguments(Struct, frozen=True):
     """Which setting, and what to set it to."""
 
-    key: Annotated[str, word("KEY", "A setting, or the beginning of some.", values=ValuesOf.SETTINGS)] = ""
-    value: Annotated[str, rest("VALUE", "Its value, in your own file.")] = ""
+    key: Annotated[
+        str,
+        word("KEY", "A setting, or the beginning of some.", values=ValuesOf.SETTINGS, only=Face.INTERFACE),
+    ] = ""
+    value: Annotated[str, rest("VALUE", "Its value, in your own file.", only=Face.INTERFACE)] = ""
+    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
+
+
+class SetArguments(Struct, frozen=True):
+    """Which setting, and what to set it to."""
+
+    key: Key
+    value: Annotated[str, word("VALUE", "Its value.")]
+
+
+class UnsetArguments(Struct, frozen=True):
+    """Which setting."""
+
+    key: Key
 
 
 async def _run(session: "Session", args: ConfigArguments) -> Outcome:
@@ -44,4 +64,19 @@ def _table(session: "Session") -> str:
     return f"{table}\n\n{_STORE}"
 
 
-VERB = Verb("config", "Show the settings, or change one in your file.", ConfigArguments, _run)
+VERB = Verb(
+    "config",
+    "Show the settings, or change one in your file.",
+    ConfigArguments,
+    _run,
+    opens=Opens.ITSELF,
+    verbs=(
+        Verb("set", "Set a value in your own file.", SetArguments, opens=Opens.ITSELF),
+        Verb(
+            "unset",
+            "Remove a value from your own file; the default holds again.",
+            UnsetArguments,
+            opens=Opens.ITSELF,
+        ),
+    ),
+)

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ragforge.commands.base import NoArguments, Outcome, Tell, Verb, find_verbs
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb, verbs_on
+from ragforge.domain.arguments import Face
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -37,7 +38,7 @@ def commands_table(verbs: Iterable[Verb[Any]]) -> str:
 
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
-    return Tell(commands_table(find_verbs().values()))
+    return Tell(commands_table(verbs_on(Face.INTERFACE).values()))
 
 
 VERB = Verb("help", "Show the commands and the keys.", NoArguments, _run)

@@ -61,9 +61,11 @@ class Spelling(Struct, frozen=True):
     only: Face | None = None
 
 
-def word(metavar: str, help: str = "", *, values: ValuesOf = ValuesOf.NOTHING) -> Spelling:
+def word(
+    metavar: str, help: str = "", *, values: ValuesOf = ValuesOf.NOTHING, only: Face | None = None
+) -> Spelling:
     """A value that goes by its place."""
-    return Spelling(metavar, help, values=values)
+    return Spelling(metavar, help, values=values, only=only)
 
 
 def rest(metavar: str, help: str = "", *, only: Face | None = None) -> Spelling:
@@ -273,10 +275,12 @@ class _Line:
                 self._set(place, place.shown, name)
             else:
                 raise self._wrong(f"does not know what to do with {name!r}.")
-        for missing in self._places:
+        options = (each for each in self._options.values() if each.name not in self._values)
+        for missing in (*self._places, *options):
             if missing.is_required:
+                named = " ".join([*missing.spelling.options[:1], missing.shown])
                 told = f": {missing.spelling.help}" if missing.spelling.help else "."
-                raise self._wrong(f"needs {missing.shown}{told}")
+                raise self._wrong(f"needs {named}{told}")
         return self._kind(**self._values)
 
     def _word(self) -> str:

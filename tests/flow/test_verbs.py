@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextvars import copy_context
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ragforge.commands.base import (
     Confirm,
     Emphasis,
     Follow,
+    Opens,
     Report,
     Span,
     Tell,
@@ -105,7 +107,12 @@ def test_every_verb_says_what_it_takes(verb: Verb) -> None:
         for argument in arguments_of(each.args):
             helps = argument.spelling.meanings.values() or [argument.spelling.help]
             assert argument.spelling.hidden or all(help.endswith(".") for help in helps), argument.name
-        required = [argument.shown for argument in arguments_of(each.args) if argument.is_required]
+        assert each.opens is not Opens.ITSELF or each.name in import_module(f"ragforge.cli.{verb.name}").RUNS
+        required = [
+            " ".join([*argument.spelling.options[:1], argument.shown])
+            for argument in arguments_of(each.args)
+            if argument.is_required
+        ]
         if required:
             with pytest.raises(UsageError, match=re.escape(f"/{each.name} needs {required[0]}")):
                 parse(each.args, "", command=each.name)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from msgspec import Struct, defstruct
 
-from ragforge.commands.base import Open, Outcome, Verb, find_verbs
-from ragforge.domain.arguments import Spelling
+from ragforge.commands.base import Open, Outcome, Verb, verbs_on
+from ragforge.domain.arguments import Face, Spelling
 from ragforge.domain.discovery import discover
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -80,4 +80,4 @@ def find_screens() -> Mapping[str, NamedScreen]:
 def interface_verbs() -> Mapping[str, Verb[Any]]:
     """Every verb of the interface by its name, in alphabetical order, those of screens among them."""
     of_screens = {screen.name: screen.verb() for screen in find_screens().values() if screen.help}
-    return dict(sorted({**find_verbs(), **of_screens}.items()))
+    return dict(sorted({**verbs_on(Face.INTERFACE), **of_screens}.items()))
