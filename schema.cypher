@@ -67,6 +67,8 @@ CREATE INDEX session_head IF NOT EXISTS
 FOR (n:ConversationSession) ON (n.headId);
 CREATE INDEX turn_session IF NOT EXISTS
 FOR (n:ConversationTurn) ON (n.sessionId);
+CREATE INDEX turn_at IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.timestamp);
 CREATE INDEX turn_project IF NOT EXISTS
 FOR (n:ConversationTurn) ON (n.projectId);
 CREATE INDEX step_turn IF NOT EXISTS
@@ -83,6 +85,8 @@ CREATE INDEX memory_session IF NOT EXISTS
 FOR (n:Memory) ON (n.sessionId);
 CREATE INDEX usage_time IF NOT EXISTS
 FOR (n:Usage) ON (n.timestamp);
+CREATE INDEX usage_session IF NOT EXISTS
+FOR (n:Usage) ON (n.sessionId);
 CREATE INDEX derived_owner IF NOT EXISTS
 FOR (n:Derived) ON (n.ownerId);
 CREATE INDEX version_session IF NOT EXISTS
@@ -101,6 +105,30 @@ CREATE INDEX derived_time IF NOT EXISTS
 FOR (n:Derived) ON (n.projectId, n.kind, n.timestamp);
 CREATE INDEX move_time IF NOT EXISTS
 FOR (n:CheckoutLog) ON (n.projectId, n.timestamp, n.id);
+CREATE INDEX session_time IF NOT EXISTS
+FOR (n:ConversationSession) ON (n.projectId, n.lastActivity);
+CREATE INDEX turn_time IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.projectId, n.timestamp);
+CREATE INDEX summary_time IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.projectId, n.timestamp);
+CREATE INDEX memory_time IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.created);
+CREATE INDEX usage_project IF NOT EXISTS
+FOR (n:Usage) ON (n.projectId, n.timestamp);
+
+// Memories by whose and of what kind they are, summaries by what is still to be done with them, calls by their tool.
+CREATE INDEX memory_kind IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.type, n.confidence);
+CREATE INDEX memory_owner IF NOT EXISTS
+FOR (n:Memory) ON (n.owner, n.type, n.confidence);
+CREATE INDEX memory_scope IF NOT EXISTS
+FOR (n:Memory) ON (n.scope);
+CREATE INDEX summary_method IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.method, n.level);
+CREATE INDEX summary_outdated IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.outdated);
+CREATE INDEX call_tool IF NOT EXISTS
+FOR (n:ToolCall) ON (n.toolName);
 
 // By what was embedded: the same text is never embedded twice.
 CREATE INDEX turn_text IF NOT EXISTS

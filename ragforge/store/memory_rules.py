@@ -14,6 +14,8 @@ from ragforge.domain.memories import (
 
 TOLD = ("type", "topic", "content")
 """What it is found and embedded by: fields whose change makes its vector an old one."""
+BY_KIND = ("type", "confidence")
+"""The fields by which the memories of a project or a person are looked up."""
 CHANGED = ("type", "importance", "confidence", "topic", "updated_at", "owner")
 """What `Memories.change` replaces."""
 

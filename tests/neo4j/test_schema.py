@@ -200,6 +200,24 @@ async def add_first_moves(
     return [move[3:] for move in moves]
 
 
+async def add_places(graph: Graph) -> None:
+    """Sessions of the same project: in a folder above on the same machine, and on another one."""
+    await graph.run(
+        "MATCH (s:ConversationSession) UNWIND [['desk', '/home/ada'], ['lap', '']] AS place "
+        "CREATE (:ConversationSession {sessionId: place[0], host: place[0], projectId: s.projectId, "
+        "cwd: s.cwd, projectPath: place[1]})"
+    )
+
+
+async def roots(graph: Graph) -> list[str]:
+    """Where each session's project is, by machine; what `add_places` added is gone then."""
+    found = await graph.read(
+        "MATCH (s:ConversationSession) RETURN s.projectPath AS root ORDER BY s.host, s.projectPath"
+    )
+    await graph.run("MATCH (s:ConversationSession) WHERE s.sessionId = s.host DELETE s")
+    return [row["root"] for row in found]
+
+
 async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_left_and_finds_memories(
     graph: Graph, tmp_path: Path
 ) -> None:
@@ -215,9 +233,11 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
         "(a)-[:UPDATES {at: datetime('2026-01-03'), turn: ''}]->(b) "
         "SET a.sessionId = s.sessionId, b.sessionId = s.sessionId"
     )
+    await add_places(graph)
     assert await migrate(graph, lambda _: None) == len(STEPS) - 1
-    owned = await graph.read("MATCH (n:Memory) WHERE n.owner IS NOT NULL RETURN n.id AS id, n.owner AS owner")
-    assert owned == [{"id": "mine", "owner": "ada@desk"}]
+    owned = await graph.read("MATCH (n:Memory) RETURN collect([n.id, n.owner]) AS owned")
+    assert sorted(owned[0]["owned"]) == [["mine", "ada@desk"], ["shared", ""]]
+    assert await roots(graph) == ["/home/ada", "/home/ada", "/home/ada/parser"]
     held = await graph.read(
         "MATCH (n:Memory) RETURN n.validFrom.day AS begin, n.validTo.day AS end, n.origin AS origin "
         "ORDER BY n.id"

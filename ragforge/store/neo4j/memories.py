@@ -17,7 +17,7 @@ from ragforge.domain.memories import (
 )
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import CHANGED, TOLD, check_memory, merged, restores
+from ragforge.store.memory_rules import BY_KIND, CHANGED, TOLD, check_memory, merged, restores
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
 from ragforge.store.neo4j.connection import as_one, rows_of
@@ -50,10 +50,13 @@ WITH DISTINCT n {WHOLE} ORDER BY n.created, n.id
 
 ORDERS = {
     MemorySort.RECENT: "n.updated",
-    MemorySort.IMPORTANCE: "n.importance",
+    MemorySort.IMPORTANCE: f"n.{MemorySort.IMPORTANCE}",
     MemorySort.USED: "n.accessCount",
     MemorySort.CREATED: "n.created",
 }
+
+WAYS = (("n.projectId = $project",), ("n.scope = 'global'",))
+"""How a memory is in a project."""
 
 FORGOTTEN = f"""
 MATCH (n:{Label.MEMORY})
@@ -143,16 +146,13 @@ class Neo4jMemories:
         await self._nodes.settle_abandoned()
         try:
             answer = await self._nodes.ask(
-                as_one(_fitting(ORDERS[wanted.sort]), COLUMNS),
+                as_one(_fitting(wanted), COLUMNS),
                 project=wanted.project_id,
                 session=wanted.session_id,
                 person=wanted.person,
                 types=[str(kind) for kind in wanted.types],
-                importance=float(wanted.importance_min),
+                weight=float(wanted.importance_min),
                 since=None if wanted.since is None else utc(wanted.since),
-                forgotten=wanted.forgotten,
-                replaced=wanted.replaced,
-                abandoned=wanted.abandoned,
                 limit=max(0, wanted.limit),
             )
         except StoreUnavailable:
@@ -276,17 +276,45 @@ def _with_words(props: Props) -> Props:
     return props | memory_props(props)
 
 
-def _fitting(order: str) -> str:
-    """The query, with the value that it is ordered by."""
-    return f"""
-MATCH (n:{Label.MEMORY})
-WHERE ($project IS NULL OR n.scope = 'global' OR n.projectId = $project)
-  AND ($session IS NULL OR n.scope <> 'session' OR n.sessionId = $session)
-  AND ($person IS NULL OR coalesce(n.owner, '') IN ['', $person])
-  AND (size($types) = 0 OR n.type IN $types)
-  AND n.importance >= $importance AND ($since IS NULL OR n.created >= $since)
-  AND ($forgotten OR n.forgottenAt IS NULL)
-  AND ($replaced OR NOT {REPLACED}) AND ($abandoned OR NOT ({MEMORY_ABANDONED.format("n")}))
-WITH n ORDER BY {order} DESC, n.created DESC, n.id LIMIT $limit
-{WHOLE} ORDER BY {order} DESC, n.created DESC, n.id
-"""
+def _fitting(wanted: MemoryFilter) -> str:
+    """The query, with the conditions that are asked for alone, so that each question has its index.
+
+    The indexes are named, for a server chooses by how many values it has seen: all could be of one kind.
+    What is dear to know is asked last, of as many as it takes to fill the list.
+    """
+    conditions = [
+        *(["(n.scope <> 'session' OR n.sessionId = $session)"] if wanted.session_id is not None else []),
+        *(["n.owner IN ['', $person]"] if wanted.person is not None else []),
+        *(["n.type IN $types", *(f"n.{name} IS NOT NULL" for name in BY_KIND)] if wanted.types else []),
+        *([f"{ORDERS[MemorySort.IMPORTANCE]} >= $weight"] if wanted.importance_min > 0 else []),
+        *(["n.created >= $since"] if wanted.since is not None else []),
+        *([] if wanted.forgotten else ["n.forgottenAt IS NULL"]),
+    ]
+    dear = [
+        *([] if wanted.replaced else [f"NOT {REPLACED}"]),
+        *([] if wanted.abandoned else [f"NOT ({MEMORY_ABANDONED.format('n')})"]),
+    ]
+    order = f"{ORDERS[wanted.sort]} DESC, n.created DESC, n.id"
+    each = "\nUNION\n".join(
+        f"MATCH {_found_by(way, wanted)} WHERE {' AND '.join([*way, *conditions]) or 'true'}\n"
+        f"WITH n ORDER BY {order} WITH n WHERE {' AND '.join(dear) or 'true'}\n"
+        f"RETURN n ORDER BY {order} LIMIT $limit"
+        for way in (WAYS if wanted.project_id is not None else ((),))
+    )
+    return f"CALL () {{\n{each}\n}}\nWITH n ORDER BY {order} LIMIT $limit {WHOLE} ORDER BY {order}"
+
+
+def _found_by(way: Sequence[str], wanted: MemoryFilter) -> str:
+    """The node `n`, with the index that finds it."""
+    match way:
+        case ("n.projectId = $project",) if wanted.types:
+            by = f"projectId, {', '.join(BY_KIND)}"
+        case ("n.projectId = $project",):
+            by = "projectId" if wanted.since is None else "projectId, created"
+        case ("n.scope = 'global'",):
+            by = "scope"
+        case _ if wanted.person is not None and wanted.types:
+            by = f"owner, {', '.join(BY_KIND)}"
+        case _:
+            return f"(n:{Label.MEMORY})"
+    return f"(n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}({by})"

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.vectors import DIMENSIONS_MAX
+from ragforge.store.memory_rules import BY_KIND
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.rows import Label
 
@@ -146,16 +147,29 @@ LASTING: tuple[Definition, ...] = (
     _unique("migration_version", Label.MIGRATION, "version"),
     _range("session_project", Label.SESSION, "projectId"),
     _range("session_activity", Label.SESSION, "lastActivity"),
+    _range("session_time", Label.SESSION, "projectId", "lastActivity"),
     _range("turn_session", Label.TURN, "sessionId"),
     _range("turn_project", Label.TURN, "projectId"),
+    _range("turn_at", Label.TURN, "timestamp"),
+    _range("turn_time", Label.TURN, "projectId", "timestamp"),
     _range("step_turn", Label.STEP, "turnId"),
     _range("call_turn", Label.CALL, "turnId"),
+    _range("call_tool", Label.CALL, "toolName"),
     _range("summary_session", Label.SUMMARY, "sessionId"),
     _range("summary_project", Label.SUMMARY, "projectId"),
+    _range("summary_time", Label.SUMMARY, "projectId", "timestamp"),
+    _range("summary_method", Label.SUMMARY, "method", "level"),
+    _range("summary_outdated", Label.SUMMARY, "outdated"),
     _range("session_head", Label.SESSION, "headId"),
     _range("memory_project", Label.MEMORY, "projectId"),
     _range("memory_session", Label.MEMORY, "sessionId"),
+    _range("memory_scope", Label.MEMORY, "scope"),
+    _range("memory_kind", Label.MEMORY, "projectId", *BY_KIND),
+    _range("memory_owner", Label.MEMORY, "owner", *BY_KIND),
+    _range("memory_time", Label.MEMORY, "projectId", "created"),
     _range("usage_time", Label.USAGE, "timestamp"),
+    _range("usage_project", Label.USAGE, "projectId", "timestamp"),
+    _range("usage_session", Label.USAGE, "sessionId"),
     _range("derived_owner", Label.DERIVED, "ownerId"),
     _range("derived_time", Label.DERIVED, "projectId", "kind", "timestamp"),
     _range("version_time", Label.VERSION, "projectId", "timestamp", "id"),

@@ -17,18 +17,9 @@ from ragforge.store.neo4j.turns import YOUNG
 
 FIRST_WORDS_CHARS = 200
 
-# Of each session its own node is read and its head's, however long it is.
-RECENT = f"""
-MATCH (s:{Label.SESSION})
-WHERE ($project IS NULL OR s.projectId = $project)
-  AND ($part = '' OR s.sessionId STARTS WITH $part OR s.sessionId ENDS WITH $part
-    OR right(s.sessionId, 8) STARTS WITH $part)
-WITH s ORDER BY s.lastActivity DESC, s.sessionId DESC LIMIT $limit
-OPTIONAL MATCH (h:{Label.TURN} {{id: s.headId}})
-RETURN {fields("s", Label.SESSION)} AS session, h.turnIndex AS depth,
-  left(h.userMessage, {FIRST_WORDS_CHARS}) AS words
-ORDER BY s.lastActivity DESC, s.sessionId DESC
-"""
+PART = """
+  AND (s.sessionId STARTS WITH $part OR s.sessionId ENDS WITH $part
+    OR right(s.sessionId, 8) STARTS WITH $part)"""
 
 
 class Neo4jSessions:
@@ -84,7 +75,8 @@ class Neo4jSessions:
         part = storable(with_id_part).lower()
         await self._nodes.settle()
         try:
-            found = await self._nodes.ask(RECENT, project=project_id, part=part, limit=max(0, limit))
+            query = _recent(in_project=project_id is not None, with_part=bool(part))
+            found = await self._nodes.ask(query, project=project_id, part=part, limit=max(0, limit))
         except StoreUnavailable:
             here = self._nodes.here
             rows = await here.sessions.recent(project_id=project_id, with_id_part=part, limit=limit)
@@ -131,6 +123,22 @@ class Neo4jSessions:
         # What is known here of a session that others write may be old.
         await self._nodes.outbox.write(lambda rows: rows.put(Label.SESSION, session_id, changes, surely=True))
         self._nodes.carrier.nudge()
+
+
+def _recent(*, in_project: bool, with_part: bool) -> str:
+    """The query: of each session its own node is read and its head's, however long it is.
+
+    What is said of all properties of the index lets it be read from its end.
+    """
+    project, order = ("s.projectId = $project AND ", "s.projectId DESC, ") if in_project else ("", "")
+    return f"""
+MATCH (s:{Label.SESSION}) WHERE {project}s.lastActivity IS NOT NULL{PART if with_part else ""}
+WITH s ORDER BY {order}s.lastActivity DESC, s.sessionId DESC LIMIT $limit
+OPTIONAL MATCH (h:{Label.TURN} {{id: s.headId}})
+RETURN {fields("s", Label.SESSION)} AS session, h.turnIndex AS depth,
+  left(h.userMessage, {FIRST_WORDS_CHARS}) AS words
+ORDER BY s.lastActivity DESC, s.sessionId DESC
+"""
 
 
 def _session_row(session: Mapping[str, Any], head: Mapping[str, Any]) -> SessionRow:

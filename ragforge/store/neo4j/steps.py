@@ -155,6 +155,37 @@ SET n.origin = CASE n.source
 """
 
 
+LOOKUPS = """
+CREATE INDEX session_time IF NOT EXISTS FOR (n:ConversationSession) ON (n.projectId, n.lastActivity);
+CREATE INDEX turn_at IF NOT EXISTS FOR (n:ConversationTurn) ON (n.timestamp);
+CREATE INDEX turn_time IF NOT EXISTS FOR (n:ConversationTurn) ON (n.projectId, n.timestamp);
+CREATE INDEX call_tool IF NOT EXISTS FOR (n:ToolCall) ON (n.toolName);
+CREATE INDEX summary_time IF NOT EXISTS FOR (n:ConversationSummary) ON (n.projectId, n.timestamp);
+CREATE INDEX summary_method IF NOT EXISTS FOR (n:ConversationSummary) ON (n.method, n.level);
+CREATE INDEX summary_outdated IF NOT EXISTS FOR (n:ConversationSummary) ON (n.outdated);
+CREATE INDEX memory_scope IF NOT EXISTS FOR (n:Memory) ON (n.scope);
+CREATE INDEX memory_kind IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.type, n.confidence);
+CREATE INDEX memory_owner IF NOT EXISTS FOR (n:Memory) ON (n.owner, n.type, n.confidence);
+CREATE INDEX memory_time IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.created);
+CREATE INDEX usage_project IF NOT EXISTS FOR (n:Usage) ON (n.projectId, n.timestamp);
+CREATE INDEX usage_session IF NOT EXISTS FOR (n:Usage) ON (n.sessionId);
+"""
+
+# Sessions of before their project's root was kept: that of another one begun in it on the same machine, else
+# the folder that they began in, as it was taken for it. Memories of before there were owners are everybody's.
+LOOKUPS_DATA = """
+MATCH (n:ConversationSession) WHERE coalesce(n.projectPath, '') = ''
+CALL (n) {
+  OPTIONAL MATCH (other:ConversationSession {projectId: n.projectId})
+  WHERE other.host = n.host AND other.projectPath <> ''
+    AND (n.cwd = other.projectPath OR n.cwd STARTS WITH other.projectPath + '/')
+  RETURN min(other.projectPath) AS root
+}
+SET n.projectPath = coalesce(root, n.cwd);
+MATCH (n:Memory) WHERE n.owner IS NULL SET n.owner = '';
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -181,6 +212,7 @@ STEPS: tuple[Step, ...] = (
     Step("owners", data=OWNERS_DATA),
     Step("periods", data=PERIODS_DATA),
     Step("origins", data=ORIGINS_DATA),
+    Step("lookups", LOOKUPS, LOOKUPS_DATA),
 )
 
 

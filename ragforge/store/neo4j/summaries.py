@@ -30,28 +30,26 @@ WITH DISTINCT t, n
 RETURN t.id AS turn, {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id
 """
 
+# A project narrows them at `AND true`. Where none is of the kind, nothing is read but the index.
 LACKING = f"""
-MATCH (t:{Label.TURN})
-WHERE t.status IN $ended AND ($project IS NULL OR t.projectId = $project)
-  AND NOT EXISTS {{ (t)<-[:SUMMARIZES]-(:{Label.SUMMARY} {{level: 1}}) }}
-RETURN {fields("t", Label.TURN)} AS t ORDER BY t.timestamp, t.id LIMIT $limit
+MATCH (n:{Label.TURN}) WHERE n.status IN $ended AND true
+  AND NOT EXISTS {{ (n)<-[:SUMMARIZES]-(:{Label.SUMMARY} {{level: 1}}) }}
+RETURN {fields("n", Label.TURN)} AS n ORDER BY n.timestamp, n.id LIMIT $limit
 """
 
 STAND_INS = f"""
-MATCH (n:{Label.SUMMARY})
-WHERE n.method = 'extractive' AND n.level = 1 AND ($project IS NULL OR n.projectId = $project)
+MATCH (n:{Label.SUMMARY}) WHERE n.method = 'extractive' AND n.level = 1 AND true
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.timestamp DESC, n.id DESC LIMIT $limit
 """
 
 UPPER_STAND_INS = f"""
-MATCH (n:{Label.SUMMARY})
-WHERE n.method = 'extractive' AND n.level > 1 AND ($project IS NULL OR n.projectId = $project)
+MATCH (n:{Label.SUMMARY}) WHERE n.method = 'extractive' AND n.level > 1 AND true
     AND NOT EXISTS {{ (n)-[:SUMMARIZES]->(:{Label.SUMMARY} {{method: 'extractive'}}) }}
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
 """
 
 OUTDATED = f"""
-MATCH (n:{Label.SUMMARY}) WHERE n.outdated AND ($project IS NULL OR n.projectId = $project)
+MATCH (n:{Label.SUMMARY}) WHERE n.outdated = true AND true
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
 """
 
@@ -193,22 +191,18 @@ class Neo4jSummaries:
         return covering
 
     async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
-        found = await self._nodes.insist(LACKING, ended=ENDED, project=project_id, limit=max(0, limit))
-        return [turn_of(each["t"]) for each in found]
+        return [turn_of(each) for each in await self._owed(LACKING, project_id, limit, ended=ENDED)]
 
     async def stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
         """Extractive summaries of level 1, newest first."""
-        found = await self._nodes.insist(STAND_INS, project=project_id, limit=max(0, limit))
-        return [summary_of(each["n"]) for each in found]
+        return [summary_of(each) for each in await self._owed(STAND_INS, project_id, limit)]
 
     async def upper_stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
         """Extractive summaries above level 1 over none but a model's, lowest level first, oldest first."""
-        found = await self._nodes.insist(UPPER_STAND_INS, project=project_id, limit=max(0, limit))
-        return [summary_of(each["n"]) for each in found]
+        return [summary_of(each) for each in await self._owed(UPPER_STAND_INS, project_id, limit)]
 
     async def outdated(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        found = await self._nodes.insist(OUTDATED, project=project_id, limit=max(0, limit))
-        return [summary_of(each["n"]) for each in found]
+        return [summary_of(each) for each in await self._owed(OUTDATED, project_id, limit)]
 
     async def sessions_to_roll_up(
         self, chars_min: int, *, project_id: str | None = None, limit: int = 100
@@ -216,6 +210,15 @@ class Neo4jSummaries:
         """Ids of sessions where at one level what awaits its roll-up holds more, oldest first."""
         found = await self._nodes.insist(TO_ROLL_UP, chars=chars_min, project=project_id, limit=max(0, limit))
         return [each["id"] for each in found]
+
+    async def _owed(
+        self, query: str, project_id: str | None, limit: int, **parameters: Any
+    ) -> list[dict[str, Any]]:
+        """The nodes that the query finds, in the project where one is named: a text for each case."""
+        if project_id is not None:
+            query = query.replace("AND true", "AND n.projectId = $project")
+        rows = await self._nodes.insist(query, project=project_id, limit=max(0, limit), **parameters)
+        return [each["n"] for each in rows]
 
     async def _check_covers(self, summary: Summary) -> None:
         """Raise Conflict for what is not stored; while the server is away, what it was made from counts."""

@@ -24,7 +24,7 @@ class Neo4jUsageLog:
         await self._nodes.settle()
         conditions = [
             *(["{0}.sessionId = $session"] if session_id is not None else []),
-            *(["{0}.projectId = $project"] if project_id is not None else []),
+            *(["{0}.projectId = $project AND {0}.timestamp IS NOT NULL"] if project_id is not None else []),
             *(["{0}.timestamp >= $since"] if since is not None else []),
         ]
         scope = " AND ".join(conditions) or "true"
@@ -67,7 +67,8 @@ def _sums(*, of_turns: str, of_others: str) -> str:
     """The query, with conditions on the turn `t` of a step, and on another call `n`."""
     return f"""
 CALL () {{
-  MATCH (t:{Label.TURN})<-[:PART_OF]-(n:{Label.STEP}) WHERE {of_turns}
+  MATCH (t:{Label.TURN}) WHERE {of_turns} WITH t
+  MATCH (t)<-[:PART_OF]-(n:{Label.STEP})
   RETURN n.provider + ':' + n.model AS name, '{Purpose.CHAT}' AS purpose, n
   UNION ALL
   MATCH (n:{Label.USAGE}) WHERE {of_others}

@@ -66,14 +66,16 @@ OF_MEMORIES = {
 }
 
 
-# How many nodes lie in a scope, without looking at them: nodes of a label, relationships of a node.
-LINKS = {OwnerKind.TURN: "HAS_TURN", OwnerKind.SUMMARY: "HAS_SUMMARY"}
+# How many nodes lie in a scope, without looking at them: nodes of a label, relationships of a node. Memories
+# of all projects are not counted: that makes an exact search longer, and no search wrong.
+LINKS = {OwnerKind.TURN: "HAS_TURN", OwnerKind.SUMMARY: "HAS_SUMMARY", OwnerKind.MEMORY: "HAS_MEMORY"}
 SIZE_OF_ALL = "WITH COUNT {{ (:{label}) }} AS links"
-SIZE_OF_PROJECT = f"""MATCH (:{Label.PROJECT} {{{{id: $project}}}})-[:HAS_SESSION]->(s)
+SIZE_OF_SESSIONS = f"""MATCH (:{Label.PROJECT} {{{{id: $project}}}})-[:HAS_SESSION]->(s)
   WITH COUNT {{{{ (s)-[:{{link}}]->() }}}} AS links"""
-SIZE_OF_SESSION = (
-    f"WITH COUNT {{{{ (:{Label.SESSION} {{{{sessionId: $session}}}})-[:{{link}}]->() }}}} AS links"
-)
+SIZE_OF_PROJECT = f"""MATCH (p:{Label.PROJECT} {{{{id: $project}}}})
+  WITH COUNT {{{{ (p)-[:{{link}}]->() }}}} AS links"""
+SIZE_OF_SESSION = f"""MATCH (s:{Label.SESSION} {{{{sessionId: $session}}}})
+  WITH COUNT {{{{ (s)-[:{{link}}]->() }}}} AS links"""
 SIZE_UNKNOWN = "WITH 0 AS links"
 
 
@@ -105,8 +107,8 @@ CALL () {{
 }}
 WITH size, size = 0 OR size > $few AND size <= $counted AS unsure
 CALL (unsure) {{
-  WITH unsure WHERE unsure
-  MATCH (n:{label}) WHERE {scope} WITH n LIMIT $counted
+  UNWIND CASE WHEN unsure THEN [1] ELSE [] END AS go
+  {found} WITH n LIMIT $counted
   RETURN count(n) AS counted
 }}
 WITH CASE WHEN unsure THEN counted ELSE size END AS scoped
@@ -114,15 +116,16 @@ WITH scoped, scoped <= $few OR coalesce(
   head(COLLECT {{ MATCH (d:{database}) RETURN d.dimensions }}), $default_dimensions) <> $dimensions AS exact
 """
 
+# A branch begins with a row of its own: a `WHERE exact` would be looked at above all that is in scope.
 EXACT = """
-  WITH exact WHERE exact
-  MATCH (n:{label}) WHERE {scope} AND size(n.embedding) = $dimensions
+  UNWIND CASE WHEN exact THEN [1] ELSE [] END AS go
+  {found} WITH n WHERE size(n.embedding) = $dimensions
   RETURN n
 """
 
 # Filters come after its top k: so many are asked for that enough remain if the scope lies as the others do.
 OVERFETCHED = """
-  WITH scoped, exact WHERE NOT exact
+  UNWIND CASE WHEN exact THEN [] ELSE [1] END AS go
   WITH toInteger($fetched * ceil(1.0 * COUNT {{ (:{label}) }} / scoped)) AS k
   CALL db.index.vector.queryNodes('{index}', CASE WHEN k < $fetched_max THEN k ELSE $fetched_max END, $vector)
   YIELD node AS n
@@ -131,7 +134,7 @@ OVERFETCHED = """
 """
 
 FILTERED = """
-  WITH exact WHERE NOT exact
+  UNWIND CASE WHEN exact THEN [] ELSE [1] END AS go
   MATCH (n:{label})
   SEARCH n IN (VECTOR INDEX {index} FOR $vector WHERE {filter} LIMIT $fetched)
   WITH n WHERE {scope} AND size(n.embedding) = $dimensions
@@ -309,6 +312,7 @@ def _query(kinds: Sequence[OwnerKind], conditions: Sequence[str], *, filtered: b
         known = " AND ".join(each for each in conditions if each in INSIDE)
         names = {"label": LABELS[kind], "index": INDEXES[kind], "scope": scope, "filter": known}
         names |= {"database": Label.DATABASE, "size": _size(kind, conditions)}
+        names["found"] = _found(kind, conditions)
         count, exact = COUNT.format(**names), EXACT.format(**names)
         # Memories of all projects are in each, which no filter of the index can say.
         inside = filtered and not (kind is OwnerKind.MEMORY and PROJECT in conditions)
@@ -323,9 +327,38 @@ def _size(kind: OwnerKind, conditions: Sequence[str]) -> str:
         return SIZE_UNKNOWN
     if SESSION not in conditions and PROJECT not in conditions:
         return SIZE_OF_ALL.format(label=LABELS[kind])
-    if kind not in LINKS:
-        return SIZE_UNKNOWN
-    return (SIZE_OF_SESSION if SESSION in conditions else SIZE_OF_PROJECT).format(link=LINKS[kind])
+    if SESSION in conditions:
+        size = SIZE_OF_SESSION
+    else:
+        size = SIZE_OF_PROJECT if kind is OwnerKind.MEMORY else SIZE_OF_SESSIONS
+    return size.format(link=LINKS[kind])
+
+
+def _found(kind: OwnerKind, conditions: Sequence[str]) -> str:
+    """The nodes in the scope, as `n`, each way to be in it found by its own index.
+
+    The indexes are named, for a server chooses by how many values it has seen: all may be in one project.
+    """
+    node, scope = f"MATCH (n:{LABELS[kind]})", _of_kind(kind, conditions)
+    if PROJECT not in conditions or SESSION in conditions:
+        return f"{node} WHERE {' AND '.join(scope)}"
+    by = f"USING INDEX SEEK n:{LABELS[kind]}"
+    own = f"{node} {by}({_index(kind, conditions)})"
+    if kind is not OwnerKind.MEMORY:
+        return f"{own} WHERE {' AND '.join(scope)}"
+    others = [each for each in scope if each != OF_MEMORIES[PROJECT]]
+    ways = (
+        " AND ".join([f"{own} WHERE {PROJECT}", *others]),
+        " AND ".join([f"{node} {by}(scope) WHERE n.scope = 'global' AND {IS_STORED}", *others]),
+    )
+    return f"CALL () {{ {' UNION '.join(f'{way} RETURN n' for way in ways)} }}"
+
+
+def _index(kind: OwnerKind, conditions: Sequence[str]) -> str:
+    """The properties of the index that finds what is in a project, or in one since or until a moment."""
+    if SINCE not in conditions and UNTIL not in conditions:
+        return "projectId"
+    return "projectId, created" if kind is OwnerKind.MEMORY else "projectId, timestamp"
 
 
 def _of_kind(kind: OwnerKind, conditions: Sequence[str]) -> list[str]:
