@@ -50,6 +50,7 @@ class _Asking(Struct, frozen=True):
         from ragforge.session.servers import logged_in
 
         server = self._named(url, user)
+        named = server.user
         for _ in range(timeouts.PASSWORD_TRIES_MAX):
             try:
                 return server, self._looked_at(server)
@@ -60,10 +61,12 @@ class _Asking(Struct, frozen=True):
                     raise
                 tell(str(error))
                 if _is_login(error):
-                    name = _ask("User", default=server.user or "neo4j")
-                    server = logged_in(server, name, ask_password())
+                    # Who expects to be asked for a password alone would type it where it is shown.
+                    name = named or _ask("User", default=server.user or "neo4j")
+                    server = logged_in(server, name, ask_password(f"Password of {name} (not shown)"))
                 else:
                     server = self._named("", user, default=server.url)
+                    named = server.user
         raise UsageError("That did not work ten times. See docs/stores.md, and try again.")
 
     def history(self, server: "Server") -> "Mapping[RecordKind, int]":

@@ -166,6 +166,14 @@ async def test_a_password_that_is_missing_is_asked_for_in_a_terminal_and_nowhere
     assert not [
         file for file in tmp_path.rglob("*") if file.is_file() and PASSWORD.encode() in file.read_bytes()
     ]
+    main, other = pty.openpty()
+    process = await program.start("db", "connect", url, stdin=other, stdout=other, stderr=other)
+    os.close(other)
+    # The URL names the user: a password that was typed to the question for one would be shown.
+    assert "User [" not in await _asked(main)
+    process.kill()
+    await process.wait()
+    os.close(main)
 
 
 async def _asked(terminal: int) -> str:
