@@ -35,6 +35,9 @@ StoreUrl = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9+]*://[^\s].*\Z", max_leng
 BaseUrl = Annotated[str, Meta(pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?\Z", max_length=2000)]
 VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", max_length=200)]
 EndpointName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]*\Z", max_length=40)]
+ListenAddress = Annotated[
+    str, Meta(pattern=r"^((\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5})?\Z", max_length=300)
+]
 ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
 Tokens = Annotated[int, Meta(ge=1000, le=100_000_000)]
 EmbedderName = Annotated[str, Meta(pattern=r"^(static|minilm|[a-z][a-z0-9_-]*:[^\s].*)\Z", max_length=4096)]

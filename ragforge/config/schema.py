@@ -17,6 +17,7 @@ from ragforge.config.kinds import (
     EmbedderName,
     EndpointName,
     InnerPath,
+    ListenAddress,
     ModelName,
     ProjectMay,
     Seconds,
@@ -281,6 +282,27 @@ class BackupSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
 
 
+class MetricsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is counted, for Prometheus."""
+
+    listen: Annotated[
+        ListenAddress,
+        About(
+            "Serve metrics at http://ADDRESS/metrics while ragforge runs; empty: nowhere.",
+            "an address and a port such as 127.0.0.1:9464, or empty",
+        ),
+    ] = ""
+    textfile: Annotated[
+        str,
+        Meta(pattern=r"^(/[^\x00]*\.prom)?\Z", max_length=4096),
+        About(
+            "Write metrics to this file after each turn, for the textfile collector of node_exporter; "
+            "empty: to none.",
+            "an absolute path that ends in .prom, or empty",
+        ),
+    ] = ""
+
+
 class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     """A service that speaks the OpenAI chat completions protocol; its name is used as a provider's."""
 
@@ -356,6 +378,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     stream: StreamSettings = StreamSettings()
     history: HistorySettings = HistorySettings()
     backup: BackupSettings = BackupSettings()
+    metrics: MetricsSettings = MetricsSettings()
     endpoints: dict[EndpointName, Endpoint] = msgspec.field(default_factory=lambda: dict(BUILT_IN_ENDPOINTS))
     # Which actions and keys there are is the interface's to say; it checks them when it opens.
     keys: dict[

@@ -56,6 +56,9 @@ EMBEDDER_LOADING_S_MAX = 1.0
 BACKUP_LOOK_EVERY_S_MIN = 60.0
 """It is not asked more often than this whether the day's backup is due, unless a turn ends."""
 
+METRICS_S_MAX = 5.0
+"""How long a page of metrics waits for its counts."""
+
 SUMMARY_TRIES_MAX = 2
 ROLL_UP_TRIES_MAX = 2
 ROLL_UP_REDO_TRIES_MAX = 3

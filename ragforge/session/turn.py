@@ -19,8 +19,9 @@ from ragforge.domain.errors import Conflict, RagforgeError, StoreError, UsageErr
 from ragforge.domain.events import AgentEvent, ContextBuilt, MessageJoined, Notice, TurnEnded, TurnStarted
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import Parts, UserMessage
+from ragforge.domain.metrics import count_usage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.forgotten import still_forgotten
@@ -229,6 +230,8 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
         if run.recording:
             run.recording.leave()
         raise
+    for step in run.progress.steps:
+        count_usage(ended.model, Purpose.CHAT, step.usage, step.cost_usd)
     if run.keeping:
         await run.keeping
     if lost := notice_loss(session):

@@ -8,11 +8,11 @@ The texts are kept as they are given: whoever calls has taken the secrets out.
 import asyncio
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -31,6 +31,8 @@ from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, prepare
 
 T = TypeVar("T")
+CountOf: TypeAlias = tuple[str, tuple[str, ...], str]
+"""What was counted: a metric, the values of its labels, and a part of it."""
 
 RECALLED_MAX = 1_000
 """How many turns keep what was recalled for them; some 8 MB at most."""
@@ -528,6 +530,29 @@ class LocalState:
 
     async def close(self) -> None:
         await self._database.close()
+
+    async def add_counts(self, counts: Mapping[CountOf, float]) -> None:
+        """Add these to what was counted in all runs."""
+        rows = [
+            (name, json.dumps(labels, ensure_ascii=False), part, value)
+            for (name, labels, part), value in counts.items()
+        ]
+        await self._write(
+            lambda connection: connection.executemany(
+                "INSERT INTO metric VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (name, labels, part) DO UPDATE SET value = value + excluded.value",
+                rows,
+            )
+        )
+
+    async def counts(self) -> dict[CountOf, float]:
+        """What was counted in all runs."""
+
+        def job(connection: Connection) -> dict[CountOf, float]:
+            rows = connection.execute("SELECT name, labels, part, value FROM metric")
+            return {(name, tuple(json.loads(labels)), part): value for name, labels, part, value in rows}
+
+        return await self._read(job)
 
     async def _value(self, query: str, binding: str | bytes) -> str | None:
         """The only column of the only row, or None."""

@@ -87,6 +87,17 @@ CREATE TABLE sealed (
 ) STRICT;
 """
 
+# Counts of all runs, for Prometheus.
+_LOCAL_EIGHTH = """
+CREATE TABLE metric (
+    name TEXT NOT NULL,
+    labels TEXT NOT NULL, -- their values as JSON
+    part TEXT NOT NULL, -- of a histogram: the upper bound of a bucket, or `sum`
+    value REAL NOT NULL,
+    PRIMARY KEY (name, labels, part)
+) STRICT, WITHOUT ROWID;
+"""
+
 APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
 LOCAL = Schema(
     application_id=APPLICATION_ID,
@@ -98,6 +109,7 @@ LOCAL = Schema(
         _LOCAL_FIFTH,
         _LOCAL_SIXTH,
         _LOCAL_SEVENTH,
+        _LOCAL_EIGHTH,
     ),
 )
 

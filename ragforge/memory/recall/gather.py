@@ -8,6 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from ragforge.domain.context import ContextBlock, Recalled
+from ragforge.domain.metrics import QUERY_SECONDS, TALLY
 from ragforge.domain.search import HitKind
 from ragforge.memory.block import compose
 from ragforge.memory.forgotten import NOTHING, Forgotten
@@ -50,8 +51,9 @@ async def gather(recall: Recall, request: RecallRequest, *, forgotten: Forgotten
                 limited.append((await lookup.hits()).limited)
         finally:
             await lookup.close()
-    took_ms = (time.perf_counter() - began) * 1000
-    return replace(block, took_ms=took_ms, limited=" ".join(filter(None, dict.fromkeys(limited))))
+    took_s = time.perf_counter() - began
+    TALLY.observe(QUERY_SECONDS, took_s, "block")
+    return replace(block, took_ms=took_s * 1000, limited=" ".join(filter(None, dict.fromkeys(limited))))
 
 
 def _query(text: str) -> str:

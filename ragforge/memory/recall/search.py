@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ragforge.domain.metrics import CACHE_REQUESTS, QUERY_SECONDS, TALLY
 from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
 from ragforge.embedders.base import Embedder
@@ -40,7 +41,9 @@ async def search(recall: Recall, query: Query) -> SearchResults:
         return SearchResults(())
     state = await recall.store.changes()
     kept = recall.cache.pop(query, None)
-    if kept is None or state is None or kept.state != state:
+    is_hit = kept is not None and state is not None and kept.state == state
+    TALLY.count(CACHE_REQUESTS, "hit" if is_hit else "miss")
+    if kept is None or not is_hit:
         answer, whole = await _asked(recall, query)
         kept = Kept(state, answer) if whole and state is not None else None
     else:
@@ -49,7 +52,9 @@ async def search(recall: Recall, query: Query) -> SearchResults:
         recall.cache[query] = kept
         while len(recall.cache) > CACHED_MAX:
             del recall.cache[next(iter(recall.cache))]
-    return replace(answer, took_ms=(time.perf_counter() - began) * 1000)
+    took_s = time.perf_counter() - began
+    TALLY.observe(QUERY_SECONDS, took_s, "search")
+    return replace(answer, took_ms=took_s * 1000)
 
 
 async def _asked(recall: Recall, query: Query) -> tuple[SearchResults, bool]:

@@ -22,6 +22,7 @@ from ragforge.domain.errors import (
     UsageError,
 )
 from ragforge.domain.ids import new_id, now
+from ragforge.domain.metrics import count_usage
 from ragforge.domain.schedule import Timing
 from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.memory.derive.base import Limit, TakenBack
@@ -95,8 +96,9 @@ def cost_of(workspace: Workspace, name: ModelName, usage: Usage) -> float | None
 def spent_on(
     workspace: Workspace, name: ModelName, usage: Usage, purpose: Purpose, *, session_id: str = ""
 ) -> Spent:
-    """The usage of this moment, as it is kept."""
+    """The usage of this moment, as it is kept; it is counted with that."""
     cost = cost_of(workspace, name, usage)
+    count_usage(str(name), purpose, usage, cost)
     return Spent(new_id(), workspace.project.id, session_id, now(), str(name), purpose, usage, cost)
 
 

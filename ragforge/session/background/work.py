@@ -1,7 +1,7 @@
 """The background work of one run, in lanes that do not wait for each other.
 
-One for each queue of a derivation in `memory/derive/`, such as summaries of turns and embeddings, and one for
-the day's backup.
+One for each queue of a derivation in `memory/derive/`, such as summaries of turns and embeddings, one for the
+day's backup, and one that publishes metrics.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from ragforge.session.background.model import (
     is_offline,
     spent_on,
 )
+from ragforge.session.metrics import MetricsPublication
 from ragforge.session.state import Session
 
 T = TypeVar("T")
@@ -50,7 +51,9 @@ class Work:
         for derivation in self._desk.derivations:
             self._desk.lanes |= {queue: self._lane(queue) for queue in derivation.queues}
         self._backup = Lane("The daily backup", self._backup_step, timing)
-        self.lanes = (*self._desk.lanes.values(), self._backup)
+        self._metrics = MetricsPublication()
+        self._counts = Lane("Publishing metrics", self._metrics_step, timing, gather_s=timing.gather_s)
+        self.lanes = (*self._desk.lanes.values(), self._backup, self._counts)
 
     def _lane(self, queue: Queue) -> Lane:
         return Lane(
@@ -106,10 +109,13 @@ class Work:
         self.backed_up.clear()
         self._turn_ended.set()
         self._backup.wake()
+        self._counts.wake()
         self._desk.wake(Moment.TURN_ENDED)
 
     async def close(self) -> None:
-        """Release the model's connections; the lanes have ended."""
+        """Keep the last counts and release the model's connections; the lanes have ended."""
+        if session := self._desk.newest:
+            await self._metrics.close(session.workspace)
         await self._thinker.close()
 
     def _turn_left(self, task: "asyncio.Task[object]") -> None:
@@ -142,10 +148,15 @@ class Work:
                 async with asyncio.timeout(self._timing.start_s):
                     await self._turn_ended.wait()
             await self._desk.idle.wait()
-            session = next(reversed(self._desk.in_front.values()), None)
+            session = self._desk.newest
             return await back_up_daily(session.workspace) if session else None
         finally:
             self.backed_up.set()
+
+    async def _metrics_step(self) -> float | None:
+        if session := self._desk.newest:
+            await self._metrics.publish(session.workspace)
+        return None
 
 
 class _RunDesk:
@@ -170,6 +181,11 @@ class _RunDesk:
         self.sessions[session.id] = session
         self.in_front.pop(session.workspace.project.id, None)
         self.in_front[session.workspace.project.id] = session
+
+    @property
+    def newest(self) -> Session | None:
+        """The session that came to the front last."""
+        return next(reversed(self.in_front.values()), None)
 
     def home(self, session_id: str) -> Home:
         workspace = self.sessions[session_id].workspace

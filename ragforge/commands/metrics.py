@@ -1,0 +1,30 @@
+"""`metrics`: what was counted in all runs on this machine, as Prometheus reads it."""
+
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, Report, Verb
+
+if TYPE_CHECKING:
+    from ragforge.session.machine import Library
+    from ragforge.session.state import Session
+
+
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    return await _print(session.workspace, args)
+
+
+async def _print(library: "Library", args: NoArguments) -> Outcome:
+    from ragforge.session.metrics import metrics_text
+
+    text = await metrics_text(library.local)
+    return Report(text.splitlines(), markdown=f"```\n{text}```")
+
+
+VERB = Verb(
+    "metrics",
+    "Print what was counted in all runs on this machine, in Prometheus' text format.",
+    NoArguments,
+    _run,
+    shell=_print,
+    more="metrics.listen serves the same while ragforge runs, and metrics.textfile writes it to a file.",
+)

@@ -1,0 +1,104 @@
+"""What is counted while the program runs, and the counts of this process that are not kept yet.
+
+Names and units follow Prometheus (https://prometheus.io/docs/practices/naming/). `session/metrics.py` keeps
+and publishes what is counted here. A label never holds text, a path, or the name of a person or file.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from threading import Lock
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from ragforge.domain.usage import Purpose, Usage
+
+SUM = "sum"
+"""The part of a histogram that holds the sum of its values; the other parts are upper bounds of buckets."""
+
+NO_BOUND = "+Inf"
+"""The last bucket."""
+
+Sample: TypeAlias = tuple[str, tuple[str, ...], str]
+"""A metric's name, the values of its labels, and of a histogram the part."""
+
+
+class Metric(Struct, frozen=True):
+    """A counter, or with buckets a histogram. buckets: upper bounds; one without a bound follows them."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+
+
+QUERY_SECONDS = Metric(
+    "memory_query_duration_seconds",
+    "Time to find what is remembered: kind is block (all that stands before a message) or search.",
+    ("kind",),
+    (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0),
+)
+CACHE_REQUESTS = Metric(
+    "memory_cache_requests_total",
+    "Searches by whether their answer was cached: result is hit or miss.",
+    ("result",),
+)
+TOKENS = Metric(
+    "llm_tokens_total",
+    "Tokens of model calls: kind is input (cached ones excluded), cached, output or thought.",
+    ("model", "purpose", "kind"),
+)
+COST = Metric(
+    "llm_cost_usd_total",
+    "US dollars that model calls cost, of those whose price is known.",
+    ("model", "purpose"),
+)
+METRICS = (QUERY_SECONDS, CACHE_REQUESTS, TOKENS, COST)
+
+
+class Tally:
+    """Counts of this process that are not kept yet. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._counts = Counter[Sample]()
+
+    def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
+        """Count one more, or `by` more, of these labels."""
+        self.add({(metric.name, labels, ""): by})
+
+    def observe(self, metric: Metric, value: float, *labels: str) -> None:
+        """Add a value to the histogram."""
+        bound = next((str(bound) for bound in metric.buckets if value <= bound), NO_BOUND)
+        self.add({(metric.name, labels, bound): 1, (metric.name, labels, SUM): value})
+
+    def add(self, counts: Mapping[Sample, float]) -> None:
+        """Count these."""
+        with self._lock:
+            for sample, value in counts.items():
+                self._counts[sample] += value  # type: ignore[assignment]  # Counter's stub knows whole numbers
+
+    def take(self) -> dict[Sample, float]:
+        """All counts so far, which are no longer here."""
+        with self._lock:
+            taken, self._counts = self._counts, Counter[Sample]()
+        return dict(taken)
+
+
+TALLY = Tally()
+"""Of this process."""
+
+
+def count_usage(model: str, purpose: Purpose, usage: Usage, cost_usd: float | None) -> None:
+    """Count what a model call used. model: as `provider:name`."""
+    kinds = {
+        "input": usage.input_tokens - usage.cached_tokens,
+        "cached": usage.cached_tokens,
+        "output": usage.output_tokens,
+        "thought": usage.thought_tokens,
+    }
+    for kind, tokens in kinds.items():
+        if tokens > 0:
+            TALLY.count(TOKENS, model, purpose.value, kind, by=tokens)
+    if cost_usd:
+        TALLY.count(COST, model, purpose.value, by=cost_usd)

@@ -1,0 +1,182 @@
+"""What was counted in all runs on this machine, published for Prometheus.
+
+Counts are kept before they are published, so a counter never goes down, whichever process is asked and
+however it ends.
+"""
+
+import asyncio
+import logging
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from ragforge.domain import timeouts
+from ragforge.domain.errors import StoreError, UsageError
+from ragforge.domain.metrics import CACHE_REQUESTS, METRICS, NO_BOUND, SUM, TALLY, Metric, Sample
+from ragforge.session.machine import Library
+from ragforge.store.local import LocalState
+
+if TYPE_CHECKING:  # only who publishes metrics pays for loading it
+    from wsgiref.simple_server import WSGIServer
+
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.metrics_core import Metric as Family
+
+log = logging.getLogger(__name__)
+
+HIT_RATE = Metric("memory_cache_hit_rate", "The share of searches whose answer was cached.")
+
+
+async def keep_counts(local: LocalState) -> None:
+    """Add what this process counted to what was counted in all runs. Raises StoreError, and loses nothing."""
+    counts = TALLY.take()
+    if not counts:
+        return
+    try:
+        await local.add_counts(counts)
+    except BaseException:
+        TALLY.add(counts)
+        raise
+
+
+async def all_counts(local: LocalState) -> dict[Sample, float]:
+    """What was counted in all runs, with this one up to now. Raises StoreError."""
+    await keep_counts(local)
+    return await local.counts()
+
+
+async def metrics_text(local: LocalState) -> str:
+    """All metrics in Prometheus' text format (version 0.0.4). Raises StoreError."""
+    from prometheus_client import generate_latest
+
+    counts = await all_counts(local)
+    return generate_latest(_registry(lambda: counts)).decode()
+
+
+class MetricsPublication:
+    """Serves metrics and writes them to a file, where the settings say so, as long as a run lasts."""
+
+    def __init__(self) -> None:
+        self._listens: str = ""
+        """Where it is served now."""
+        self._server: WSGIServer | None = None
+
+    async def publish(self, workspace: Library) -> None:
+        """Keep what was counted, and publish it as the settings of now say.
+
+        Raises StoreError where it cannot be kept, UsageError where it cannot be published.
+        """
+        settings = workspace.settings.metrics
+        await keep_counts(workspace.local)
+        if settings.textfile:
+            await _write(Path(settings.textfile), await metrics_text(workspace.local))
+        if settings.listen != self._listens:
+            await self._stop()
+            if settings.listen:
+                await self._serve(settings.listen, workspace.local)
+            self._listens = settings.listen
+
+    async def close(self, workspace: Library) -> None:
+        """Keep what was counted since, and serve no longer. It never raises."""
+        try:
+            await keep_counts(workspace.local)
+        except StoreError as error:
+            log.warning("What was counted last is not kept: %s", error)
+        await self._stop()
+
+    async def _serve(self, address: str, local: LocalState) -> None:
+        from prometheus_client import start_http_server
+
+        loop = asyncio.get_running_loop()
+
+        def counts() -> Mapping[Sample, float]:
+            """Called in a thread of the server."""
+            asked = asyncio.run_coroutine_threadsafe(all_counts(local), loop)
+            return asked.result(timeouts.METRICS_S_MAX)
+
+        url = urlsplit(f"//{address}")
+        try:
+            server, _ = await asyncio.to_thread(
+                start_http_server, url.port or 0, url.hostname or "", registry=_registry(counts)
+            )
+        except (OSError, ValueError, OverflowError) as error:
+            raise UsageError(
+                f"Metrics cannot be served at {address} (metrics.listen): {error}. If another ragforge has "
+                "this port, its page counts this run as well; otherwise choose another port."
+            ) from error
+        self._server = server
+
+    async def _stop(self) -> None:
+        server, self._server, self._listens = self._server, None, ""
+        if server is not None:
+            await asyncio.to_thread(server.shutdown)
+            server.server_close()
+
+
+async def _write(path: Path, text: str) -> None:
+    def write() -> None:
+        # The collector may read at any moment; of two processes, the later has both counts.
+        new = path.with_name(f"{path.name}.{os.getpid()}.new")
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+
+    try:
+        await asyncio.to_thread(write)
+    except OSError as error:
+        raise UsageError(f"Metrics cannot be written to {path} (metrics.textfile): {error}.") from error
+
+
+def _registry(counts: Callable[[], Mapping[Sample, float]]) -> "CollectorRegistry":
+    """What the library prints: our counts of the moment, and nothing of its own."""
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.registry import Collector
+
+    class Counts(Collector):
+        """Our counts as the library's samples."""
+
+        def collect(self) -> "Iterator[Family]":
+            yield from _families(counts())
+
+        def describe(self) -> "Iterable[Family]":
+            return ()  # otherwise they would be counted when this is registered
+
+    registry = CollectorRegistry()
+    registry.register(Counts())
+    return registry
+
+
+def _families(counts: Mapping[Sample, float]) -> "Iterator[Family]":
+    from prometheus_client.metrics_core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        HistogramMetricFamily,
+    )
+
+    found = defaultdict[str, dict[tuple[str, ...], dict[str, float]]](lambda: defaultdict(dict))
+    for (name, labels, part), value in counts.items():
+        found[name][labels][part] = value
+    for metric in METRICS:
+        if metric.buckets:
+            histogram = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+            for labels, parts in found[metric.name].items():
+                histogram.add_metric(labels, list(_cumulated(metric, parts)), parts.get(SUM, 0.0))
+            yield histogram
+        else:
+            counter = CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
+            for labels, parts in found[metric.name].items():
+                counter.add_metric(labels, parts[""])
+            yield counter
+    asked = {labels: parts[""] for labels, parts in found[CACHE_REQUESTS.name].items()}
+    if asked:
+        rate = asked.get(("hit",), 0.0) / sum(asked.values())
+        yield GaugeMetricFamily(HIT_RATE.name, HIT_RATE.help, value=rate)
+
+
+def _cumulated(metric: Metric, parts: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    total = 0.0
+    for bound in (*map(str, metric.buckets), NO_BOUND):
+        total += parts.get(bound, 0.0)
+        yield bound, total

@@ -1,0 +1,117 @@
+"""What was counted in all runs, as Prometheus' own parser reads it."""
+
+import asyncio
+import json
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from ragforge.domain.metrics import TALLY
+from ragforge.session.metrics import metrics_text
+from ragforge.session.state import Session
+from ragforge.store.local import LocalState, open_local_state
+from tests.flow.beside import beside, done, until
+from tests.flow.running import MODEL, environ, say
+from tests.servers.neo4j import free_port
+from tests.standins.gemini import Finish, GeminiStandIn, Text, Tokens
+
+QUERIES = "memory_query_duration_seconds"
+CHAT = ("output", MODEL, "chat")
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted() -> None:
+    TALLY.take()
+
+
+def samples(text: str) -> dict[tuple[str, ...], float]:
+    """Each sample by its name and the values of its labels, in the order of their names."""
+    families = text_string_to_metric_families(text)
+    return {
+        (sample.name, *sample.labels.values()): sample.value for each in families for sample in each.samples
+    }
+
+
+async def ask(session: Session, gemini: GeminiStandIn) -> None:
+    tokens = Tokens(prompt=100, cached=40, candidates=7, thoughts=2)
+    gemini.script((Text("It is blue."), Finish(usage=tokens)))
+    await say(session, "Which colour is the kiosk in Exeter?")
+    await done(session)
+
+
+async def counted(tmp_path: Path) -> dict[tuple[str, ...], float]:
+    local = await open_local_state(tmp_path / "data")
+    try:
+        return samples(await metrics_text(local))
+    finally:
+        await local.close()
+
+
+async def test_tokens_cost_and_queries_of_all_runs_are_added_up(tmp_path: Path, gemini: GeminiStandIn):
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")
+    for runs in (1, 2):
+        async with beside(tmp_path, env) as session:
+            await ask(session, gemini)
+        found = await counted(tmp_path)
+        assert found["llm_tokens_total", "input", MODEL, "chat"] == 60 * runs
+        assert found["llm_tokens_total", "cached", MODEL, "chat"] == 40 * runs
+        assert found["llm_tokens_total", "output", MODEL, "chat"] == 7 * runs
+        assert found["llm_tokens_total", "thought", MODEL, "chat"] == 2 * runs
+        assert found["llm_cost_usd_total", MODEL, "chat"] > 0
+        assert found["memory_query_duration_seconds_count", "block"] == runs
+        assert found["memory_query_duration_seconds_bucket", "block", "+Inf"] == runs
+        bounds = [value for name, value in found.items() if name[:2] == (f"{QUERIES}_bucket", "search")]
+        assert bounds == sorted(bounds)
+        asked = [found.get(("memory_cache_requests_total", result), 0) for result in ("hit", "miss")]
+        assert found["memory_cache_hit_rate",] == asked[0] / sum(asked)
+    said = json.dumps(list(map(list, found)))
+    assert not any(word in said for word in ("kiosk", "Exeter", "project", str(tmp_path)))
+
+
+async def test_the_page_and_the_file_count_this_run_too(tmp_path: Path, gemini: GeminiStandIn):
+    address, file = f"127.0.0.1:{free_port()}", tmp_path / "ragforge.prom"
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")
+    env |= {"RAGFORGE_METRICS_LISTEN": address, "RAGFORGE_METRICS_TEXTFILE": str(file)}
+
+    def page() -> dict[tuple[str, ...], float]:
+        with urlopen(f"http://{address}/metrics") as answer:
+            return samples(answer.read().decode())
+
+    async def written() -> bool:
+        return file.is_file() and samples(file.read_text()).get(("llm_tokens_total", *CHAT)) == 7
+
+    async with beside(tmp_path, env) as session:
+        await ask(session, gemini)
+        await until(written)
+        assert (await asyncio.to_thread(page))["llm_tokens_total", *CHAT] == 7
+        async with beside(tmp_path, env) as other:
+            await ask(other, gemini)
+            background = other.workspace.background
+            note = await until(lambda: noted(background))
+            assert f"cannot be served at {address} (metrics.listen)" in note
+            # Its counts are on the page of the first all the same.
+        assert (await asyncio.to_thread(page))["llm_tokens_total", *CHAT] == 14
+    with pytest.raises(OSError, match="refused"):
+        await asyncio.to_thread(page)
+
+
+async def noted(background) -> str:
+    return background.progress.note
+
+
+async def test_what_cannot_be_kept_now_is_kept_later(tmp_path: Path, gemini: GeminiStandIn, monkeypatch):
+    (tmp_path / "data").mkdir()
+    local = await open_local_state(tmp_path / "data")
+    TALLY.add({("llm_cost_usd_total", (MODEL, "chat"), ""): 0.5})
+
+    async def full(self: LocalState, counts: object) -> None:
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalState, "add_counts", full)
+        with pytest.raises(OSError, match="No space"):
+            await metrics_text(local)
+    assert samples(await metrics_text(local))["llm_cost_usd_total", MODEL, "chat"] == 0.5
+    await local.close()
