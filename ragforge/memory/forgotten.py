@@ -2,15 +2,16 @@
 
 A forgotten memory stays stored, and so does the turn that it was said in. What goes to a model passes through
 here first: a sentence that says the same, in whatever words, is cut out of what was said before, with a mark.
-What is said again afterwards stays.
+What is said again afterwards stays, and so does what others said, where the memory is one person's.
 """
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from operator import mul
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -73,19 +74,29 @@ class _Statement(Struct, frozen=True):
     vector: Vector | None
     at: datetime
     turns: frozenset[str]
+    owner: str = ""
 
 
 class Forgotten:
     """What is forgotten, as it was read. Equal ones cut the same."""
 
-    def __init__(self, memories: Sequence[Memory] = (), summaries: Iterable[str] = ()) -> None:
-        """summaries: ids of those of level 1 that stand for turns in which it was said."""
+    def __init__(
+        self,
+        memories: Sequence[Memory] = (),
+        summaries: Iterable[str] = (),
+        others: Mapping[str, Collection[str]] = MappingProxyType({}),
+    ) -> None:
+        """summaries: ids of those of level 1 that stand for turns in which it was said.
+
+        others: for each person who owns some of it, the ids of sessions that somebody else began.
+        """
+        self._others = others
         self.key = frozenset((each.id, each.forgotten_at, each.turns) for each in memories)
         self.ids = frozenset(each.id for each in memories)
         self.sources = frozenset(turn for each in memories for turn in each.turns)
         self.summaries = frozenset(summaries)
         self._statements = [
-            _statement(m.content, m.forgotten_at, m.turns) for m in memories if m.forgotten_at
+            _statement(m.content, m.forgotten_at, m.turns, m.owner) for m in memories if m.forgotten_at
         ]
         self._by_stem: dict[str, list[int]] = {}
         for at, statement in enumerate(self._statements):
@@ -104,15 +115,15 @@ class Forgotten:
     def __bool__(self) -> bool:
         return bool(self._statements)
 
-    def cut(self, text: str, *, at: datetime | None = None, turn: str = "") -> str:
+    def cut(self, text: str, *, at: datetime | None = None, turn: str = "", session: str = "") -> str:
         """The text with a mark in place of each sentence that says what is forgotten.
 
-        at: when it was said; None for before all that was forgotten. turn: in which.
+        at: when it was said; None for before all that was forgotten. turn, session: in which, where known.
         """
         if not self._statements or not (turn in self.sources or self._hint.search(text)):
             return text
         pieces = [part[0] for each in _SENTENCE.finditer(text) for part in _PART.finditer(each[0])]
-        said = self._said(pieces, at, turn)
+        said = self._said(pieces, at, turn, session)
         if not any(said):
             return text
         kept: list[str] = []
@@ -127,43 +138,42 @@ class Forgotten:
         """Whether the text says something of it."""
         return self.cut(text, at=at, turn=turn) != text
 
-    def parts(self, parts: Parts, *, at: datetime | None = None, turn: str = "") -> Parts:
+    def parts(self, parts: Parts, *, at: datetime | None = None, turn: str = "", session: str = "") -> Parts:
         """The parts of a message without it."""
+        clean = partial(self.cut, at=at, turn=turn, session=session)
         return tuple(
-            replace(part, text=self.cut(part.text, at=at, turn=turn)) if isinstance(part, TextPart) else part
-            for part in parts
+            replace(part, text=clean(part.text)) if isinstance(part, TextPart) else part for part in parts
         )
 
     def turn(self, turn: Turn) -> Turn:
         """The turn without it."""
         if not self:
             return turn
-        at, id = turn.started_at, turn.id
+        at, id, session = turn.started_at, turn.id, turn.session_id
         return replace(
             turn,
-            user=self.parts(turn.user, at=at, turn=id),
-            assistant=self.cut(turn.assistant, at=at, turn=id),
-            error=self.cut(turn.error, at=at),
+            user=self.parts(turn.user, at=at, turn=id, session=session),
+            assistant=self.cut(turn.assistant, at=at, turn=id, session=session),
+            error=self.cut(turn.error, at=at, session=session),
         )
 
-    def step(self, step: Step, *, at: datetime) -> Step:
-        """The step without it; at: when its turn began."""
-        message = self.message(step.message, at=at, turn=step.turn_id)
+    def step(self, step: Step, *, at: datetime, session: str = "") -> Step:
+        """The step without it; at: when its turn began, session: in which."""
+        message = self.message(step.message, at=at, turn=step.turn_id, session=session)
         return step if message is step.message else replace(step, message=message)
 
-    def call(self, call: ToolCall) -> ToolCall:
+    def call(self, call: ToolCall, *, session: str = "") -> ToolCall:
         """The call and its result without it."""
         if not self:
             return call
-        at = call.started_at
+        clean = partial(self.cut, at=call.started_at, session=session)
         return replace(
-            call,
-            args=each_text(call.args, lambda text: self.cut(text, at=at)),
-            result=self.cut(call.result, at=at),
-            diff=self.cut(call.diff, at=at),
+            call, args=each_text(call.args, clean), result=clean(call.result), diff=clean(call.diff)
         )
 
-    def message(self, message: Message, *, at: datetime | None = None, turn: str = "") -> Message:
+    def message(
+        self, message: Message, *, at: datetime | None = None, turn: str = "", session: str = ""
+    ) -> Message:
         """The message without it, the same one where it says nothing of it.
 
         What a provider wants back as it was goes where it says it too: then the message is made anew.
@@ -171,25 +181,21 @@ class Forgotten:
         if not self:
             return message
 
-        def clean(text: str) -> str:
-            return self.cut(text, at=at, turn=turn)
-
+        clean = partial(self.cut, at=at, turn=turn, session=session)
+        # What tools show is no talk, and as much as files hold: there only what says it plainly goes.
+        shown = partial(self.cut, at=at, session=session)
         match message:
             case UserMessage(parts):
-                cleaned = UserMessage(self.parts(parts, at=at, turn=turn))
+                cleaned = UserMessage(self.parts(parts, at=at, turn=turn, session=session))
             case ToolMessage(results):
-                # What tools show is no talk, and as much as files hold: there only what says it plainly goes.
-                cleaned = ToolMessage(tuple(replace(r, text=self.cut(r.text, at=at)) for r in results))
+                cleaned = ToolMessage(tuple(replace(r, text=shown(r.text)) for r in results))
             case ModelMessage():
                 native = message.native
                 cleaned = replace(
                     message,
                     text=clean(message.text),
                     thoughts=clean(message.thoughts),
-                    calls=tuple(
-                        replace(call, args=each_text(call.args, lambda text: self.cut(text, at=at)))
-                        for call in message.calls
-                    ),
+                    calls=tuple(replace(call, args=each_text(call.args, shown)) for call in message.calls),
                 )
                 if native is not None and (cleaned != message or each_text(native, clean) != native):
                     cleaned = replace(cleaned, native=None)
@@ -205,13 +211,15 @@ class Forgotten:
         if summary.id in self.summaries:
             return replace(summary, text="", findings=(), topics=(), constraints=())
 
+        clean = partial(self.cut, session=summary.session_id)
+
         def each(texts: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(text for text in texts if not self.holds(text))
+            return tuple(text for text in texts if clean(text) == text)
 
         # Above level 1 it stands for many turns, of which any may be one of these.
         return replace(
             summary,
-            text=self.cut(summary.text),
+            text=clean(summary.text),
             findings=each(summary.findings),
             topics=each(summary.topics),
             constraints=each(summary.constraints),
@@ -226,9 +234,9 @@ class Forgotten:
                 # What says the same was forgotten with it, and what was said again holds.
                 return None if item.id in self.ids else item
             case HitKind.SUMMARY:
-                left = "" if item.id in self.summaries else self.cut(item.text)
+                left = "" if item.id in self.summaries else self.cut(item.text, session=item.session_id)
             case _:
-                left = self.cut(item.text, at=item.at, turn=item.turn_id)
+                left = self.cut(item.text, at=item.at, turn=item.turn_id, session=item.session_id)
         return replace(item, text=left) if any(map(str.isalnum, left.replace(MARK, ""))) else None
 
     def hit(self, hit: Hit) -> Hit:
@@ -238,17 +246,25 @@ class Forgotten:
         if hit.kind is HitKind.MEMORY:
             return hit
         if hit.kind is HitKind.SUMMARY:
-            text = MARK if hit.id in self.summaries else self.cut(hit.text)
+            text = MARK if hit.id in self.summaries else self.cut(hit.text, session=hit.session_id)
         else:
-            text = self.cut(hit.text, at=hit.at, turn=hit.turn_id)
+            text = self.cut(hit.text, at=hit.at, turn=hit.turn_id, session=hit.session_id)
         return replace(
             hit,
             text=text,
             marks=hit.marks if text == hit.text else (),
-            session_title=self.cut(hit.session_title),
+            session_title=self.cut(hit.session_title, session=hit.session_id),
         )
 
-    def _said(self, pieces: Sequence[str], at: datetime | None, turn: str) -> list[bool]:
+    def _holds_in(self, statement: _Statement, turn: str, session: str) -> bool:
+        """Whether it may be said there: what is one person's is, in their sessions and where it was said."""
+        return turn in statement.turns or session not in self._others.get(statement.owner, ())
+
+    def is_others(self, session: str) -> bool:
+        """Whether the session is somebody else's than all of whom it is."""
+        return all(session in self._others.get(each.owner, ()) for each in self._statements)
+
+    def _said(self, pieces: Sequence[str], at: datetime | None, turn: str, session: str) -> list[bool]:
         """Of each piece whether it says something of it."""
         said: list[bool] = []
         for piece in pieces:
@@ -261,7 +277,7 @@ class Forgotten:
                 any(
                     _says(piece, words, statement, is_source=turn in statement.turns)
                     for statement in (self._statements[place] for place in sorted(places))
-                    if at is None or at <= statement.at
+                    if (at is None or at <= statement.at) and self._holds_in(statement, turn, session)
                 )
             )
         return said
@@ -273,7 +289,21 @@ NOTHING = Forgotten()
 async def read_forgotten(store: Store, project_id: str) -> Forgotten:
     """What is forgotten in the project and everywhere, now. Raises StoreError."""
     memories = await store.memories.forgotten(project_id=project_id)
-    return Forgotten(memories, await forgotten_summaries(store, memories)) if memories else NOTHING
+    if not memories:
+        return NOTHING
+    others = await others_sessions(store, project_id, memories)
+    return Forgotten(memories, await forgotten_summaries(store, memories), others)
+
+
+async def others_sessions(
+    store: Store, project_id: str | None, memories: Sequence[Memory]
+) -> dict[str, set[str]]:
+    """For each owner of one of the memories, the sessions that somebody else began. Raises StoreError.
+
+    project_id: None for all projects.
+    """
+    owners = {memory.owner for memory in memories} - {""}
+    return {owner: await store.sessions.of_others(owner, project_id=project_id) for owner in owners}
 
 
 async def forgotten_summaries(store: Store, memories: Sequence[Memory]) -> set[str]:
@@ -340,11 +370,18 @@ async def _time_and_alike(store: Store, memory: Memory) -> tuple[datetime, list[
     at = max([now(), memory.updated_at, *before, *(row.session.last_activity_at for row in recent)])
     links = await store.memories.associations([memory.id])
     kept = {memory.id, *(each.to_id for each in links if each.kind is AssociationKind.UPDATES)}
-    gone = Forgotten([replace(memory, forgotten_at=at)])
+    gone = Forgotten(
+        [replace(memory, forgotten_at=at)], others=await others_sessions(store, project, [memory])
+    )
     others = await store.memories.find(
         MemoryFilter(project, person=memory.owner, replaced=True, abandoned=True, limit=FORGOTTEN_MAX)
     )
-    return at, [each for each in others if each.id not in kept and gone.holds(each.content)]
+    alike = [
+        each
+        for each in others
+        if each.id not in kept and gone.cut(each.content, session=each.session_id) != each.content
+    ]
+    return at, alike
 
 
 def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source: bool) -> bool:
@@ -368,7 +405,7 @@ def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source:
 
 
 @lru_cache(4096)
-def _statement(content: str, at: datetime, turns: tuple[str, ...]) -> _Statement:
+def _statement(content: str, at: datetime, turns: tuple[str, ...], owner: str) -> _Statement:
     names = names_in(content)
     weights = {word: VALUE_WEIGHT if word in names else 1.0 for word in content_words(content)}
     values = {found[0].casefold().strip(".,;:") for found in _LONG_VALUE.finditer(content)}
@@ -376,7 +413,7 @@ def _statement(content: str, at: datetime, turns: tuple[str, ...]) -> _Statement
         values.add(normalised(content))  # nothing but words that everybody uses
     strong = tuple(value for value in values if not (value.isdecimal() and int(value) in YEARS))
     vector = _vector(content) if weights else None
-    return _Statement(weights, names & weights.keys(), strong, vector, at, frozenset(turns))
+    return _Statement(weights, names & weights.keys(), strong, vector, at, frozenset(turns), owner)
 
 
 @cache

@@ -1,8 +1,7 @@
 """What the user has removed everywhere: the records of the history that say it, and the same without it."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
-from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from ragforge.domain.memories import Memory
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn
 from ragforge.domain.versions import Version
-from ragforge.memory.forgotten import MARK, Forgotten, forgotten_summaries
+from ragforge.memory.forgotten import MARK, Forgotten, forgotten_summaries, others_sessions
 from ragforge.store.base import Record, Store
 
 
@@ -35,26 +34,27 @@ async def redactions(
 
     project_id: None for all projects. All that is stored is read.
     """
-    forgotten = Forgotten(memories, await forgotten_summaries(store, memories))
+    others = await others_sessions(store, project_id, memories)
+    forgotten = Forgotten(memories, await forgotten_summaries(store, memories), others)
     sessions: set[str] = set()
-    times: dict[str, datetime] = {}
+    turns: dict[str, Turn] = {}
     async with aclosing(store.archive.dump()) as records:
         async for record in records:
             match record:
                 case ConversationSession() if project_id in (None, record.project_id):
                     sessions.add(record.id)
                 case Turn() if record.session_id in sessions:
-                    times[record.id] = record.started_at
+                    turns[record.id] = replace(record, user=(), assistant="")
                 case _:
                     pass
-            if _is_of(record, project_id, sessions, times):
-                at = times.get(record.turn_id) if isinstance(record, Step) else None
-                after = await without(record, forgotten, whole, at=at)
+            if _is_of(record, project_id, sessions, turns):
+                within = turns.get(record.turn_id) if isinstance(record, Step | ToolCall) else None
+                after = await without(record, forgotten, whole, within=within)
                 if after != record:
                     yield Redacted(record, after)
 
 
-def _is_of(record: Record, project_id: str | None, sessions: set[str], times: dict[str, datetime]) -> bool:
+def _is_of(record: Record, project_id: str | None, sessions: Collection[str], turns: Collection[str]) -> bool:
     """Whether the record is of the project, where one is named."""
     match record:
         case ConversationSession():
@@ -62,7 +62,7 @@ def _is_of(record: Record, project_id: str | None, sessions: set[str], times: di
         case Turn() | Summary():
             return record.session_id in sessions
         case Step() | ToolCall():
-            return record.turn_id in times
+            return record.turn_id in turns
         case Version() | Derived():
             return project_id in (None, record.project_id)
         case _:
@@ -70,26 +70,30 @@ def _is_of(record: Record, project_id: str | None, sessions: set[str], times: di
 
 
 async def without(
-    record: Record, forgotten: Forgotten, whole: Whole, *, at: datetime | None = None
+    record: Record, forgotten: Forgotten, whole: Whole, *, within: Turn | None = None
 ) -> Record:
-    """The record without what is forgotten, equal where it says nothing of it. at: when its turn began."""
+    """The record without what is forgotten, equal where it says nothing of it. within: its turn."""
+    at, session = (within.started_at, within.session_id) if within else (None, "")
     match record:
         case ConversationSession():
-            return replace(record, title=forgotten.cut(record.title))
+            return replace(record, title=forgotten.cut(record.title, session=record.id))
         case Turn():
             return forgotten.turn(record)
-        case Step():
-            return replace(record, message=forgotten.message(record.message, at=at, turn=record.turn_id))
+        case Step(turn_id=turn):
+            message = forgotten.message(record.message, at=at, turn=turn, session=session)
+            return replace(record, message=message)
         case ToolCall():
-            blob = await whole(record.result_blob) if record.result_blob else record.result_blob
-            return replace(forgotten.call(record), result_blob=blob)
+            cleaned, blob = forgotten.call(record, session=session), record.result_blob
+            blob = await whole(blob) if blob and not forgotten.is_others(session) else blob
+            return replace(cleaned, result_blob=blob)
         case Summary():
             without = forgotten.summary(record)
             return without if without.text else replace(without, text=MARK)
         case Derived():
             return replace(record, data=each_text(record.data, forgotten.cut))
-        case Version():
+        case Version(session_id=session):
             names = ("title", "label", "note", "words")
-            return replace(record, **{name: forgotten.cut(getattr(record, name)) for name in names})
+            texts = {name: forgotten.cut(getattr(record, name), session=session) for name in names}
+            return replace(record, **texts)
         case _:
             return record

@@ -37,11 +37,11 @@ class Cuts(Protocol):
         """The turn without it."""
         ...
 
-    def step(self, step: Step, *, at: datetime) -> Step:
-        """The step without it; at: when its turn began."""
+    def step(self, step: Step, *, at: datetime, session: str = "") -> Step:
+        """The step without it; at: when its turn began, session: in which."""
         ...
 
-    def call(self, call: ToolCall) -> ToolCall:
+    def call(self, call: ToolCall, *, session: str = "") -> ToolCall:
         """The call and its result without it."""
         ...
 

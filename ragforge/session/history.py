@@ -82,8 +82,9 @@ def _messages(
     turn: Turn, steps: Sequence[Step], calls: Sequence[ToolCall], forgotten: Cuts | None
 ) -> list[Message]:
     if forgotten:
-        steps = [forgotten.step(step, at=turn.started_at) for step in steps]
-        turn, calls = forgotten.turn(turn), [forgotten.call(call) for call in calls]
+        session = turn.session_id
+        steps = [forgotten.step(step, at=turn.started_at, session=session) for step in steps]
+        turn, calls = forgotten.turn(turn), [forgotten.call(call, session=session) for call in calls]
     return history_messages([turn], steps, calls)
 
 

@@ -97,6 +97,10 @@ class Sessions(Protocol):
         """
         ...
 
+    async def of_others(self, person: str, *, project_id: str | None = None) -> set[str]:
+        """Ids of the sessions that somebody else began, as far as it is known who did."""
+        ...
+
     async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
         """Remove it with its turns and calls, but for turns that lie on another session's path."""
         ...

@@ -37,6 +37,15 @@ async def test_title_model_and_mode_are_remembered(store: Store) -> None:
     )
 
 
+async def test_sessions_of_others_are_those_of_which_it_is_known_who_began_them(store: Store) -> None:
+    hers, his, unknown = [await new_session(store, person=person) for person in ("ada", "bob", "")]
+    found = await store.sessions.of_others("ada")
+    assert found.isdisjoint({hers.id, unknown.id})
+    assert his.id in found
+    assert await store.sessions.of_others("ada", project_id=his.project_id) == {his.id}
+    assert await store.sessions.of_others("bob", project_id=his.project_id) == set()
+
+
 async def test_changing_a_session_that_is_gone_is_refused(store: Store) -> None:
     for change in (
         store.sessions.rename("nowhere", "x"),

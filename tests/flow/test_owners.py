@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ragforge.commands.base import run_command
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort
+from ragforge.memory.forgotten import MARK
 from ragforge.session.library import close_library, open_library
 from ragforge.session.memory_book import MemoryBook
 from ragforge.session.open import close_workspace, open_workspace
@@ -16,6 +18,7 @@ from ragforge.session.persons import be_somebody_else, same_person_words
 from ragforge.session.state import Session
 from ragforge.store.local import open_local_state
 from tests.flow.beside import all_embedded, beside, done, until
+from tests.flow.recalling import chats
 from tests.flow.running import environ, of_type, say
 from tests.servers.shared import Servers
 from tests.standins.gemini import GeminiStandIn, Text
@@ -94,6 +97,27 @@ async def test_a_preference_is_in_its_owners_block_alone_and_a_decision_in_every
         assert not (await MemoryBook(session.workspace).hand_over(mine)).owner
     async with beside(tmp_path, bob) as session:
         assert "French" in await block_before(session, gemini, question)
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+async def test_what_one_forgets_is_cut_from_nothing_that_others_said(
+    store_url: str, tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    ada = await machine(tmp_path, "ada", store_url, gemini, email="ada@example.org")
+    bob = await machine(tmp_path, "bob", store_url, gemini, email="bob@example.org")
+    async with beside(tmp_path, ada) as hers, beside(tmp_path, bob) as his:
+        for session in (hers, his):
+            gemini.script(Text("D'accord."))
+            await say(session, FRENCH)
+            await done(session)
+        [mine] = await listed(hers)
+        await run_command(hers, "forget", mine.id)
+        assert await listed(hers) == []
+        assert [each.content for each in await listed(his)] == [FRENCH]
+        for session, said in ((hers, MARK), (his, FRENCH)):
+            gemini.script(Text("Oui."))
+            await say(session, "Where were we?")
+            assert chats(gemini)[-1][0]["parts"] == [{"text": said}]
 
 
 @pytest.mark.parametrize("store_url", ["neo4j-5"], indirect=True)

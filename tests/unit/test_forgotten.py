@@ -59,6 +59,18 @@ def test_only_what_was_said_before_is_cut() -> None:
     assert NOTHING.cut(PORT) == PORT
 
 
+def test_what_is_one_persons_is_cut_from_nothing_that_others_said() -> None:
+    mine, theirs = (a_turn(a_session(a_project()), PORT, started_at=NOON) for _ in range(2))
+    memory = replace(a_memory(a_project(), PORT), forgotten_at=NOON, turns=())
+    others = {"ada": {theirs.session_id}, "bob": {mine.session_id}}
+    for owner, kept in (("ada", {theirs.id}), ("bob", {mine.id}), ("", set()), ("eve", set())):
+        gone = Forgotten([replace(memory, owner=owner)], others=others)
+        assert {turn.id for turn in (mine, theirs) if gone.turn(turn) == turn} == kept
+        assert gone.cut(PORT) == MARK
+    said_there = Forgotten([replace(memory, owner="ada", turns=(theirs.id,))], others=others)
+    assert said_there.turn(theirs) != theirs
+
+
 def test_the_turn_in_which_it_was_said_says_so_and_less_of_it_stays() -> None:
     turn = a_turn(a_session(a_project()), "Where do we keep orders? And fix the typo.", started_at=NOON)
     gone = forgotten("The shop keeps its orders in PostgreSQL.", turn.id)

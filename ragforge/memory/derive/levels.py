@@ -185,7 +185,8 @@ async def _without_forgotten(home: Home, children: Children) -> Children:
         if turn is None:
             cleaned.append(forgotten.summary(child))
             continue
-        calls = tuple(map(forgotten.call, await home.store.calls.of_turns([turn.id])))
+        called = await home.store.calls.of_turns([turn.id])
+        calls = tuple(forgotten.call(call, session=turn.session_id) for call in called)
         cleaned.append(summary_of(Material(forgotten.turn(turn), home.project_id, calls)))
     return tuple(cleaned)
 

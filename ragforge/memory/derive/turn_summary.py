@@ -403,7 +403,9 @@ async def material_of(home: Home, turn: Turn, *, speaker: str) -> Material:
     """The turn with what is needed to understand it; speaker: who said it. Raises StoreError."""
     forgotten = await read_forgotten(home.store, home.project_id)
     turn = await asyncio.to_thread(forgotten.turn, turn)
-    calls = [forgotten.call(call) for call in await home.store.calls.of_turns([turn.id])]
+    calls = [
+        forgotten.call(call, session=turn.session_id) for call in await home.store.calls.of_turns([turn.id])
+    ]
     if came_to_nothing(turn, calls):
         near, near_turns = tuple[Memory, ...](), tuple[Turn, ...]()
     else:

@@ -282,8 +282,10 @@ async def _turn_texts(store: Store, ids: Sequence[str], forgotten: Forgotten) ->
     turns = [forgotten.turn(turn) for turn in found if turn is not None]
     covering = await store.summaries.covering([turn.id for turn in turns])
     calls: dict[str, list[ToolCall]] = {}
-    for call in await store.calls.of_turns([turn.id for turn in turns]):
-        calls.setdefault(call.turn_id, []).append(forgotten.call(call))
+    sessions = {turn.id: turn.session_id for turn in turns}
+    for call in await store.calls.of_turns(list(sessions)):
+        cleaned = forgotten.call(call, session=sessions[call.turn_id])
+        calls.setdefault(call.turn_id, []).append(cleaned)
     return {
         Owner(OwnerKind.TURN, turn.id): turn_text(
             turn,

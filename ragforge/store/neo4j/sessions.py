@@ -21,6 +21,12 @@ PART = """
   AND (s.sessionId STARTS WITH $part OR s.sessionId ENDS WITH $part
     OR right(s.sessionId, 8) STARTS WITH $part)"""
 
+OF_OTHERS = f"""
+MATCH (s:{Label.SESSION}) WHERE ($project IS NULL OR s.projectId = $project)
+  AND NOT coalesce(s.person, '') IN ['', $person]
+RETURN s.sessionId AS id
+"""
+
 
 class Neo4jSessions:
     """Implements `Sessions`."""
@@ -82,6 +88,15 @@ class Neo4jSessions:
             rows = await here.sessions.recent(project_id=project_id, with_id_part=part, limit=limit)
             return [row for row in rows if row.session.id not in here.missing]
         return [_session_row(each["session"], each) for each in found]
+
+    async def of_others(self, person: str, *, project_id: str | None = None) -> set[str]:
+        """Ids of the sessions that somebody else began. While the server is away, of those that are here."""
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(OF_OTHERS, project=project_id, person=storable(person))
+        except StoreUnavailable:
+            return await self._nodes.here.sessions.of_others(person, project_id=project_id)
+        return {each["id"] for each in found}
 
     async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
         """Remove it with its turns and calls, but for turns that another session rests on.

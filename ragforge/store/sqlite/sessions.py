@@ -87,6 +87,18 @@ class SqliteSessions:
 
         return await self._database.read(read)
 
+    async def of_others(self, person: str, *, project_id: str | None = None) -> set[str]:
+
+        def read(connection: Connection) -> set[str]:
+            rows = connection.execute(
+                "SELECT session.id FROM session JOIN project ON project.key = session.project "
+                "WHERE (?1 IS NULL OR project.id = ?1) AND person NOT IN ('', ?2)",
+                (project_id, storable(person)),
+            )
+            return {identifier for (identifier,) in rows}
+
+        return await self._database.read(read)
+
     async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
         """Remove it with its turns and calls, but for turns that another session rests on.
 
