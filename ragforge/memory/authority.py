@@ -6,8 +6,9 @@ weeks.
 
 import re
 
+from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import MemoryType
-from ragforge.memory.constraints import is_demand
+from ragforge.memory.constraints import binds
 from ragforge.memory.likeness import content_words, names_in, share_of, stands_among
 from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
@@ -29,8 +30,10 @@ QUOTED_WORDS_MAX = 2
 
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|={3,}|-{3,}|\*{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t]")
-_SELF = frozenset({"user", "person", "prefers", "prefer", "wants", "want", "utilisateur", "préfère", "veut"})
+_SELF = AnyOf(lambda language: (r"\b(?:<person>|<wills>)\b",))
 """How a statement about the user says that it is one."""
+_OF_THE_USER = AnyOf(lambda language: language.of_the_user)
+"""What says who the user is or what they want, or asks in their place, whatever a model calls it."""
 
 
 def typed(text: str) -> str:
@@ -61,13 +64,13 @@ def is_theirs(statement: str, *, message: str, before: str = "") -> bool:
     said = content_words(typed(message))
     if (said and len(said) <= ANSWER_WORDS_MAX) or (not said and typed(message).strip()):
         said += content_words(" ".join(each for each in sentences(before) if is_question(plain(each))))
-    about = " ".join(word for word in statement.split() if word.casefold().strip(".,") not in _SELF)
+    about = _SELF.without(plain(statement))
     named = all(stands_among(name, said) for name in names_in(about))
     return named and share_of(about, said) >= SHARE_MIN
 
 
 def may_keep(statement: str, type: MemoryType, *, message: str, before: str = "") -> bool:
     """Whether a model may have it remembered: what only the user can give, and demands, need their words."""
-    if type in GIVEN or is_demand(plain(statement)):
+    if type in GIVEN or binds(statement) or _OF_THE_USER.search(plain(statement)):
         return is_theirs(statement, message=message, before=before)
     return True

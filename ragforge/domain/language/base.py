@@ -88,6 +88,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """A todo is done."""
     binds: Patterns = ()
     """Words of what must hold, wherever they stand in it."""
+    of_the_user: Patterns = ()
+    """Who the user is or what they want, told of them or asked in their place: <person>, <wills>."""
     instead: Patterns = ()
     """One thing takes the place of another."""
     changed_mind: Patterns = ()
@@ -247,6 +249,10 @@ class AnyOf:
     def search(self, text: str) -> re.Match[str] | None:
         """Where it is first found."""
         return self._ready.search(text)
+
+    def without(self, text: str) -> str:
+        """The text with a space in the place of each."""
+        return self._ready.sub(" ", text)
 
     def match(self, text: str) -> re.Match[str] | None:
         """What it is at the beginning."""

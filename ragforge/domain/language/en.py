@@ -56,6 +56,11 @@ LANGUAGE = Language(
     },
     counts={"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6},
     slots={
+        "person": "user|person",
+        "wills": (
+            r"prefer(?:s|red|ence)?|wants?|wanted|ask(?:s|ed)|approves?|allow(?:s|ed)?|trusts?|likes?|"
+            r"wish(?:es)?|goals?"
+        ),
         "asking": r"(?:please|ok|okay|no|actually|sorry|wait|oh|and|can you|could you|would you|you can)\b,?",
         "joins": "and|but|then|instead|now|just|rather|until|when|while|let's|please|for",
         "roles": (
@@ -537,6 +542,12 @@ LANGUAGE = Language(
         r"in place now)\b",
     ),
     binds=(r"\b(?:always|never|must|mustn't|shall not|from now on|from here on|every time)\b",),
+    of_the_user=(
+        r"\b<person>(?:'s|s'|s)? (?:(?:has|have|is) )?<wills>\b",
+        r"\b<person> is <name>",
+        r"\b<wills> of the <person>\b",
+        r"^\W*(?:i|i'm|my|please|kindly)\b",
+    ),
     instead=(
         (
             r"\b(?:instead of|rather than|in place of|no longer|over to|away from|replac\w+|drop(?:ping)?|"

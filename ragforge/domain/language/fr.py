@@ -57,6 +57,8 @@ LANGUAGE = Language(
     },
     counts={"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "six": 6},
     slots={
+        "person": "utilisateur|utilisatrice|personne",
+        "wills": ("préférence|préfère|préféré|veut|veux|demande|demandé|approuve|autorise|souhaite|objectif"),
         "asking": (
             r"(?:non|ok|bon|en fait|finalement|désolée?|attends|ah|oh|et|stp|s'il te plaît|"
             r"(?:tu peux|peux-tu|vous pouvez|pouvez-vous|il faut))\b,?"
@@ -535,6 +537,12 @@ LANGUAGE = Language(
             r"\b(?:toujours|jamais|dois|doit|doivent|désormais|dorénavant|à partir de maintenant|interdit|"
             r"obligatoire|à chaque)\b"
         ),
+    ),
+    of_the_user=(
+        r"\b<person> (?:a )?<wills>\b",
+        r"\b<person> est <name>",
+        r"\b(?:<wills>|but) de (?:l'|la )<person>\b",
+        r"^\W*(?:je|j'\w+|mon|ma|mes|merci de|veuillez)\b",
     ),
     instead=(
         r"\b(?:à la place d\w*|au lieu d\w*|plutôt que?|remplac\w+|abandonn\w+|ne .{1,40} plus)\b",
