@@ -56,6 +56,8 @@ def says(text: str, statement: str) -> bool:
 @lru_cache(20_000)
 def _stem(word: str) -> str:
     folded = word if word.isascii() else _without_accents(word)
+    if not folded.endswith(_ENDINGS):
+        return folded
     for ending in _ENDINGS:
         if folded.endswith(ending) and len(folded) - len(ending) >= _STEM_CHARS_MIN:
             return folded.removesuffix(ending)

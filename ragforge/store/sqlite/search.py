@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
-from ragforge.domain.vectors import Nearby, OwnerKind, check_vector
+from ragforge.domain.vectors import Nearby, check_vector
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.neighbours import related_turns
@@ -90,12 +90,11 @@ class SqliteSearch:
         connection: Connection,
         nearby: Nearby,
         words: Mapping[int, float],
-        near: Sequence[tuple[int, OwnerKind, str, float]],
+        near: Mapping[int, float],
     ) -> list[Candidate]:
         """What was found by words with its nearness, then what is near alone."""
-        meanings = {key: score for key, _, _, score in near}
-        meanings |= self._vectors.scores_in(connection, nearby, words.keys() - meanings.keys())
-        return _candidates(connection, words, meanings)
+        beside = self._vectors.scores_in(connection, nearby, words.keys() - near.keys())
+        return _candidates(connection, words, {**near, **beside})
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
         """Turns one step away from each, in the order of the candidates."""

@@ -33,6 +33,8 @@ WHOLE_FLOATS_MAX = 500_000
 """Floats that are held whole, 2 MB; where there are more, codes take their place."""
 READ_FLOATS_MAX = 1 << 20
 """Floats that are read and normalised at once."""
+KEPT_FLOATS_MAX = 1 << 21
+"""Floats that are kept as they were read, 8 MB: a conversation is about the same things for a while."""
 DIGITS = 6
 """What 32-bit floats can tell of a score: what is equal to here is equal."""
 
@@ -80,6 +82,8 @@ class VectorCache:
         are_many = one(connection, ARE_MORE, asked) is not None
         self._shelf = Coded(dimensions) if are_many else Whole(dimensions)
         self._places = Places()
+        self._kept: dict[int, bytes] = {}
+        """By their owners, vectors as they are stored, the last read last."""
 
     @property
     def is_outgrown(self) -> bool:
@@ -105,6 +109,7 @@ class VectorCache:
                 (row[0] for row in connection.execute("SELECT owner FROM embedding")), np.int64
             )
             self._places.drop_others(left)
+            self._kept.clear()
         # Last: where the reading is cut off, the next begins where this one did.
         self._seen = state
 
@@ -176,9 +181,9 @@ class VectorCache:
         owners: list[int] = []
         near: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
         for part in self._parts(rows):
-            found = list(self._read(connection, sorted(self._places.lines[KEY][part].tolist())))
-            owners += (owner for owner, _ in found)
-            held = np.frombuffer(b"".join([content for _, content in found]), np.float32)
+            found = self._read(connection, sorted(self._places.lines[KEY][part].tolist()))
+            owners += found
+            held = np.frombuffer(b"".join(found.values()), np.float32)
             near.append(cosines_of(held.reshape(-1, self.dimensions), asked))
         cosines = np.concatenate(near)
         if cosines.size <= limit:
@@ -214,17 +219,30 @@ class VectorCache:
         keys = self._places.lines[KEY][rows]
         if isinstance(self._shelf, Whole):
             return keys, self._shelf.vectors[rows]
-        found = list(self._read(connection, sorted(keys.tolist())))
-        vectors = units_of((vector for _, vector in found), self.dimensions)
-        return np.array([key for key, _ in found], np.int64), vectors
+        found = self._read(connection, sorted(keys.tolist()))
+        return np.array(list(found), np.int64), units_of(found.values(), self.dimensions)
 
-    def _read(self, connection: Connection, owners: list[int]) -> Iterator[Row]:
+    def _read(self, connection: Connection, owners: list[int]) -> dict[int, bytes]:
+        """Their vectors as they are stored, in their order, as far as there are any of the model."""
+        kept = self._kept
+        found = {owner: kept[owner] for owner in owners if owner in kept}
+        if len(found) == len(owners):
+            return found
+        kept.update(self._rows(connection, [owner for owner in owners if owner not in found]))
+        found = {owner: kept[owner] for owner in owners if owner in kept}
+        for owner in list(islice(kept, max(0, len(kept) - KEPT_FLOATS_MAX // self.dimensions))):
+            del kept[owner]
+        return found
+
+    def _rows(self, connection: Connection, owners: list[int]) -> Iterator[Row]:
         values = {"owners": json.dumps(owners), "model": self.model, "dimensions": self.dimensions}
         return connection.execute(VECTORS, values)
 
     def _put(self, connection: Connection, batch: list[Row]) -> None:
         # It may be another model's now. Most are not among those that there are.
         self._places.drop([row[0] for row in batch])
+        for row in batch:
+            self._kept.pop(row[0], None)
         batch = [row for row in batch if row[5] is not None]
         if isinstance(self._shelf, Whole):
             vectors = units_of((row[5] for row in batch), self.dimensions)
@@ -252,7 +270,7 @@ class VectorCache:
         without = [row[0] for row in batch if row[0] not in codes]
         size = max(1, READ_FLOATS_MAX // self.dimensions)
         for at in range(0, len(without), size):
-            found = list(self._read(connection, without[at : at + size]))
+            found = list(self._rows(connection, without[at : at + size]))
             vectors = units_of((vector for _, vector in found), self.dimensions)
             codes |= zip((key for key, _ in found), codes_of(vectors), strict=True)
         return [(*row[:5], codes[row[0]]) for row in batch if row[0] in codes]

@@ -2,13 +2,14 @@
 
 import json
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.errors import UsageError
+from ragforge.domain.search import HitKind
 from ragforge.domain.vectors import (
     DIMENSIONS_MAX,
     Embedding,
@@ -22,6 +23,7 @@ from ragforge.domain.vectors import (
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.owed import EVERYWHERE, FORGOTTEN_LEVEL, MEMORY_LEVEL, REMEMBERED, have_vectors
+from ragforge.store.sqlite.places import keys_by_id
 from ragforge.store.sqlite.rows import one, to_ms
 from ragforge.store.sqlite.vector_tail import ARE_MANY_WAITING, write_codes
 
@@ -51,6 +53,10 @@ ID = (
 )
 
 SELECT = f"SELECT level, {ID.format('owner')}, model, text_hash, dimensions, vector FROM embedding"
+OF_KEYS = f"""
+SELECT level, {ID.format("owner")}, model, text_hash, dimensions, vector
+FROM json_each(?) AS wanted CROSS JOIN embedding ON owner = wanted.value ORDER BY wanted.key
+"""
 
 # What another embedder made comes from the index alone; that of a turn which runs again waits for its end.
 LACKING = f"""
@@ -127,9 +133,10 @@ class SqliteVectors:
     async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
 
         def read(connection: Connection) -> list[Embedding]:
-            keys = (_place(connection, owner) for owner in owners)
-            found = (embedding_by_key(connection, place[0]) for place in keys if place is not None)
-            return [embedding for embedding in found if embedding is not None]
+            wanted = [(HitKind(owner.kind), owner.id) for owner in owners]
+            keys = keys_by_id(connection, wanted)
+            there = json.dumps([keys[each] for each in wanted if each in keys])
+            return [embedding_of(row) for row in connection.execute(OF_KEYS, (there,))]
 
         return await self._database.read(read)
 
@@ -172,24 +179,22 @@ class SqliteVectors:
         check_vector(nearby.vector, of="the question")
 
         def read(connection: Connection) -> list[Near]:
-            return [
-                Near(Owner(kind, identifier), score)
-                for _, kind, identifier, score in self.nearest_in(connection, nearby)
-            ]
+            near = _named(connection, self.nearest_in(connection, nearby))
+            return [Near(owner, score) for _, owner, score in near]
 
         return await self._database.read_beside(read)
 
-    def nearest_in(self, connection: Connection, nearby: Nearby) -> list[tuple[int, OwnerKind, str, float]]:
-        """The nearest as (key, kind, id, score), in a `read_beside`."""
+    def nearest_in(self, connection: Connection, nearby: Nearby) -> dict[int, float]:
+        """The scores of the nearest by the keys of their owners, in a `read_beside`."""
         scope = {
             "project": scope_key(connection, "project", nearby.project_id),
             "session": scope_key(connection, "session", nearby.session_id),
         }
         if nearby.limit <= 0 or not nearby.kinds or NOWHERE in scope.values():
-            return []
+            return {}
         cache = self._fresh_cache(connection, nearby)
         if cache is None:
-            return []
+            return {}
         found = cache.nearest(
             connection,
             nearby.vector,
@@ -199,12 +204,10 @@ class SqliteVectors:
             kinds=nearby.kinds,
             limit=nearby.limit,
         )
-        owners = connection.execute(
-            f"SELECT owner, level, {ID.format('owner')} FROM json_each(?) JOIN embedding ON owner = value",
-            (json.dumps(list(found)),),
-        )
-        named = [(key, _kind(level), identifier, found[key]) for key, level, identifier in owners]
-        return sorted(named, key=lambda each: (-each[3], each[2]))[: nearby.limit]
+        if len(found) <= nearby.limit:
+            return found
+        # Of those that are as near as the last, the ids decide.
+        return {key: score for key, _, score in _named(connection, found)[: nearby.limit]}
 
     def scores_in(self, connection: Connection, nearby: Nearby, keys: Iterable[int]) -> dict[int, float]:
         """How near these are, as far as they have a vector of the model, in a `read_beside`."""
@@ -335,12 +338,6 @@ def sealed_some(connection: Connection) -> bool:
     return True
 
 
-def embedding_by_key(connection: Connection, owner: int) -> Embedding | None:
-    """The embedding of what has this key."""
-    row = one(connection, f"{SELECT} WHERE owner = ?", (owner,))
-    return None if row is None else embedding_of(row)
-
-
 def embedding_of(row: Row) -> Embedding:
     """The embedding of a row of SELECT. Raises CorruptError where its vector is cut."""
     level, identifier, model, text_hash, dimensions, content = row
@@ -349,6 +346,16 @@ def embedding_of(row: Row) -> Embedding:
             f"the vector of {_kind(level)} {identifier} is cut; check and repair the store"
         )
     return Embedding(Owner(_kind(level), identifier), model, text_hash, array("f", content))
+
+
+def _named(connection: Connection, found: Mapping[int, float]) -> list[tuple[int, Owner, float]]:
+    """Keys, owners and scores, the best first, ties by id."""
+    rows = connection.execute(
+        f"SELECT owner, level, {ID.format('owner')} FROM json_each(?) JOIN embedding ON owner = value",
+        (json.dumps(list(found)),),
+    )
+    named = [(key, Owner(_kind(level), identifier), found[key]) for key, level, identifier in rows]
+    return sorted(named, key=lambda each: (-each[2], each[1].id))
 
 
 def _place(connection: Connection, owner: Owner) -> Row | None:
