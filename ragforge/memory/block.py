@@ -126,7 +126,7 @@ class _Making(Struct):
         """Take out the memories that a turn's line says with more around them: one statement, one line."""
         if item.kind is HitKind.MEMORY:
             return
-        told = _MARK.sub("", item.text)
+        told = _without_mark(item.text)
         for section, items in self.chosen.items():
             for each in [one for one in items if one.kind is HitKind.MEMORY and says(told, one.text)]:
                 if section not in self.counted:  # what holds always stays where it is looked for
@@ -146,7 +146,11 @@ class _Making(Struct):
     def _says(self, item: Recalled) -> bool:
         """Whether a line says it already."""
         lines = (each.text for items in self.chosen.values() for each in items)
-        return any(says(_MARK.sub("", line), item.text) for line in lines)
+        return any(says(_without_mark(line), item.text) for line in lines)
+
+
+def _without_mark(line: str) -> str:
+    return _MARK.sub("", line) if "(replaced " in line else line
 
 
 def _once(wanted: Sequence[Recalled]) -> list[Recalled]:

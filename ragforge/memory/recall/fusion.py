@@ -86,13 +86,13 @@ def weigh(scores: Scores, candidates: Iterable[Candidate]) -> Shares:
 
 def ranks(scores: Scores) -> dict[Key, int]:
     """The place of each, from 1; ties by id."""
-    ordered = sorted(scores, key=lambda key: (-scores[key], key))
-    return {key: rank for rank, key in enumerate(ordered, 1)}
+    ordered = sorted([(-score, key) for key, score in scores.items()])
+    return {key: rank for rank, (_, key) in enumerate(ordered, 1)}
 
 
 def totals(shares: Mapping[Key, list[Why]]) -> dict[Key, float]:
     """The score of each: the sum of its shares."""
-    return {key: sum(why.share for why in whys) for key, whys in shares.items()}
+    return {key: sum([why.share for why in whys]) for key, whys in shares.items()}
 
 
 def _add(shares: Shares, source: HitSource, scores: Scores, parts: Mapping[Key, float]) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import asdict
@@ -19,7 +20,7 @@ from ragforge.domain.memories import (
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import changed, check_memory, merged
 from ragforge.store.sqlite.associations import ASSOCIATIONS, OF_MEMORIES, renew_association
-from ragforge.store.sqlite.connection import Connection, Database
+from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.memory_rows import MEMORIES, SELECT, memory_by_id, put_memory, set_forgotten
 from ragforge.store.sqlite.rows import EVER, to_ms
 
@@ -30,6 +31,8 @@ ORDERS = {
     MemorySort.CREATED: "memory.created_at DESC",
 }
 
+KEPT_MAX = 512
+"""Of so many rows the memories are kept: the same ones are read before every message."""
 FEW = 2_000
 """Fewer memories are all read and sorted; of more, enough come early in the index of the order."""
 OWN = """
@@ -82,6 +85,11 @@ def fitting(connection: Connection, wanted: MemoryFilter) -> tuple[str, dict[str
     return FITTING.format(within=within, order=order), values
 
 
+@lru_cache(KEPT_MAX)
+def _memory(row: Row) -> Memory:
+    return MEMORIES.record(row)
+
+
 class SqliteMemories:
     """Implements `Memories`."""
 
@@ -117,7 +125,7 @@ class SqliteMemories:
 
         def read(connection: Connection) -> list[Memory]:
             wanted = json.dumps([storable(each) for each in dict.fromkeys(ids)])
-            return [MEMORIES.record(row) for row in connection.execute(OF_IDS, (wanted,))]
+            return [_memory(row) for row in connection.execute(OF_IDS, (wanted,))]
 
         return await self._database.read(read)
 
@@ -125,7 +133,7 @@ class SqliteMemories:
 
         def read(connection: Connection) -> list[Memory]:
             rows = connection.execute(*fitting(connection, wanted))
-            return [MEMORIES.record(row) for row in rows]
+            return [_memory(row) for row in rows]
 
         return await self._database.read(read)
 
@@ -133,7 +141,7 @@ class SqliteMemories:
         ids = json.dumps([storable(each) for each in turn_ids])
 
         def read(connection: Connection) -> list[Memory]:
-            return [MEMORIES.record(row) for row in connection.execute(OF_TURNS, (ids,))]
+            return [_memory(row) for row in connection.execute(OF_TURNS, (ids,))]
 
         return await self._database.read(read)
 
@@ -153,7 +161,7 @@ class SqliteMemories:
         """The project's and the global ones that are forgotten, the newest first."""
 
         def read(connection: Connection) -> list[Memory]:
-            return [MEMORIES.record(row) for row in connection.execute(FORGOTTEN, (project_id,))]
+            return [_memory(row) for row in connection.execute(FORGOTTEN, (project_id,))]
 
         return await self._database.read(read)
 

@@ -19,29 +19,29 @@ TABLES: Mapping[HitKind, str] = {
     HitKind.VERSION: "version",
 }
 
-# Of the keys in a JSON list: key, kind, id, time, session and turn by key, then by id, level, type,
+# Of the keys in a JSON list: key, id, time, session and turn by key, then by id, level, type,
 # importance, replaced, owner, abandoned. Cross joins: each key is looked up, no table is read from its
 # beginning. What is found most comes first.
 PLACES: Mapping[HitKind, str] = {
     HitKind.TURN: f"""
-SELECT value, '{HitKind.TURN}', turn.id, turn.started_at, session.key, turn.key, session.id, turn.id, 0, '',
+SELECT value, turn.id, turn.started_at, session.key, turn.key, session.id, turn.id, 0, '',
     0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN turn ON turn.key = value CROSS JOIN session ON session.key = turn.session
 """,
     HitKind.TOOL_CALL: f"""
-SELECT value, '{HitKind.TOOL_CALL}', tool_call.id, tool_call.started_at, session.key, turn.key, session.id,
+SELECT value, tool_call.id, tool_call.started_at, session.key, turn.key, session.id,
     turn.id, 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN tool_call ON tool_call.key = value
     CROSS JOIN turn ON turn.key = tool_call.turn CROSS JOIN session ON session.key = turn.session
 """,
     HitKind.SUMMARY: f"""
-SELECT value, '{HitKind.SUMMARY}', summary.id, summary.at, session.key, NULL, session.id, NULL, summary.level,
+SELECT value, summary.id, summary.at, session.key, NULL, session.id, NULL, summary.level,
     '', 0.0, 0, '', :abandoned AND {SUMMARY_ABANDONED.format("summary.key")}
 FROM json_each(:keys) CROSS JOIN summary ON summary.key = value
     CROSS JOIN session ON session.key = summary.session
 """,
     HitKind.MEMORY: f"""
-SELECT value, '{HitKind.MEMORY}', memory.id, memory.created_at, session.key, newest.key,
+SELECT value, memory.id, memory.created_at, session.key, newest.key,
     coalesce(session.id, ''), coalesce(newest.id, ''), 0, memory.type, memory.importance,
     {REPLACED.format("memory.key")}, memory.owned_by, :abandoned AND {MEMORY_ABANDONED.format("memory")}
 FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
@@ -51,7 +51,7 @@ FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
         ORDER BY turn.started_at DESC, turn.depth DESC, turn.id DESC LIMIT 1)
 """,
     HitKind.VERSION: f"""
-SELECT value, '{HitKind.VERSION}', version.id, version.at, session.key, turn.key, coalesce(session.id, ''),
+SELECT value, version.id, version.at, session.key, turn.key, coalesce(session.id, ''),
     coalesce(turn.id, ''), 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN version ON version.key = value
     LEFT JOIN session ON session.key = version.session LEFT JOIN turn ON turn.key = version.turn
@@ -87,17 +87,17 @@ def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
     wanted = list(keys)
     # Mostly nothing is abandoned, and then the walk down from each summary is spared.
     any_abandoned = one(connection, "SELECT 1 FROM left_turn LIMIT 1") is not None
-    by_key: dict[int, Row] = {}
+    by_key: dict[int, tuple[HitKind, Row]] = {}
     lost: list[int] = wanted
-    for sql in PLACES.values():
+    for kind, sql in PLACES.items():
         if not lost:
             break
-        rows = list(connection.execute(sql, {"keys": json.dumps(lost), "abandoned": any_abandoned}))
-        by_key |= {row[0]: row for row in rows}
+        rows = connection.execute(sql, {"keys": json.dumps(lost), "abandoned": any_abandoned})
+        by_key |= {row[0]: (kind, row) for row in rows}
         lost = [key for key in lost if key not in by_key]
     if lost:
         raise apsw.CorruptError(f"the search index holds row {lost[0]}, which stands for nothing")
-    places = (_place(connection, by_key[key]) for key in wanted)
+    places = (_place(connection, *by_key[key]) for key in wanted)
     return [place for place in places if place is not None]
 
 
@@ -119,9 +119,8 @@ def keys_by_id(
     }
 
 
-def _place(connection: Connection, row: Row) -> Place | None:
-    key, kind, identifier, at, session, turn, session_id, turn_id, *facts = row
-    kind = HitKind(kind)
+def _place(connection: Connection, kind: HitKind, row: Row) -> Place | None:
+    key, identifier, at, session, turn, session_id, turn_id, *facts = row
     if kind is HitKind.SUMMARY:
         turn, turn_id = one(connection, NEWEST_TURN, (key,)) or (None, "")
         if turn is None:

@@ -188,7 +188,8 @@ class VectorCache:
         cosines = np.concatenate(near)
         if cosines.size <= limit:
             return rows
-        return self._places.of(owners)[cosines >= nth_best(cosines, limit) - MARGIN]
+        nearest = np.flatnonzero(cosines >= nth_best(cosines, limit) - MARGIN).tolist()
+        return self._places.of([owners[at] for at in nearest])
 
     def _parts(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The rows by so many as are read at once."""
