@@ -141,6 +141,7 @@ def take(connection: Connection, step: Step, staying: dict[str, VectorCache]) ->
             waiting = {owner for (owner,) in rows} & {*owners}
             connection.executemany("DELETE FROM vector_code WHERE owner = ?", [(key,) for key in waiting])
             if is_cut:
+                staying.clear()  # which are not told of damage to what they have read
                 connection.executemany(
                     "UPDATE embedding SET vector = x'00' WHERE owner = ?", [(key,) for key in waiting]
                 )
@@ -154,7 +155,7 @@ def take(connection: Connection, step: Step, staying: dict[str, VectorCache]) ->
                     stored = {owner for (owner,) in connection.execute("SELECT owner FROM embedding")}
                     assert sealed_owners(connection) <= stored
         case Look():
-            # One opened on nothing holds whole vectors, and is not told of damage to what it has read.
+            # One opened on nothing holds whole vectors.
             for (model,) in list(connection.execute("SELECT DISTINCT model FROM embedding")):
                 found(connection, model, staying.setdefault(model, coded(connection, model)))
 
@@ -210,6 +211,7 @@ def found(connection: Connection, model: str, cache: VectorCache) -> list[dict[i
         LoseCodes([1], is_cut=True),
     ]
 )
+@example([Embed([1, 2], "a", 0), Look(), Embed([1], "a", 1), Look()])
 def test_search_is_the_same_with_blocks_and_without(store: Connection, steps: list[Step]) -> None:
     staying: dict[str, VectorCache] = {}
     with undone(store):

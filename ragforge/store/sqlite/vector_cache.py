@@ -115,7 +115,7 @@ class VectorCache:
 
     def _begin(self, connection: Connection, removals: int) -> None:
         """Take what stands in blocks, and make room for what does not."""
-        self._places, seen = Places(), Seen(0, LAST, removals)
+        self._places, self._kept, seen = Places(), {}, Seen(0, LAST, removals)
         if isinstance(self._shelf, Coded) and (size := count_sealed(connection)):
             self._places = Places(size)
             self._shelf.grow(size)
