@@ -1,12 +1,17 @@
 """Questions to the history and what is found."""
 
+from collections.abc import Hashable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from msgspec import Struct
 
 from ragforge.domain.ids import short_id
+
+ALSO_SHARE = 0.5
+"""What a match of another word for the same counts for."""
+K = TypeVar("K", bound=Hashable)
 
 
 class HitKind(StrEnum):
@@ -36,6 +41,8 @@ class Query(Struct, frozen=True):
     """Who asks: of the memories, everybody's and this person's are ranked."""
     kinds: tuple[HitKind, ...] = tuple(HitKind)
     limit: int = 20
+    also: tuple[str, ...] = ()
+    """Other words for the same, as in another language, which count for less."""
 
 
 class Hit(Struct, frozen=True):
@@ -117,6 +124,13 @@ class Related(Struct, frozen=True):
     relation: Relation
     turn: Candidate
     """With neither `words` nor `meaning`."""
+
+
+def with_also(words: Mapping[K, float], also: Mapping[K, float], *, limit: int) -> dict[K, float]:
+    """The best by the words of a query and, for less, by its other words; of equals its own words' first."""
+    scores = {**words, **{key: words.get(key, 0.0) + ALSO_SHARE * score for key, score in also.items()}}
+    best = sorted(scores, key=lambda key: -scores[key])
+    return {key: scores[key] for key in best[:limit]}
 
 
 def what(hit: Hit) -> str:

@@ -3,6 +3,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.search import Candidate, HitKind, Query
@@ -85,6 +86,16 @@ async def test_without_a_vector_only_words_count(store: Store) -> None:
     (hit,) = await store.search.words(Query("zebra", project))
     assert (found.id, found.words, found.meaning) == (zebra.id, hit.score, None)
     assert await store.search.candidates(Query("", project)) == []
+
+
+async def test_other_words_for_the_same_find_too_and_count_for_less(store: Store) -> None:
+    project, (zebra, okapi, _) = await three_turns(store)
+    for query in (Query("okapi", also=("zebra",)), Query("okapi", also=("zebra", "zebras", "unheard-of"))):
+        found = await store.search.candidates(replace(query, project_id=project))
+        assert [each.id for each in found] == [okapi.id, zebra.id]
+        assert (found[0].words or 0) > (found[1].words or 0) > 0
+    (alone,) = await store.search.words(Query("unheard-of", also=("zebra",), project_id=project))
+    assert alone.id == zebra.id
 
 
 async def test_without_a_word_that_is_found_only_meaning_counts(store: Store) -> None:

@@ -49,6 +49,7 @@ def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> No
         ("`PUMP_LIMIT = 12` in `pumps.py`.", ("make it 9", "`PUMP_LIMIT` is 9 now.")),
         ("The tank takes 840 s to fill.", ("", "Filling the tank went from 840 s to 31 s.")),
         ("the pump house has a 40 litre tank", ("the pump house got a 60 litre tank", "")),
+        ("The gauge may send 40 readings an hour.", ("la jauge est passée à 20 lectures par heure", "")),
         ("The boiler publishes 7117:7117.", ("use 7220 instead of 7117 for the boiler", "")),
         ("les bacs font 30 cm", ("des bacs de 45 cm au lieu de 30", "")),
         ("The sheet is written every 60 seconds. Is 60 fine?", ("no, rather 20", "Done.")),

@@ -266,3 +266,18 @@ class AnyOf:
 def first_group(found: re.Match[str]) -> str:
     """What the group of the pattern that fits holds."""
     return next(filter(None, found.groups()), "")
+
+
+def language_of(text: str) -> Language | None:
+    """The language that most of its stop words are of; None where there are none, or as many of another."""
+    words = re.split(r"[\s'’-]+", text.lower())
+    counts = sorted(
+        ((sum(map(stops.__contains__, words)), at) for at, stops in enumerate(_stops())), reverse=True
+    )
+    (most, at), *others = counts
+    return None if most == 0 or (others and others[0][0] == most) else languages()[at]
+
+
+@cache
+def _stops() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(each.stop_words.split()) for each in languages())

@@ -18,7 +18,7 @@ LANGUAGE = Language(
         tests thing things think time try use used using want way work works yes line good first last two
         get got set let's don't didn't i'm it's i'll that's we'll there's can't won't isn't doesn't
         yesterday today tomorrow prefer prefers like name called decided always never listens runs
-        many long often currently still ever exactly
+        many long often currently still ever exactly handle handles deal deals
     """,
     courtesies="""
         afternoon alright bye cheers cool evening fine glad good goodbye great hello hey hi later lol lovely

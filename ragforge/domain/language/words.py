@@ -1,6 +1,7 @@
-"""The words of a text that say what it is about."""
+"""The words of a text that say what it is about, and their stems."""
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from ragforge.domain.language.base import stop_words
@@ -19,6 +20,16 @@ _EXTENSION = re.compile(
 )
 """Of a file's name: half the files of a project share it."""
 _WORD = re.compile(r"[^\W_]+")
+_ENDINGS = (
+    *("ations", "ation", "ements", "ement"),
+    *("ments", "ment"),  # codespell:ignore
+    *("ings", "ing", "iers", "ier", "ees", "ee"),
+    *("ions", "ion", "ages", "age"),
+    *("ers", "er", "ed", "es", "s", "e"),
+)
+_STEM_CHARS_MIN = 4
+_SHORT_PLURAL = re.compile(r"(?<=^\w\w[^sui])s$")
+"""Of `days` and `logs`."""
 
 
 def words_of(text: str) -> list[str]:
@@ -36,3 +47,19 @@ def _words_of(whole: str) -> tuple[str, ...]:
         whole = _EXTENSION.sub(" ", whole)
     found = map(str.lower, _WORD.findall(whole))
     return tuple(word for word in found if word not in empty and len(word) > 1)
+
+
+@lru_cache(20_000)
+def stem(word: str) -> str:
+    """The word without accents and without its ending: one for what is spelled alike in two languages."""
+    folded = word if word.isascii() else _without_accents(word)
+    if not folded.endswith(_ENDINGS):
+        return folded
+    for ending in _ENDINGS:
+        if folded.endswith(ending) and len(folded) - len(ending) >= _STEM_CHARS_MIN:
+            return folded.removesuffix(ending)
+    return _SHORT_PLURAL.sub("", folded)
+
+
+def _without_accents(word: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))

@@ -16,10 +16,11 @@ from math import log
 from msgspec import Struct
 
 from ragforge.domain.blas import load_numpy
-from ragforge.domain.language.base import Language, courtesies, languages
+from ragforge.domain.language.base import Language, courtesies, language_of
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
+from ragforge.domain.language.lexicon import also_meant, in_english, translated
 from ragforge.domain.language.products import FIELDS
-from ragforge.domain.language.words import words_of
+from ragforge.domain.language.words import stem, words_of
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.terms import common_terms, terms
@@ -36,7 +37,8 @@ COMMON_WEIGHT = 0.3
 WORDS_MIN = 0.5
 WORDS_MIN_ELSEWHERE = 0.35
 WORDS_MIN_ACROSS = 0.2
-"""Between two languages, where few words are spelled alike and meaning is not compared."""
+MEANING_MIN_ACROSS = 0.5
+"""Between two languages."""
 
 TEXTS_MAX = 2_048
 """How many texts are kept as they are compared, some kilobytes each."""
@@ -63,10 +65,23 @@ class Fit:
     def __init__(self, message: str) -> None:
         polite = courtesies()
         self._is_polite = any(word in polite for word in words_of(message))
-        self._words = [word for word in words_of(message) if word not in polite]
-        self.terms = terms(" ".join(self._words))
+        self._language = language_of(message)
+        words = [word for word in words_of(message) if word not in polite]
+        self._message = " ".join(words)
+        self.terms = frozenset(map(stem, translated(words, self._language)))
         """The stems of what it asks for."""
-        self._language = _language(message)
+        self._also = {
+            term: frozenset(map(stem, also_meant(word)))
+            for word in words
+            for term in map(stem, translated([word], self._language))
+            if term in self.terms
+        }
+        """By term, those that it may be in another language."""
+        self._joined = {
+            stem(first + second): {stem(first), stem(second)} & self.terms
+            for first, second in itertools.pairwise(words)
+        }
+        """The terms that are one in a text that writes them as one."""
 
     @property
     def is_empty(self) -> bool:
@@ -81,7 +96,7 @@ class Fit:
 
     def _measure(self, texts: Sequence[str]) -> list[Fitness]:
         read = _read(texts)
-        held = [each.terms & self.terms for each in read]
+        held = list(map(self._held, read))
         counts = Counter(term for each in held for term in each)
         rarity = {term: log((RARITY + len(texts)) / (1 + counts[term])) for term in self.terms}
         weights = {
@@ -94,23 +109,39 @@ class Fit:
             for text, each, meaning in zip(read, held, meanings, strict=True)
         ]
 
+    def _held(self, text: "_Text") -> frozenset[str]:
+        """The terms that the text holds."""
+        held = set(text.terms & self.terms)
+        held.update(*(self._joined[term] for term in text.terms & self._joined.keys()))
+        if not (text.language and text.language is self._language):
+            held.update(term for term, also in self._also.items() if also & text.terms)
+        return frozenset(held)
+
     def _fitness(self, language: Language | None, words: float, meaning: float) -> Fitness:
-        if language and self._language and language is not self._language:
-            return Fitness(words, 0.0, words >= WORDS_MIN_ACROSS)
+        if self._is_across(language):
+            return Fitness(words, meaning, words >= WORDS_MIN_ACROSS or meaning >= MEANING_MIN_ACROSS)
         known = (language or self._language or ENGLISH) is ENGLISH
         least = (WORDS_MIN, MEANING_MIN) if known else (WORDS_MIN_ELSEWHERE, MEANING_MIN_ELSEWHERE)
         return Fitness(words, meaning, words >= least[0] or meaning >= least[1])
 
     def _meanings(self, texts: Sequence["_Text"]) -> list[float]:
-        """Their cosines with the message, none below 0."""
+        """Their cosines with the message, none below 0: in English where the languages differ."""
         load_numpy()
         import numpy as np
 
-        [message] = _read([" ".join(self._words)])
-        rows = np.frombuffer(b"".join(each.vector for each in texts), dtype=np.float32)
-        vectors = rows.reshape(len(texts), -1)
-        meanings: list[float] = (vectors @ np.frombuffer(message.vector, dtype=np.float32)).tolist()
+        [message] = _read([self._message])
+        across = [self._is_across(text.language) for text in texts]
+        vectors = [text.english if each else text.vector for text, each in zip(texts, across, strict=True)]
+        rows = np.frombuffer(b"".join(vectors), dtype=np.float32).reshape(len(texts), -1)
+        same, other = (
+            rows @ np.frombuffer(each, dtype=np.float32) for each in (message.vector, message.english)
+        )
+        meanings: list[float] = np.where(across, other, same).tolist()
         return [max(0.0, each) for each in meanings]
+
+    def _is_across(self, language: Language | None) -> bool:
+        """Whether the language is another one than the message's."""
+        return bool(language and self._language and language is not self._language)
 
 
 class _Text(Struct, frozen=True):
@@ -119,6 +150,8 @@ class _Text(Struct, frozen=True):
     terms: frozenset[str]
     language: Language | None
     vector: Vector
+    english: Vector
+    """Of its words in English."""
 
 
 _texts: dict[str, _Text] = {}
@@ -130,10 +163,10 @@ def _read(texts: Sequence[str]) -> list[_Text]:
     with _reading:
         known = {text: _texts.pop(text) for text in dict.fromkeys(texts) if text in _texts}
     new = [text for text in dict.fromkeys(texts) if text not in known]
-    words = [words_of(text) for text in new]
-    shown = [" ".join(each) or text for text, each in zip(new, words, strict=True)]
-    for text, each, vector in zip(new, words, _embedder().vectors(shown), strict=True):
-        known[text] = _Text(_terms_and_fields(text, each), _language(text), vector)
+    shown = [(" ".join(words_of(text)) or text, " ".join(in_english(text)) or text) for text in new]
+    vectors = iter(_embedder().vectors([each for both in shown for each in both]))
+    for text in new:
+        known[text] = _Text(_terms_and_fields(text), language_of(text), next(vectors), next(vectors))
     with _reading:
         _texts.update(known)
         for text in list(itertools.islice(_texts, max(0, len(_texts) - TEXTS_MAX))):
@@ -141,27 +174,12 @@ def _read(texts: Sequence[str]) -> list[_Text]:
     return [known[text] for text in texts]
 
 
-def _terms_and_fields(text: str, words: Sequence[str]) -> frozenset[str]:
+def _terms_and_fields(text: str) -> frozenset[str]:
     """Its terms and those of the fields of what it names: PostgreSQL is a database."""
-    fields = {FIELDS[word] for word in words if word in FIELDS}
+    fields = {FIELDS[word] for word in words_of(text) if word in FIELDS}
     return terms(text).union(*map(terms, fields)) if fields else terms(text)
 
 
 @cache
 def _embedder() -> StaticEmbedder:
     return StaticEmbedder()
-
-
-def _language(text: str) -> Language | None:
-    """The language that most of its stop words are of; None where there are none, or as many of another."""
-    words = text.lower().replace("’", "'").replace("'", " ").split()
-    counts = sorted(
-        ((sum(map(stops.__contains__, words)), at) for at, stops in enumerate(_stops())), reverse=True
-    )
-    (most, at), *others = counts
-    return None if most == 0 or (others and others[0][0] == most) else languages()[at]
-
-
-@cache
-def _stops() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(each.stop_words.split()) for each in languages())

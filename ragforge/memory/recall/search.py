@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from ragforge.domain.language.lexicon import also_said
 from ragforge.domain.metrics import CACHE_REQUESTS, QUERY_SECONDS, TALLY
 from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
@@ -39,6 +40,7 @@ async def search(recall: Recall, query: Query) -> SearchResults:
     began = time.perf_counter()
     if not query.text.strip() or query.limit <= 0:
         return SearchResults(())
+    query = replace(query, also=also_said(query.text))
     state = await recall.store.changes()
     kept = recall.cache.pop(query, None)
     is_hit = kept is not None and state is not None and kept.state == state
@@ -122,7 +124,8 @@ async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate])
     for more in (spread(scores, related), weigh(scores, candidates)):
         _add(shares, _fused(recall, more))
     best = _best(totals(shares), query.limit)
-    hits = await recall.store.search.hits([by_key[key] for key in best], query.text)
+    marked = " ".join((query.text, *query.also))
+    hits = await recall.store.search.hits([by_key[key] for key in best], marked)
     return [
         RankedHit(replace(hit, score=sum(why.share for why in whys)), tuple(whys))
         for hit in hits

@@ -12,6 +12,8 @@ from functools import cached_property, lru_cache
 from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.language.lexicon import in_english
+from ragforge.domain.language.words import stem
 from ragforge.domain.memories import Memory
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
@@ -60,8 +62,9 @@ _NAMED = re.compile(
 
 
 _O_CLOCK = re.compile(r"(?::00)+$")
-_MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+) ([^\W\d]{3,})")
-"""A number of what two words name: `60 litre tank`."""
+_MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+(?: [^\W\d]+){1,3})")
+MEASURED_WORDS = 2
+"""A number of what two words name, whatever stands between them: `60 litre tank`, `60 requests a minute`."""
 
 
 class Replacement(Struct, frozen=True):
@@ -152,8 +155,9 @@ class Spoken(Struct, frozen=True, dict=True):
 
     @cached_property
     def measured(self) -> dict[str, str]:
-        """The numbers that the user gives of what two words name."""
-        return {f"{each[2]} {each[3]}": each[1] for each in _MEASURED.finditer(self.user.lower())}
+        """The numbers that the user gives of what two words name, in English."""
+        found = ((in_english(each[2])[:MEASURED_WORDS], each[1]) for each in _MEASURED.finditer(self.user))
+        return {" ".join(map(stem, words)): number for words, number in found if len(words) == MEASURED_WORDS}
 
 
 class ValueChange(Struct, frozen=True):
@@ -328,9 +332,9 @@ def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
                 yield ValueChange(before, value, new, text, of=old.turn.id)
     for what, value in new.measured.items():
         if (before := old.measured.get(what, value)) != value:
-            shared = old.words & new.words - about(what)
+            shared = old.words & new.words - set(what.split())
             if shared:
-                yield ValueChange(before, value, new, f"{value} {what}", of=old.turn.id)
+                yield ValueChange(before, value, new, new.user, of=old.turn.id)
 
 
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, assert_never
 
-from ragforge.domain.search import Candidate, Hit, HitKind, Query
+from ragforge.domain.search import Candidate, Hit, HitKind, Query, with_also
 from ragforge.domain.vectors import Near, Nearby, Owner, OwnerKind
 from ragforge.store.index_text import call_line
 from ragforge.store.neo4j.connection import Graph
@@ -101,7 +101,17 @@ async def hits(graph: Graph, found: Sequence[Candidate], text: str) -> list[Hit]
 
 async def _ranked(graph: Graph, rarities: Rarities, query: Query) -> dict[Key, float]:
     """What holds the words, best first, newest first of equals, with the scores."""
-    stems = keywords(query.text, stemmer(), limit=TERMS_MAX)
+    if not query.also:
+        return await _holding(graph, rarities, query, query.text)
+    found, also = await asyncio.gather(
+        *(_holding(graph, rarities, query, text) for text in (query.text, " ".join(query.also)))
+    )
+    return with_also(found, also, limit=min(query.limit, HITS_MAX))
+
+
+async def _holding(graph: Graph, rarities: Rarities, query: Query, text: str) -> dict[Key, float]:
+    """What holds any word of the text, likewise."""
+    stems = keywords(text, stemmer(), limit=TERMS_MAX)
     limit = min(query.limit, HITS_MAX)
     if not stems or limit <= 0 or not query.kinds:
         return {}

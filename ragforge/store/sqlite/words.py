@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from ragforge.domain.search import HitKind, Query
+from ragforge.domain.search import HitKind, Query, with_also
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import CALL, EVERYWHERE, MEMORY, SUMMARY, TURN, VERSION
 from ragforge.store.sqlite.rows import EVER, one, to_ms
@@ -80,8 +80,18 @@ class _Scope(Struct, frozen=True):
 def matching(connection: Connection, query: Query, cut: Cut) -> dict[int, float]:
     """Keys of what holds the words, best first, with the scores."""
     scope = _scope(connection, query)
-    words = wanted_words(query.text, cut)
-    if scope is None or not words or query.limit <= 0:
+    if scope is None or query.limit <= 0:
+        return {}
+    found = _best(connection, query, scope, wanted_words(query.text, cut))
+    if query.also:
+        also = _best(connection, query, scope, wanted_words(" ".join(query.also), cut))
+        found = with_also(found, also, limit=min(query.limit, HITS_MAX))
+    return found
+
+
+def _best(connection: Connection, query: Query, scope: _Scope, words: dict[str, str]) -> dict[int, float]:
+    """Those that hold any of these words, best first."""
+    if not words:
         return {}
     kept = _rarest(connection, scope, words)
     wanted = _expression(scope, kept)

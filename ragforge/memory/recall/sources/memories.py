@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.context import Recalled
 from ragforge.domain.ids import now
+from ragforge.domain.language.lexicon import also_said
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemorySource, MemoryType
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
@@ -152,7 +153,8 @@ async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[Chose
 
 async def by_words(recall: Recall, query: Query) -> list[ChosenMemory]:
     """Those that hold the words of the query: what there is where meaning cannot be compared."""
-    hits = await recall.store.search.words(replace(query, kinds=(HitKind.MEMORY,), limit=NEAREST_MAX))
+    wanted = replace(query, also=also_said(query.text), kinds=(HitKind.MEMORY,), limit=NEAREST_MAX)
+    hits = await recall.store.search.words(wanted)
     found = {hit.id: hit for hit in hits}
     memories = await recall.store.memories.get(list(found))
     return [_chosen(memory, matched_words(found[memory.id])) for memory in memories]
