@@ -63,7 +63,7 @@ def message_to_json(message: ModelMessage) -> str:
     )
 
 
-def message_from_json(text: str, *, provider: str, model: str) -> ModelMessage:
+def message_from_json(provider: str, model: str, text: str) -> ModelMessage:
     """The inverse of `message_to_json`, as `user_from_json`."""
     found: dict[str, Any] = from_json(text)
     return ModelMessage(

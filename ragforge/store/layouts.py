@@ -1,6 +1,6 @@
 """The fields of a record in order, as they are kept in one place: in rows, nodes or lines."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, get_args
@@ -34,17 +34,13 @@ class Form(Struct, frozen=True):
     parts: tuple[Part, ...] = ()
 
 
-def _message(provider: str, model: str, text: str) -> ModelMessage:
-    return message_from_json(text, provider=provider, model=model)
-
-
 FORMS: Mapping[object, Form] = {
     str: Form(well_formed),
     float: Form(float),
     JsonObject: Form(to_json, from_json),
     Usage: Form(of=Usage, parts=tuple(Part(name, path=name) for name in Usage.__struct_fields__)),
     ModelMessage: Form(
-        of=_message,
+        of=message_from_json,
         parts=(
             Part("provider", "provider", well_formed),
             Part("model", "model", well_formed),
@@ -93,8 +89,8 @@ class Layout(Generic[R]):
     def __init__(self, struct: type[R], forms: Mapping[str, Form], called: Callable[[str], str]) -> None:
         """forms: of each field, in order. called: the name that a field or part is kept under."""
         self._struct = struct
-        self._of: list[tuple[int, Callable[[Any], Any]]] = []
-        self._joined: list[tuple[int, int, Callable[..., Any]]] = []
+        self._of: list[tuple[int, int, Callable[..., Any] | None]] = []
+        """Of each field the place of its value; of several also their end; and what makes it of these."""
         names: list[str] = []
         paths: list[str] = []
         self._to: list[tuple[int, Callable[[Any], Any]]] = []
@@ -107,10 +103,7 @@ class Layout(Generic[R]):
                 names.append(called(part.name))
                 paths.append(f"{field}.{part.path}" if part.path else field)
                 self._one[names[-1]] = attrgetter(paths[-1]), part.to
-            if form.parts and form.of is not None:
-                self._joined.insert(0, (start, len(names), form.of))
-            elif form.of is not None:
-                self._of.append((start, form.of))
+            self._of.append((start, len(names) if form.parts else 0, form.of))
         self.names = tuple(names)
         self._get = attrgetter(*paths)
 
@@ -126,12 +119,10 @@ class Layout(Generic[R]):
         get, to = self._one[name]
         return to(get(record)) if to else get(record)
 
-    def record(self, values: Iterable[Any]) -> R:
-        """The inverse of `values`."""
-        found = list(values)
-        for at, of in self._of:
-            found[at] = of(found[at])
-        # From the last, so that the places of the others stay.
-        for start, end, of in self._joined:
-            found[start:end] = [of(*found[start:end])]
+    def record(self, values: Sequence[Any]) -> R:
+        """The inverse of `values`, which more may follow."""
+        found = [
+            values[at] if of is None else of(*values[at:end]) if end else of(values[at])
+            for at, end, of in self._of
+        ]
         return self._struct(*found)

@@ -142,7 +142,7 @@ class RecordNode(Generic[R]):
 
     def record(self, row: Mapping[str, Any]) -> R:
         """The inverse of `row`. What is derived is read where the row has it."""
-        return self._whole.record(map(row.get, self._whole.names))
+        return self._whole.record([*map(row.get, self._whole.names)])
 
 
 def _or_default(form: Form, field: FieldInfo) -> Form:

@@ -96,7 +96,6 @@ class RecordTable(Generic[R]):
         """Marks for `bound`."""
         self.excluded = ", ".join(f"{name} = excluded.{name}" for name in self.names if name != "id")
         """What an upsert sets."""
-        self._width = len(self._whole.names)
 
     def values(self, record: R) -> list[Any]:
         """What is kept of the record in `columns`."""
@@ -111,7 +110,7 @@ class RecordTable(Generic[R]):
 
     def record(self, row: Row) -> R:
         """The record of a row that begins with `select`."""
-        return self._whole.record(row[: self._width])
+        return self._whole.record(row)
 
 
 class _Bound(Mapping[str, object], Generic[R]):
