@@ -141,6 +141,10 @@ FOR (n:Memory) ON (n.embeddingHash);
 CREATE INDEX memory_forgotten IF NOT EXISTS
 FOR (n:Memory) ON (n.forgottenAt);
 
+// What binds is asked for before a call that changes something.
+CREATE INDEX memory_binding IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.strength);
+
 // Search by words. The properties hold stems with spaces between them, made by ragforge in the same way for
 // every store; `searchScope` holds what a search is limited to.
 CREATE FULLTEXT INDEX conversation_words IF NOT EXISTS

@@ -53,7 +53,9 @@ def memory_lines(memory: Memory) -> list[str]:
         "comes from": one_line(memory.origin),
         "created": f"{memory.created_at.astimezone():%Y-%m-%d %H:%M}",
         "updated": f"{memory.updated_at.astimezone():%Y-%m-%d %H:%M}",
-        "held": held_words(memory),
+        "holds": period_words(memory),
+        "binds": binds_words(memory),
+        "applies to": one_line(", ".join(memory.applies_to)),
         "used": used_words(memory),
         "rests on": counted(len(memory.turns), "turn"),
         "state": ", ".join(marks_of(memory)),
@@ -116,6 +118,11 @@ def as_json(memory: Memory) -> dict[str, Any]:
         "importance": memory.importance,
         "confidence": memory.confidence,
         "topic": memory.topic,
+        "strength": memory.strength or None,
+        "applies_to": list(memory.applies_to),
+        "said": memory.said,
+        "held": memory.held,
+        "broken": memory.broken,
         "source": memory.source,
         "origin": memory.origin or None,
         "project": memory.project_id,
@@ -140,13 +147,23 @@ def last_moment(memory: Memory) -> datetime | None:
     return (memory.valid_to - TICK).astimezone()
 
 
-def held_words(memory: Memory) -> str:
+def period_words(memory: Memory) -> str:
     """From when until when it holds, or held last."""
     if memory.abandoned:
         return ""
     last = last_moment(memory)
     until = f" until {last:%Y-%m-%d %H:%M}" if last else ""
     return f"from {(memory.valid_from or memory.created_at).astimezone():%Y-%m-%d %H:%M}{until}"
+
+
+def binds_words(memory: Memory) -> str:
+    """How much it binds, in how many sessions it was said, and what became of the calls against it."""
+    if not memory.strength:
+        return ""
+    said = f"said in {counted(memory.said, 'session')}"
+    held = f"stopped {counted(memory.held, 'call')}" if memory.held else ""
+    broken = f"broken by {counted(memory.broken, 'call')}" if memory.broken else ""
+    return ", ".join(filter(None, (memory.strength, said, held, broken)))
 
 
 def used_words(memory: Memory) -> str:

@@ -68,6 +68,20 @@ class MemorySource(StrEnum):
     """Added by the user with a command. It comes from no turn: an undo never removes it."""
 
 
+class Strength(StrEnum):
+    """How much a wish binds; empty for what is no wish."""
+
+    NONE = ""
+    SHOULD = "should"
+    MUST = "must"
+    """A constraint: each call that breaks it is asked about."""
+
+    @property
+    def rank(self) -> int:
+        """0 for none, more for what binds more."""
+        return list(Strength).index(self)
+
+
 class MemoryOrigin(StrEnum):
     """Where memories come from, in words. Older ones say `told by a command` or `found in a turn`."""
 
@@ -133,6 +147,15 @@ class Memory(Struct, frozen=True):
     origin: str = ""
     """Where it comes from, for a user: one of `MemoryOrigin`, or the words of whoever made it. Of a memory
     that was said several times, where it came from first, or where the user said it."""
+    strength: Strength = Strength.NONE
+    applies_to: tuple[str, ...] = ()
+    """Paths, commands and words that it is about, each word for word as the user said it."""
+    said: int = 1
+    """In how many sessions it was said."""
+    held: int = 0
+    """How many calls it has stopped."""
+    broken: int = 0
+    """How many calls ran against it."""
     replaced: bool = False
     """Another memory that is neither forgotten nor abandoned `updates` it, and it has replaced none since;
     links of abandoned turns do not count. Read from the associations, so that `save` ignores it."""
@@ -150,7 +173,10 @@ MEMORY = Description(
         **{"created_at": "created", "updated_at": "updated", "accessed_at": "lastAccessed"},
         **{"turns": "evidence"},
     },
-    later=("owner", "valid_from", "valid_to", "origin"),
+    later=(
+        *("owner", "valid_from", "valid_to", "origin"),
+        *("strength", "applies_to", "said", "held", "broken"),
+    ),
     derived=("replaced", "abandoned"),
 )
 
@@ -225,6 +251,8 @@ class MemoryFilter(Struct, frozen=True):
     """Everybody's and this person's; None means everybody's and whoever's."""
     types: tuple[MemoryType, ...] = ()
     """Empty means all."""
+    binding: bool = False
+    """Only those that have a strength."""
     importance_min: float = 0.0
     since: datetime | None = None
     """Created at or after this moment."""

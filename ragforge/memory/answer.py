@@ -1,7 +1,8 @@
 """The structured answer about turns: what is asked for, and what of it is taken."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -18,14 +19,16 @@ from ragforge.domain.memories import (
     MemoryScope,
     MemorySource,
     MemoryType,
+    Strength,
     normalised,
 )
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.memory.authority import is_theirs, may_keep, typed
-from ragforge.memory.constraints import word_for_word
+from ragforge.memory.constraints import bound, word_for_word
 from ragforge.memory.excerpts import known_of
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import summary_of
+from ragforge.memory.likeness import content_words, share_of
 from ragforge.memory.material import (
     CONSTRAINTS_MAX,
     FILES_MAX,
@@ -45,6 +48,10 @@ from ragforge.memory.sentences import cut_sentence, cut_words, one_line, with_da
 MEMORIES_MAX = 20
 """Of one turn: more is a copy of it, not what matters."""
 RELATIONS_MAX = 5
+ALONE_MAX = 0.6
+"""The confidence of a preference that no rule finds in the user's words."""
+AGREES_SHARE = 0.5
+"""Of the words of a statement, in those of another one that says the same."""
 DOUBTFUL = 0.5
 """The confidence where the model gave none that can be one."""
 FILE_CHARS_MAX = 300
@@ -76,6 +83,8 @@ _MEMORY = _closed(
         "importance": {"type": ["number", "null"]},
         "topic": _TEXT,
         "scope": {"type": "string", "enum": list(MemoryScope)},
+        "strength": {"type": "string", "enum": list(Strength)},
+        "applies_to": _TEXTS,
         "relations": {"type": "array", "items": _RELATION},
     }
 )
@@ -119,6 +128,8 @@ class _Said(msgspec.Struct):
     importance: float | None = None
     topic: str | None = None
     scope: str | None = None
+    strength: str | None = None
+    applies_to: Any = None
     relations: Any = None
     """A list, each item of which is read by itself."""
 
@@ -174,13 +185,18 @@ class _Reader:
         self._refused: set[MemoryType] = set()
         """Types of what the model made up for the user."""
 
+    @cached_property
+    def _by_rules(self) -> tuple[Memory, ...]:
+        """What rules find in the user's words."""
+        return memories_in(self._material)[0]
+
     def read(self, part: JsonObject, model: str) -> Understanding | None:
         """What the part says; None where nothing of it can be read."""
         for item in _items(part.get("memories"))[:MEMORIES_MAX]:
             self._read_memory(item)
         if self._refused:
             # In words that are not the user's; in theirs, rules may find it.
-            for memory in memories_in(self._material)[0]:
+            for memory in self._by_rules:
                 if memory.type in self._refused and is_theirs(memory.content, message=self._material.user):
                     self._memories.setdefault(memory.id, memory)
         at, user = self._material.turn.started_at, typed(self._material.user)
@@ -258,7 +274,8 @@ class _Reader:
             usual = IMPORTANCE[said.type]
             importance = min(usual, usual if importance is None else importance)
         confidence = _share(said.confidence)
-        return new_memory(
+        confidence = DOUBTFUL if confidence is None else confidence
+        made = new_memory(
             cut_words(with_dates(content, turn.started_at), MEMORY_CHARS_MAX),
             said.type,
             project_id=self._material.project_id,
@@ -267,12 +284,17 @@ class _Reader:
             session_id=turn.session_id,
             scope=scope,
             importance=importance,
-            confidence=DOUBTFUL if confidence is None else confidence,
+            confidence=confidence,
             topic=cut_words(one_line(said.topic or ""), TOPIC_CHARS_MAX),
             turns=(turn.id,),
             person=self._material.speaker,
             origin=_ORIGINS.get(said.said_by, ""),
         )
+        strength = Strength(said.strength) if said.strength in set(Strength) else Strength.NONE
+        made = bound(made, strength=strength, named=_texts(said.applies_to), said=user)
+        if made.type is MemoryType.PREFERENCE and not _agrees(made, self._by_rules):
+            made = replace(made, confidence=min(made.confidence, ALONE_MAX))
+        return made
 
     def _relation(self, item: JsonValue) -> tuple[str, Memory] | None:
         """The kind of link and the memory at its end, where both are known."""
@@ -296,6 +318,14 @@ class _Reader:
         said_in = turn.id if link is AssociationKind.UPDATES else ""
         new = Association(link, memory.id, old.id, turn.started_at, said_in)
         self._links.setdefault((link, memory.id, old.id), new)
+
+
+def _agrees(memory: Memory, others: Iterable[Memory]) -> bool:
+    """Whether one of the others is a wish and says the same, in the same words or some of them."""
+    return any(
+        each.strength and share_of(memory.content, content_words(each.content)) >= AGREES_SHARE
+        for each in others
+    )
 
 
 def _items(value: JsonValue) -> list[JsonValue]:

@@ -1,16 +1,27 @@
-"""What the user demands, found by rules."""
+"""What the user demands, found by rules: what binds, how much, and what it is about."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from ragforge.domain.language.base import AnyOf
+from ragforge.domain.memories import Memory, MemoryType, Strength
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
+from ragforge.memory.prohibitions import forbids_something, names_in, prohibitions_in, used_in
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 
 _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
+_SOFTENS = AnyOf(lambda language: language.softens)
+_POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
+
+WISHES = frozenset({MemoryType.PREFERENCE, MemoryType.DECISION})
+"""Types of memories that can bind: a decision does where its words demand or forbid something."""
+APPLIES_MAX = 12
 
 
 def is_standing(words: str) -> bool:
@@ -28,6 +39,45 @@ def binds(sentence: str) -> bool:
     """Whether it must hold and is not just a preference."""
     words = plain(sentence)
     return is_demand(words) or _BINDS.search(words) is not None
+
+
+def strength_of(sentence: str, type: MemoryType) -> Strength:
+    """How much a memory of this type and these words binds."""
+    if type not in WISHES:
+        return Strength.NONE
+    words = plain(sentence)
+    likes = _SOFTENS.search(words) is not None
+    is_strict = is_standing(words) or (_BINDS.search(words) is not None and not likes)
+    is_kind = likes or _POLITE.search(words) is not None
+    if is_strict or (not is_kind and (is_demand(words) or forbids_something(sentence))):
+        return Strength.MUST
+    return Strength.SHOULD if type is MemoryType.PREFERENCE else Strength.NONE
+
+
+def bound(
+    memory: Memory, *, strength: Strength = Strength.NONE, named: Sequence[str] = (), said: str = ""
+) -> Memory:
+    """The memory with how much it binds, and what it is about, by its type and words.
+
+    strength, named: what a model says of them as well; said: the user's own words then.
+    """
+    told = strength if memory.type in WISHES else Strength.NONE
+    binds = max(strength_of(memory.content, memory.type), told, key=lambda each: each.rank)
+    about = applies_to_in(memory.content, said=said, named=named) if binds else ()
+    return replace(memory, strength=binds, applies_to=about)
+
+
+def applies_to_in(sentence: str, *, said: str = "", named: Sequence[str] = ()) -> tuple[str, ...]:
+    """The paths, commands and words that it is about, as they stand in the user's words.
+
+    said: those words, where the sentence is a model's. named: what the model says that it is about.
+    """
+    forbidden = (
+        each for one in prohibitions_in(sentence) for each in (*one.objects, *one.within, *one.outside)
+    )
+    user = " ".join((said or sentence).split())
+    found = (*named, *names_in(sentence), *forbidden, *used_in(sentence))
+    return tuple(dict.fromkeys(each for each in found if each.strip() and each in user))[:APPLIES_MAX]
 
 
 def constraints_in(user: str) -> tuple[str, ...]:

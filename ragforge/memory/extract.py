@@ -20,10 +20,11 @@ from ragforge.domain.memories import (
     MemoryScope,
     MemorySource,
     MemoryType,
+    Strength,
 )
 from ragforge.memory.classifier import Guess, guesses
 from ragforge.memory.clauses import Clause, clauses_of
-from ragforge.memory.constraints import is_standing
+from ragforge.memory.constraints import is_standing, strength_of
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
@@ -249,7 +250,10 @@ class _Found(Struct):
 
     def state(self, statement: UserStatement, *, changed_mind: bool) -> None:
         """Keep the statement in place of what it replaces."""
-        stands = statement.type is MemoryType.PREFERENCE and is_standing(statement.words)
+        stands = (
+            statement.type is MemoryType.PREFERENCE
+            and strength_of(statement.text, statement.type) is Strength.MUST
+        )
         sure = max(statement.sure, CONFIDENCE_OF_STANDING) if stands else statement.sure
         memory = _memory(self.material, statement.text, statement.type, sure=sure)
         if memory.id not in self.memories:

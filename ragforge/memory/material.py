@@ -121,6 +121,7 @@ def redacted_summary(summary: Summary, redactor: Redactor) -> Summary:
 def redacted_memory(memory: Memory, redactor: Redactor) -> Memory:
     """The memory with its texts redacted, and the id that its text then has."""
     content = redactor.text(memory.content)
+    memory = replace(memory, applies_to=tuple(map(redactor.text, memory.applies_to)))
     if content == memory.content:
         return replace(memory, topic=redactor.text(memory.topic))
     id = memory_id(

@@ -21,6 +21,7 @@ from ragforge.domain.memories import (
     normalised,
 )
 from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.memory.constraints import WISHES, bound
 from ragforge.memory.period_words import stated_period
 from ragforge.memory.periods import renew_periods
 from ragforge.store.base import Store
@@ -85,6 +86,7 @@ def new_memory(
         valid_to=stated.valid_to,
         origin=origin,
     )
+    memory = bound(memory)
     check_memory(memory)
     return memory
 
@@ -100,7 +102,7 @@ async def remember(
     Raises StoreError, UsageError as `new_memory`, and Conflict where one of the ids is not there.
     """
     returns = [other.id for other in await gives_way_to(store, memory)]
-    await store.memories.save(memory)
+    await store.memories.save(await _said_again(store, memory))
     replaced = [old for old in dict.fromkeys([*updates, *returns]) if old != memory.id]
     if replaced:
         is_now = memory.source is not MemorySource.BACKGROUND
@@ -108,6 +110,21 @@ async def remember(
         await _replace(store, memory.id, replaced, at=memory.updated_at, turn=said_in, is_now=is_now)
     (kept,) = await store.memories.get([memory.id])
     return kept
+
+
+async def _said_again(store: Store, memory: Memory) -> Memory:
+    """The memory, surer than the one that is kept where this is another session that says it."""
+    known = await store.memories.get([memory.id]) if memory.type in WISHES else []
+    if not known or set(memory.turns) <= set(known[0].turns):
+        return memory
+    before, after = [
+        {turn.session_id for id in turns if (turn := await store.turns.get(id)) is not None}
+        for turns in (known[0].turns, memory.turns)
+    ]
+    if after <= before | {known[0].session_id}:
+        return memory
+    doubt = (1 - known[0].confidence) * (1 - memory.confidence)
+    return replace(memory, confidence=round(1 - doubt, 4), said=known[0].said + 1)
 
 
 async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
@@ -213,7 +230,7 @@ async def change(
 ) -> Memory:
     """The memory with these instead of its own, None leaves one as it is. Raises UsageError, StoreError.
 
-    An importance that was its type's goes with the type.
+    An importance that was its type's goes with the type, and so does how much it binds.
     """
     if type is not None and importance is None and memory.importance == IMPORTANCE[memory.type]:
         importance = IMPORTANCE[type]
@@ -225,7 +242,7 @@ async def change(
         owner=memory.owner if owner is None else owner,
         updated_at=at,
     )
-    await store.memories.change(changed)
+    await store.memories.change(bound(changed) if changed.type is not memory.type else changed)
     (kept,) = await store.memories.get([memory.id])
     return kept
 

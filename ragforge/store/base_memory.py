@@ -129,9 +129,9 @@ class Memories(Protocol):
     """The typed memories. Turns that they rest on may be gone; then they rest on what is left."""
 
     async def save(self, memory: Memory) -> None:
-        """Keep it; with one of the same id it is merged: the turns that either rests on, the higher
-        importance and confidence, the newer `updated_at`, the older `created_at`, the type, topic, owner and
-        wording that were there first. It is the user's if either is.
+        """Keep it; with one of the same id it is merged: the turns that either rests on, what either applies
+        to, the higher importance, confidence, strength and `said`, the newer `updated_at`, the older
+        `created_at`, the type, topic, owner and wording that were there first. It is the user's if either is.
 
         One that was forgotten stays so, unless the new one is the user's: then it is restored.
         Raises UsageError for an id that is not that of its text, for empty text or text over
@@ -140,7 +140,8 @@ class Memories(Protocol):
         ...
 
     async def change(self, memory: Memory) -> None:
-        """Replace type, importance, confidence, topic, owner and `updated_at` of the one with this id.
+        """Replace type, importance, confidence, topic, owner, strength, what it applies to and `updated_at`
+        of the one with this id.
 
         Raises Conflict where there is none, UsageError as `save`.
         """
@@ -180,6 +181,13 @@ class Memories(Protocol):
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count that they were used at this moment: those used at it or after it already are left alone.
+
+        May be lost where a server is away: nothing depends on it.
+        """
+        ...
+
+    async def count_answers(self, ids: Sequence[str], *, held: bool) -> None:
+        """Count one more call that these have stopped (`held`), or that ran against them (`broken`).
 
         May be lost where a server is away: nothing depends on it.
         """

@@ -16,7 +16,7 @@ TOLD = ("type", "topic", "content")
 """What it is found and embedded by: fields whose change makes its vector an old one."""
 BY_KIND = ("type", "confidence")
 """The fields by which the memories of a project or a person are looked up."""
-CHANGED = ("type", "importance", "confidence", "topic", "updated_at", "owner")
+CHANGED = ("type", "importance", "confidence", "topic", "updated_at", "owner", "strength", "applies_to")
 """What `Memories.change` replaces."""
 
 
@@ -56,6 +56,9 @@ def merged(first: Memory, again: Memory) -> Memory:
         source=again.source if again.source is MemorySource.USER else first.source,
         origin=again.origin if _is_users_now(first, again) else first.origin or again.origin,
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
+        strength=max(first.strength, again.strength, key=lambda each: each.rank),
+        applies_to=tuple(dict.fromkeys((*first.applies_to, *again.applies_to))),
+        said=max(first.said, again.said),
         forgotten_at=None if restores(again) else first.forgotten_at,
     )
 

@@ -18,9 +18,10 @@ from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn
 
 KEYS = [
-    "id", "type", "content", "scope", "owner", "importance", "confidence", "topic", "source",
-    "origin", "project", "session", "turns", "created", "updated", "valid_from", "valid_to", "accessed",
-    "used", "forgotten", "replaced", "undone",
+    "id", "type", "content", "scope", "owner", "importance", "confidence", "topic", "strength",
+    "applies_to", "said", "held", "broken", "source", "origin", "project", "session", "turns",
+    "created", "updated", "valid_from", "valid_to", "accessed", "used", "forgotten", "replaced",
+    "undone",
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from ragforge.domain.memories import (
     MemorySource,
     MemoryType,
     Period,
+    Strength,
     memory_id,
 )
 from ragforge.domain.search import HitKind, Query
@@ -58,7 +59,16 @@ async def test_memory_reads_back_whole(store: Store) -> None:
 async def test_equal_text_is_one_memory_that_gathers_evidence_and_weight(store: Store) -> None:
     session = await new_session(store)
     turns = await conversation(store, session, 3)
-    first = a_memory(session, "Uses tabs.", turns[0], topic="style", importance=0.6, confidence=0.9)
+    first = a_memory(
+        session,
+        "Uses tabs.",
+        turns[0],
+        topic="style",
+        importance=0.6,
+        confidence=0.9,
+        strength=Strength.SHOULD,
+        applies_to=("tabs",),
+    )
     again = a_memory(
         session,
         "uses  TABS",
@@ -70,6 +80,9 @@ async def test_equal_text_is_one_memory_that_gathers_evidence_and_weight(store: 
         confidence=0.5,
         created_at=EARLIER,
         updated_at=LATER,
+        strength=Strength.MUST,
+        applies_to=("TABS",),
+        said=2,
     )
     assert first.id == again.id
     for _ in range(2):
@@ -80,8 +93,22 @@ async def test_equal_text_is_one_memory_that_gathers_evidence_and_weight(store: 
         created_at=EARLIER,
         updated_at=LATER,
         turns=(turns[0].id, turns[1].id),
+        strength=Strength.MUST,
+        applies_to=("tabs", "TABS"),
+        said=2,
     )
     assert await store.memories.find(replace(ALL, project_id=session.project_id)) == [expected]
+
+
+async def test_what_binds_is_found_and_counts_the_calls_against_it(store: Store) -> None:
+    session = await new_session(store)
+    rule = a_memory(session, "Never touch gen/.", strength=Strength.MUST)
+    await kept(store, rule, a_memory(session, "Tabs are four wide."))
+    await store.memories.count_answers([rule.id], held=True)
+    await store.memories.count_answers([rule.id, "unknown"], held=False)
+    await store.memories.count_answers([rule.id], held=False)
+    expected = replace(rule, held=1, broken=2)
+    assert await store.memories.find(replace(ALL, project_id=session.project_id, binding=True)) == [expected]
 
 
 @pytest.mark.parametrize("source", [MemorySource.BACKGROUND, MemorySource.MODEL])

@@ -90,6 +90,34 @@ class Language(Struct, frozen=True, kw_only=True):
     """Words of what must hold, wherever they stand in it."""
     of_the_user: Patterns = ()
     """Who the user is or what they want, told of them or asked in their place: <person>, <wills>."""
+    softens: Patterns = ()
+    """A wish rather than a demand."""
+    forbids: Patterns = ()
+    """What is not to be done comes right after; the first group is the verb where that comes before."""
+    bans: Patterns = ()
+    """What is not to be used comes right after."""
+    forbidden: Patterns = ()
+    """The first group is what is forbidden."""
+    over: Patterns = ()
+    """What comes right after is not to be used, because something else is."""
+    deeds: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Verbs by what they do, `change`, `delete` or `use`, as a pattern each."""
+    acts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What is done, by its name, as the command that does it."""
+    spelled: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a word stands for, letter by letter."""
+    places: str = ""
+    """Words for the whole of a machine or a project."""
+    object_ends: str = ""
+    """Words that end the name of a thing."""
+    determiners: str = ""
+    """Words before or behind the name of a thing that are no part of it."""
+    within: str = ""
+    """What comes before the place where something holds, as a pattern."""
+    outside: str = ""
+    """What comes before the place where it does not."""
+    dependencies: str = ""
+    """Words for a dependency."""
     instead: Patterns = ()
     """One thing takes the place of another."""
     changed_mind: Patterns = ()
@@ -199,6 +227,12 @@ def months() -> Mapping[str, int]:
 def counts() -> Mapping[str, int]:
     """Small numbers in words of all languages."""
     return {word: count for each in languages() for word, count in each.counts.items()}
+
+
+@cache
+def acts() -> Mapping[str, str]:
+    """The commands of all languages by the names of what they do."""
+    return {name: command for each in languages() for name, command in each.acts.items()}
 
 
 def filled(pattern: str) -> str:

@@ -541,13 +541,78 @@ LANGUAGE = Language(
         r"\b(?:(?:ticked|checked|crossed|struck) off|(?:is|are|it's|that's|all) done|finished|completed|"
         r"in place now)\b",
     ),
-    binds=(r"\b(?:always|never|must|mustn't|shall not|from now on|from here on|every time)\b",),
     of_the_user=(
         r"\b<person>(?:'s|s'|s)? (?:(?:has|have|is) )?<wills>\b",
         r"\b<person> is <name>",
         r"\b<wills> of the <person>\b",
         r"^\W*(?:i|i'm|my|please|kindly)\b",
     ),
+    binds=(
+        r"\b(?:always|never|must|mustn't|shall not|from now on|from here on|every time|"
+        r"not (?:ok|okay|allowed|acceptable))\b",
+    ),
+    softens=(
+        r"\b(?:prefer|rather|like|love|ideally|nice to|if possible|if you can|when(?:ever)? you can|try to|"
+        r"as a rule)\b",
+    ),
+    forbids=(
+        (
+            r"\b(?:never|(?:don'?t|do not|must not|mustn'?t|can'?t|cannot|may not|shall not)(?: ever)?|"
+            r"not allowed to|forbidden to|refrain from|avoid|stop)\s+(?=[\w`\"'])"
+        ),
+        r"\bwithout (?=(?:using|adding|touching|changing)\b)",
+    ),
+    bans=(
+        r"(?:^|[,;:.(—–-]\s*|\b(?:and|so|but|or|please|with) )(?:absolutely )?no "
+        r"(?!need\b|reason\b|rush\b)(?:more )?",
+    ),
+    forbidden=(
+        r"^(?:the )?(.{1,60}?)(?: folder| directory| files?)? (?:is|are) "
+        r"(?:off[- ]limits|forbidden|banned|not allowed)\b",
+        r"\b(?:leave|keep) (.{1,60}?) (?:alone|untouched|as (?:it|they|is)\b)",
+        r"^(.{1,60}?) (?:stays?|remains?|must stay) (?:exactly )?(?:as|untouched|unchanged)\b",
+    ),
+    over=(
+        r"\b(?:instead of|rather than|in place of) (?:using )?",
+        r", (?:and )?not (?:with )?(?=\S)",
+    ),
+    deeds={
+        "change": (
+            r"touch|edit|modif(?:y|ies)|chang|alter|overwrit|rewrit|reformat|renam|patch|mess with|update\b|"
+            r"writ(?:e|ing) (?:in)?to\b|writ(?:e|ing) any"
+        ),
+        "delete": r"delete|deleting|remov|eras|wip(?:e|ing)|rm\b",
+        "use": (
+            r"us(?:e|es|ing)\b|wants?\b|run|call|execute|executing|start|launch|invok|install|import|add|put\b|introduc|depend"
+        ),
+    },
+    object_ends="""
+        in into on onto under within inside outside except unless without for from to with by at before
+        after until because since against over across through as so it its it's we you they i use but
+        that which who please pls ever anymore here there directly yourself everywhere anywhere anyway
+        again is are was when while if just only all
+    """,
+    determiners="""
+        the a an any anything every each this that these those our my your its new more extra other
+        further existing files file folder folders directory directories dir code library package tool
+        command
+    """,
+    within=r"in|into|inside|within|under|on|to",
+    acts={
+        "force-push": "git push --force",
+        "force push": "git push --force",
+        "push --force": "git push --force",
+        "push -f": "git push --force",
+        "push": "git push",
+        "commit": "git commit",
+        "commits": "git commit",
+        "amend": "git commit --amend",
+        "rebase": "git rebase",
+    },
+    spelled={"tab": "\t", "tabs": "\t", "tab characters": "\t"},
+    places="here box machine repo repository project server laptop codebase",
+    outside=r"outside(?: of)?|except (?:in|for|under)|but (?:in|for)",
+    dependencies="dependency dependencies library libraries package packages dep deps",
     instead=(
         (
             r"\b(?:instead of|rather than|in place of|no longer|over to|away from|replac\w+|drop(?:ping)?|"

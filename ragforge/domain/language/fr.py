@@ -544,6 +544,64 @@ LANGUAGE = Language(
         r"\b(?:<wills>|but) de (?:l'|la )<person>\b",
         r"^\W*(?:je|j'\w+|mon|ma|mes|merci de|veuillez)\b",
     ),
+    softens=(
+        r"\b(?:préfère|préférence|aime(?:rais)?|si possible|si tu peux|plutôt que|idéalement|essaie)\b",
+    ),
+    forbids=(
+        r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b)(\w{3,}) "
+        r"(?:jamais|pas|plus)\b(?: (?:plus|jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
+        r"(?: (?:la|le|les)\b| l')?",
+        r"\b(?:interdit|interdiction|défense|évite[rz]?|arrête[rz]?) (?:de |d')",
+        r"\bsans (?=(?:utiliser|ajouter|toucher|modifier|changer)\b)",
+    ),
+    bans=(
+        r"(?:^|[,;:.(—–]\s*|\b(?:et|mais|donc|surtout|alors) )(?:surtout )?(?:jamais|pas|plus|aucune?)"
+        r"(?! besoin\b| la peine\b| de (?:souci|problème))(?: aucune?)?(?: (?:de|du|des)\b| d')? ?",
+        r"\by a (?:pas|plus) (?:de |d')(?=<known>\b)",
+    ),
+    forbidden=(
+        r"^(?:l[ea]s? |l')?(.{1,60}?) (?:c'est non|(?:est|sont) (?:interdite?s?|proscrite?s?))\b",
+        r"^(?:l[ea]s? |l')?(?:fichiers? |dossiers? )?(\S{1,60}).{0,60} on (?:n')?(?:y |les? |la |l')?"
+        r"(?:touche|édite|modifie|change)\w* (?:pas|jamais|plus)\b",
+        r"\blaisse[rz]? (.{1,60}?) (?:tels? quels?|telles? quelles?|tranquilles?)\b",
+    ),
+    over=(
+        r"\b(?:au lieu (?:de |d')|plutôt (?:que |qu')(?:de |d')?|à la place (?:de |d'|du ))(?:utiliser )?",
+        r", (?:et )?pas (?!de\b|d'|du\b|des\b)(?=\S)",
+    ),
+    deeds={
+        "change": r"touch|édit|modifi|chang|écri|réécri|reformat|renomm|déplac",
+        "delete": r"supprim|effac|vide|enlev|rm\b",
+        "use": (
+            r"utilis|veux\b|lanc|exécut|appel|install|import|ajout|met(?:s|tre|tez|tons)?\b|pass(?:e|er|ez)\b"
+        ),
+    },
+    object_ends="""
+        dans sur sous en hors pour depuis avec sans par avant après car parce puisque sinon c'est on tu
+        vous il elle ça mais qui que quand si stp svp ici partout même directement jusque chez est sont
+        y
+    """,
+    determiners="""
+        le la les l un une des de du d au aux à ce cet cette ces ton ta tes votre vos notre nos mon ma
+        mes nouveau nouvelle nouveaux nouvelles autre autres fichier fichiers dossier dossiers
+        répertoire répertoires paquet
+    """,
+    within=r"dans|sur|sous|en",
+    acts={
+        "push": "git push",
+        "push --force": "git push --force",
+        "force push": "git push --force",
+        "push forcé": "git push --force",
+        "pusher": "git push",
+        "committer": "git commit",
+        "commiter": "git commit",
+        "commits": "git commit",
+        "rebaser": "git rebase",
+    },
+    spelled={"tab": "\t", "tabs": "\t", "tabulation": "\t", "tabulations": "\t"},
+    places="ici machine dépôt projet serveur repo poste",
+    outside=r"en dehors d(?:e|es|u)|hors d(?:e|es|u)|sauf (?:dans|pour)|excepté dans",
+    dependencies="dépendance dépendances librairie librairies bibliothèque bibliothèques",
     instead=(
         r"\b(?:à la place d\w*|au lieu d\w*|plutôt que?|remplac\w+|abandonn\w+|ne .{1,40} plus)\b",
         r"\bn'\w+ .{0,40}plus\b",

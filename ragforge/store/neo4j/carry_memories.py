@@ -20,7 +20,7 @@ RESTORED = "restored"
 
 ADDED = (
     *("importance", "confidence", "updated", "created", "validFrom", "searchDate", "evidence", "origin"),
-    "source",
+    *("source", "strength", "appliesTo", "said"),
 )
 
 # A memory that was deleted elsewhere, with the session that it was for, does not come back by a change.
@@ -44,6 +44,11 @@ CALL () {{
       n.validFrom = CASE WHEN n.validFrom = n.created AND a.created < n.created THEN a.validFrom
         ELSE n.validFrom END,
       n.created = CASE WHEN a.created < n.created THEN a.created ELSE n.created END,
+      n.strength = CASE WHEN a.strength = 'must' OR coalesce(n.strength, '') = ''
+        THEN a.strength ELSE n.strength END,
+      n.appliesTo = coalesce(n.appliesTo, [])
+        + [each IN coalesce(a.appliesTo, []) WHERE NOT each IN coalesce(n.appliesTo, [])],
+      n.said = CASE WHEN a.said > coalesce(n.said, 1) THEN a.said ELSE coalesce(n.said, 1) END,
       n.evidence = n.evidence + [turn IN a.evidence WHERE NOT turn IN n.evidence])
   FOREACH (_ IN CASE WHEN row.restore THEN [1] ELSE [] END | REMOVE n.forgottenAt)
   SET n += row.set

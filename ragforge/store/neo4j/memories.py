@@ -14,6 +14,7 @@ from ragforge.domain.memories import (
     MemoryFilter,
     MemorySort,
     Period,
+    Strength,
 )
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
@@ -73,6 +74,12 @@ TOUCH = f"""
 MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids AND (n.lastAccessed IS NULL OR n.lastAccessed < $at)
 SET n.accessCount = n.accessCount + 1, n.lastAccessed = $at
 """
+
+COUNT = {
+    held: f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids SET n.{name} = coalesce(n.{name}, 0) + 1"
+    for held, name in ((True, "held"), (False, "broken"))
+}
+BINDING = [str(each) for each in Strength if each]
 
 ASSOCIATIONS = f"""
 MATCH (n:{Label.MEMORY})-[r:{"|".join(TYPES.values())}]-(:{Label.MEMORY}) WHERE n.id IN $ids
@@ -208,12 +215,19 @@ class Neo4jMemories:
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count that they were used at this moment, once, in the graph alone; not where it is away."""
+        await self._count(TOUCH, ids, at=utc(at))
+
+    async def count_answers(self, ids: Sequence[str], *, held: bool) -> None:
+        """Count it in the graph alone; not where it is away."""
+        await self._count(COUNT[held], ids)
+
+    async def _count(self, query: str, ids: Sequence[str], **values: Any) -> None:
         await self._nodes.settle()
         if self._nodes.carrier.away:
             return
         try:
             await self._nodes.graph.write(
-                TOUCH, ids=valid_ids(ids), at=utc(at), deadline_s=timeouts.NEO4J_WRITE_S_MAX
+                query, ids=valid_ids(ids), deadline_s=timeouts.NEO4J_WRITE_S_MAX, **values
             )
         except StoreError:
             # Nothing depends on it; whoever needs the server learns that it is away.
@@ -286,6 +300,7 @@ def _fitting(wanted: MemoryFilter) -> str:
         *(["(n.scope <> 'session' OR n.sessionId = $session)"] if wanted.session_id is not None else []),
         *(["n.owner IN ['', $person]"] if wanted.person is not None else []),
         *(["n.type IN $types", *(f"n.{name} IS NOT NULL" for name in BY_KIND)] if wanted.types else []),
+        *([f"n.strength IN {BINDING}"] if wanted.binding else []),
         *([f"{ORDERS[MemorySort.IMPORTANCE]} >= $weight"] if wanted.importance_min > 0 else []),
         *(["n.created >= $since"] if wanted.since is not None else []),
         *([] if wanted.forgotten else ["n.forgottenAt IS NULL"]),
@@ -307,6 +322,8 @@ def _fitting(wanted: MemoryFilter) -> str:
 def _found_by(way: Sequence[str], wanted: MemoryFilter) -> str:
     """The node `n`, with the index that finds it."""
     match way:
+        case ("n.projectId = $project",) if wanted.binding:
+            by = "projectId, strength"
         case ("n.projectId = $project",) if wanted.types:
             by = f"projectId, {', '.join(BY_KIND)}"
         case ("n.projectId = $project",):

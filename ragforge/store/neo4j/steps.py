@@ -186,6 +186,11 @@ MATCH (n:Memory) WHERE n.owner IS NULL SET n.owner = '';
 """
 
 
+BINDING = """
+CREATE INDEX memory_binding IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.strength);
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -213,6 +218,7 @@ STEPS: tuple[Step, ...] = (
     Step("periods", data=PERIODS_DATA),
     Step("origins", data=ORIGINS_DATA),
     Step("lookups", LOOKUPS, LOOKUPS_DATA),
+    Step("what binds", BINDING),
 )
 
 

@@ -40,6 +40,7 @@ SELECT key FROM memory WHERE project = (SELECT key FROM project WHERE id = :proj
 UNION ALL SELECT key FROM memory WHERE scope = 'global' {types}
 """
 OF_TYPES = "AND type IN (SELECT value FROM json_each(:types))"
+BINDING = "AND strength != ''"
 
 # The plus keeps SQLite to the index of the order, which ends the search at the limit.
 FITTING = f"""
@@ -48,6 +49,7 @@ FITTING = f"""
     AND (:session_id IS NULL OR scope != 'session' OR +memory.session = :session_id)
     AND (:person IS NULL OR memory.owned_by IN ('', :person))
     AND (:types = '[]' OR memory.type IN (SELECT value FROM json_each(:types)))
+    AND (NOT :binding OR memory.strength != '')
     AND importance >= :importance_min AND memory.created_at >= :since
     AND (:forgotten OR forgotten_at IS NULL) AND (:replaced OR NOT is_replaced)
     AND (:abandoned OR NOT is_abandoned)
@@ -76,7 +78,8 @@ def fitting(connection: Connection, wanted: MemoryFilter) -> tuple[str, dict[str
     """The query that reads the least, and its values."""
     since = EVER if wanted.since is None else to_ms(wanted.since)
     values = {**asdict(wanted), "types": json.dumps(wanted.types), "since": since}
-    own, order, within = OWN.format(types=OF_TYPES if wanted.types else ""), ORDERS[wanted.sort], ""
+    narrowed = BINDING if wanted.binding else OF_TYPES if wanted.types else ""
+    own, order, within = OWN.format(types=narrowed), ORDERS[wanted.sort], ""
     if wanted.project_id is not None:
         [count] = next(connection.execute(f"SELECT count(*) FROM ({own} LIMIT {FEW})", values))
         if count < FEW:
@@ -194,6 +197,12 @@ class SqliteMemories:
             )
 
         await self._database.write(write)
+
+    async def count_answers(self, ids: Sequence[str], *, held: bool) -> None:
+        column = "held" if held else "broken"
+        values = [(identifier,) for identifier in dict.fromkeys(ids)]
+        update = f"UPDATE memory SET {column} = {column} + 1 WHERE id = ?"
+        await self._database.write(lambda connection: connection.executemany(update, values))
 
     async def associate(self, associations: Sequence[Association]) -> None:
         """Keep the links, all or none, one that is there with its newer time. Raises Conflict."""

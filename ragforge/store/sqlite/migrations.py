@@ -469,10 +469,21 @@ CREATE INDEX memory_kind ON memory (project, type);
 CREATE INDEX memory_global ON memory (type) WHERE scope = 'global';
 """
 
+# What binds is asked for before a call that changes something: few of many.
+FIFTEENTH = """
+ALTER TABLE memory ADD COLUMN strength TEXT NOT NULL DEFAULT '';
+ALTER TABLE memory ADD COLUMN applies_to TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE memory ADD COLUMN said INTEGER NOT NULL DEFAULT 1; -- in how many sessions
+ALTER TABLE memory ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memory ADD COLUMN broken INTEGER NOT NULL DEFAULT 0;
+
+CREATE INDEX memory_binding ON memory (project) WHERE strength != '';
+"""
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(THIRTEENTH, FOURTEENTH),
+        *(THIRTEENTH, FOURTEENTH, FIFTEENTH),
     ),
 )

@@ -10,6 +10,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from ragforge.commands.memory_output import binds_words
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.memories import AssociationKind, Memory, MemorySort, MemoryType
@@ -115,7 +116,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         used = counted(memory.access_count, "time") if memory.access_count else "never"
         whose = "yours alone" if memory.owner else "everybody's"
         origin = one_line(memory.origin) or f"by {_MADE_BY[memory.source]}"
-        facts = f"{memory.id[:8]} · {whose} · {origin} · used {used}"
+        facts = " · ".join(filter(None, (memory.id[:8], whose, origin, f"used {used}", binds_words(memory))))
         detail.set_text(f"{words}\n{facts}")
         try:
             story = await self._book.story(memory)

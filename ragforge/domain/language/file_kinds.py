@@ -1,0 +1,60 @@
+"""Which files a word means: the endings of each language of programs, and of files that are no program."""
+
+from collections.abc import Mapping
+
+_KINDS: Mapping[str, str] = {
+    "python py": "py pyi",
+    "typescript ts": "ts tsx mts cts",
+    "javascript js": "js jsx mjs cjs",
+    "java": "java",
+    "kotlin": "kt kts",
+    "scala": "scala",
+    "go golang": "go",
+    "rust": "rs",
+    "c": "c h",
+    "c++ cpp": "cpp cc cxx hpp hh h",
+    "c# csharp": "cs",
+    "swift": "swift",
+    "ruby": "rb rake",
+    "php": "php",
+    "perl": "pl pm",
+    "lua": "lua",
+    "r": "r",
+    "julia": "jl",
+    "elixir": "ex exs",
+    "erlang": "erl",
+    "haskell": "hs",
+    "ocaml": "ml mli",
+    "dart": "dart",
+    "gdscript": "gd",
+    "shell bash sh": "sh bash zsh",
+    "sql": "sql",
+    "css": "css scss sass less",
+    "html": "html htm",
+    "vue": "vue",
+    "svelte": "svelte",
+    "terraform": "tf tfvars",
+    "yaml": "yaml yml",
+    "json": "json",
+    "toml": "toml",
+    "xml": "xml",
+    "markdown": "md mdx",
+    "latex": "tex",
+}
+KINDS: Mapping[str, frozenset[str]] = {
+    name: frozenset(endings.split()) for names, endings in _KINDS.items() for name in names.split()
+}
+"""The endings by the name of the language, in small letters."""
+_PROSE = "md mdx rst txt adoc org pdf"
+PROSE: frozenset[str] = frozenset(_PROSE.split())
+"""Of files that people read: what stands there is told, and not done."""
+_CODE = """
+any async assert await break case cast catch class const continue default del delete double eval exec except
+float for free global goto import int lambda let malloc new nil none null panic print printf public private
+raise require return sleep static switch throw try unsafe var void while with yield
+"""
+CODE_WORDS: frozenset[str] = frozenset(_CODE.split())
+"""Words of code that are meant as they are written, and not as a part of a name."""
+_OTHER = "lock csv tsv xlsx xls db sqlite ini cfg conf env log png svg ipynb proto graphql mod sum tmpl"
+ENDINGS: frozenset[str] = PROSE.union(*KINDS.values(), _OTHER.split())
+"""By which a word with a full stop in it is the name of a file."""

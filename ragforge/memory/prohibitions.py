@@ -1,0 +1,218 @@
+"""What a sentence forbids, by rules: what is not to be done, with what, and where."""
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+from ragforge.domain.constraints import Deed, Prohibition
+from ragforge.domain.language.base import AnyOf, acts, languages
+from ragforge.domain.language.file_kinds import ENDINGS, KINDS
+from ragforge.domain.language.products import KNOWN_NAMES
+
+OBJECT_WORDS_MAX = 5
+OBJECTS_MAX = 8
+
+_FORBIDS = AnyOf(lambda language: language.forbids)
+_BANS = AnyOf(lambda language: language.bans)
+_FORBIDDEN = AnyOf(lambda language: language.forbidden)
+_OVER = AnyOf(lambda language: language.over)
+
+_CLAUSE_END = re.compile(r"[;:!?]|[,.](?=\s|$)|\s[-–—]+\s|…")
+_OR = re.compile(r"\s*(?:,|\b(?:or|nor|and|ou|ni|et)\b|/(?=\s))\s*", re.IGNORECASE)
+_PATH = re.compile(
+    r"(?<![\w@:/])(?:[\w.*?~+@-]+/[\w./*?+@-]*|/[\w./*?-]+|\.[a-z][\w.-]{1,30}|\*\.[\w.*-]+|"
+    r"[\w*-]+(?:\.[\w*-]+)*\.[a-z][a-z0-9]{0,9})(?![\w/])"
+)
+_CODE = re.compile(
+    r"[\w.]+\(\)|[A-Za-z_]\w*(?:(?:\.|::)\w+)+|[a-z]+(?:[A-Z]\w*)+|\w+_\w+|[A-Z]{2,}\b|\w+\+\+"
+)
+_FLAG = re.compile(r"--?[A-Za-z][\w-]*")
+_SETTING = re.compile(r"(?<![\w-])--[a-z][\w-]*[ =]([a-z][\w./-]*)")
+_NAMES = KNOWN_NAMES | {name for name in KINDS if len(name) > 2}
+_QUOTES = "`\"'«»“”"
+
+
+def forbids_something(sentence: str) -> bool:
+    """Whether it forbids anything, if only in words that no call can be held against."""
+    text = _straight(sentence)
+    return any(each.search(text) for each in (_FORBIDS, _BANS)) or _FORBIDDEN.search(text) is not None
+
+
+@lru_cache(4_096)  # the same rules are held against every call
+def prohibitions_in(sentence: str) -> tuple[Prohibition, ...]:
+    """What the sentence forbids, in its order; nothing that names no object."""
+    text = _straight(sentence)
+    found: list[Prohibition] = []
+    for start, verb, deed in _markers(text):
+        found += _behind(text[start:], verb, deed)
+    for each in _FORBIDDEN.finditer(text):
+        found += _before(next(filter(None, each.groups()), ""))
+    return tuple(dict.fromkeys(found))[:OBJECTS_MAX]
+
+
+def names_in(sentence: str) -> tuple[str, ...]:
+    """The paths, commands, identifiers and products that it names, as they are written."""
+    text = _straight(sentence)
+    spans = [found.span() for pattern in (_PATH, _CODE) for found in pattern.finditer(text)]
+    spans += [
+        found.span()
+        for found in re.finditer(r"[\w.+#-]*[\w+#]", text)
+        if found[0].casefold() in _NAMES or _FLAG.fullmatch(found[0])
+    ]
+    spans += [found.span() for found in _SETTING.finditer(text) if found[1] not in _of_all("object_ends")]
+    spans += [(found.start(1), found.end(1)) for found in re.finditer(r"`([^`\n]{1,60})`", text)]
+    kept = [one for one in spans if not any(_holds(other, one) for other in spans)]
+    return tuple(dict.fromkeys(text[start:end] for start, end in sorted(kept)))
+
+
+def used_in(sentence: str) -> tuple[str, ...]:
+    """The things that the sentence speaks of using or running."""
+    text = _straight(sentence)
+    found = (each for each in _verb().finditer(text) if each.lastgroup == Deed.USE)
+    return tuple(name for each in found for name in _objects(_clause(text[each.end() :]).lstrip()))
+
+
+def _holds(other: tuple[int, int], one: tuple[int, int]) -> bool:
+    return other != one and other[0] <= one[0] and one[1] <= other[1]
+
+
+def is_path(word: str) -> bool:
+    """Whether it is a path or a pattern of paths, and no member of something, as `console.log`."""
+    if _PATH.fullmatch(word) is None:
+        return False
+    return "/" in word or word.startswith((".", "*")) or word.rpartition(".")[2].casefold() in ENDINGS
+
+
+def _straight(sentence: str) -> str:
+    return " ".join(sentence.replace("’", "'").replace("‘", "'").split())
+
+
+def _markers(text: str) -> Iterator[tuple[int, str, Deed | None]]:
+    """Where what is forbidden begins, the verb where that comes before, and the deed where none comes."""
+    for found in _FORBIDS.finditer(text):
+        yield found.end(), next(filter(None, found.groups()), ""), Deed.RUN
+    for pattern in (_BANS, _OVER):
+        for found in pattern.finditer(text):
+            yield found.end(), "", None
+
+
+def _behind(rest: str, verb: str, without_verb: Deed | None) -> list[Prohibition]:
+    """What is forbidden in the words behind the one that forbids."""
+    rest = _clause(rest).lstrip()
+    deed = _deed_of(verb) if verb else None
+    if deed is None and (told := _verb().match(rest)):
+        deed = Deed(str(told.lastgroup))
+        rest = rest[told.end() :].lstrip()
+    if verb and deed is None and without_verb and verb.casefold() in acts():
+        rest = f"{verb} {rest}"
+    return _prohibitions(rest, deed or without_verb)
+
+
+def _before(words: str) -> list[Prohibition]:
+    paths = [each for each in words.split() if is_path(each.strip(_QUOTES))]
+    return _prohibitions(words, Deed.CHANGE if paths else None)
+
+
+def _prohibitions(words: str, deed: Deed | None) -> list[Prohibition]:
+    within, outside = _places(words)
+    if deed is Deed.CHANGE or deed is Deed.DELETE:
+        paths = tuple(dict.fromkeys(found[0] for found in _PATH.finditer(words) if is_path(found[0])))
+        objects = paths or tuple(_objects(words))
+        named = tuple(each for each in objects if each.casefold() not in _of_all("determiners"))
+        return [Prohibition(deed, named, (), outside)] if named else []
+    if _first_words(words) & _of_all("dependencies"):
+        return [Prohibition(Deed.DEPEND, (), within, outside)]
+    objects = tuple(_objects(words))
+    if objects and all(map(is_path, objects)) and deed is not Deed.USE:
+        return [Prohibition(Deed.CHANGE, objects, (), outside)]
+    if deed is Deed.RUN and any(name.casefold() in _NAMES or _CODE.fullmatch(name) for name in objects):
+        deed = Deed.USE  # "never npm or yarn"
+    return [Prohibition(deed or Deed.USE, objects, within, outside)] if objects else []
+
+
+def _clause(text: str) -> str:
+    """The text up to where its clause ends; brackets and enumerations of names belong to it."""
+    for end in _CLAUSE_END.finditer(text):
+        if end[0] == "," and _OR.split(text[end.end() :].lstrip(), maxsplit=1)[0].count(" ") < 1:
+            continue
+        return text[: end.start()]
+    return text
+
+
+def _objects(words: str) -> Iterator[str]:
+    """The names at the beginning of the words, before what tells where, when or why."""
+    for part in _OR.split(words.strip())[:OBJECTS_MAX]:
+        name: list[str] = []
+        for word in part.split(" "):
+            bare = word.strip(_QUOTES).casefold()
+            ends = bare in _of_all("object_ends")
+            if word.startswith("(") or (ends and not _goes_on_with_flag(part, word)):
+                break
+            if bare and not ends:
+                name.append(re.sub(r"^(?:d'|l'|qu')", "", word.strip(_QUOTES)))
+        name = _without_determiners(name)
+        if name and len(name) <= OBJECT_WORDS_MAX:
+            yield " ".join(name)
+        if word_ends(part):
+            return
+
+
+def _without_determiners(name: list[str]) -> list[str]:
+    """The words without those around them; of nothing else the last one."""
+    while len(name) > 1 and name[0].casefold() in _of_all("determiners"):
+        name = name[1:]
+    while len(name) > 1 and name[-1].casefold() in _of_all("determiners"):
+        name = name[:-1]
+    return name
+
+
+def word_ends(part: str) -> bool:
+    """Whether a word of the part ends the enumeration of names."""
+    return any(word.strip(_QUOTES).casefold() in _of_all("object_ends") for word in part.split())
+
+
+def _goes_on_with_flag(part: str, word: str) -> bool:
+    rest = part.partition(f"{word} ")[2]
+    return rest.startswith("-")
+
+
+def _first_words(words: str) -> set[str]:
+    return {word.strip(_QUOTES + ",").casefold() for word in words.split()[:3]}
+
+
+def _places(words: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where it holds, and where it does not."""
+    outside = _place_after("outside", words)
+    within = () if outside else _place_after("within", words)
+    return within, outside
+
+
+def _place_after(field: str, words: str) -> tuple[str, ...]:
+    pattern = "|".join(each for language in languages() if (each := getattr(language, field)))
+    found = re.search(rf"(?<![\w-])(?:{pattern})\s+(.+)", words, re.IGNORECASE)
+    if found is None:
+        return ()
+    brackets = re.search(r"\(([^)]+)\)", found[1])
+    if brackets and is_path(brackets[1].strip(_QUOTES)):
+        return (brackets[1].strip(_QUOTES),)
+    return tuple(each for each in _objects(re.sub(r"^(?:l'|d')", "", found[1])))
+
+
+@cache
+def _of_all(field: str) -> frozenset[str]:
+    """The words that all languages have in this field."""
+    return frozenset(word for language in languages() for word in getattr(language, field).split())
+
+
+@cache
+def _verb() -> re.Pattern[str]:
+    """A verb that tells the deed, with its ending."""
+    kinds = dict.fromkeys(name for language in languages() for name in language.deeds)
+    verbs = {kind: "|".join(each.deeds[kind] for each in languages() if kind in each.deeds) for kind in kinds}
+    parts = [rf"(?P<{kind}>(?:{pattern})\w*)" for kind, pattern in verbs.items()]
+    return re.compile(rf"(?<!\w)(?:to |d'|de )?(?:{'|'.join(parts)})", re.IGNORECASE)
+
+
+def _deed_of(verb: str) -> Deed | None:
+    found = _verb().fullmatch(verb)
+    return Deed(str(found.lastgroup)) if found else None

@@ -1,0 +1,70 @@
+"""What binds, how much, what it is about, and what it forbids: by the words alone."""
+
+import pytest
+
+from ragforge.domain.constraints import Deed, Prohibition
+from ragforge.domain.memories import MemoryType, Strength
+from ragforge.memory.constraints import applies_to_in, strength_of
+from ragforge.memory.prohibitions import prohibitions_in
+
+USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Never edit files under generated/.", Prohibition(CHANGE, ("generated/",))),
+        ("no pip, we use uv", Prohibition(USE, ("pip",))),
+        ("Use tabs, never npm, yarn or bower.", Prohibition(USE, ("npm", "yarn", "bower"))),
+        ("don't run `docker system prune` here", Prohibition(USE, ("docker system prune",))),
+        ("Never use `cast` in the python code.", Prohibition(USE, ("cast",), ("python",))),
+        ("no sleep() outside of tests", Prohibition(USE, ("sleep()",), (), ("tests",))),
+        ("we must not delete anything in var/backup/", Prohibition(DELETE, ("var/backup/",))),
+        ("The legacy/ folder is off limits.", Prohibition(CHANGE, ("legacy/",))),
+        ("leave docs/api.md alone", Prohibition(CHANGE, ("docs/api.md",))),
+        ("no force push, ever", Prohibition(USE, ("force push",))),
+        ("don't add new libraries without asking", Prohibition(Deed.DEPEND)),
+        ("no tabs in src/", Prohibition(USE, ("tabs",), ("src/",))),
+        ("Use rg rather than grep -r.", Prohibition(USE, ("grep -r",))),
+        ("Pas de lodash ici, on a ramda.", Prohibition(USE, ("lodash",))),
+        ("N'utilise jamais npx.", Prohibition(USE, ("npx",))),
+        ("Ne modifie pas les fichiers dans dist/.", Prohibition(CHANGE, ("dist/",))),
+        ("il ne faut pas toucher à config/prod.yml", Prohibition(CHANGE, ("config/prod.yml",))),
+        ("interdit de supprimer archive/", Prohibition(DELETE, ("archive/",))),
+        ("Plus aucune dépendance sans mon accord.", Prohibition(Deed.DEPEND)),
+        ("pas de print en dehors de scripts/", Prohibition(USE, ("print",), (), ("scripts/",))),
+    ],
+)
+def test_what_a_sentence_forbids(sentence: str, expected: Prohibition) -> None:
+    assert prohibitions_in(sentence) == (expected,)
+
+
+@pytest.mark.parametrize("sentence", ["Never.", "never ever!", "Answer in French.", "", "non", "jamais"])
+def test_what_names_nothing_forbids_nothing(sentence: str) -> None:
+    assert prohibitions_in(sentence) == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "type", "strength", "about"),
+    [
+        ("Never use pip, we use uv.", MemoryType.PREFERENCE, Strength.MUST, ("pip", "uv")),
+        ("I prefer httpx.", MemoryType.PREFERENCE, Strength.SHOULD, ("httpx",)),
+        ("no emojis please", MemoryType.PREFERENCE, Strength.SHOULD, ("emojis",)),
+        ("Il faut toujours lancer `make lint`.", MemoryType.PREFERENCE, Strength.MUST, ("make lint",)),
+        ("We never deploy from a laptop.", MemoryType.DECISION, Strength.MUST, ()),
+        ("We use PostgreSQL.", MemoryType.DECISION, Strength.NONE, ("PostgreSQL",)),
+        ("It must be slow.", MemoryType.FACT, Strength.NONE, ()),
+    ],
+)
+def test_how_much_a_sentence_binds_and_what_it_is_about(
+    sentence: str, type: MemoryType, strength: Strength, about: tuple[str, ...]
+) -> None:
+    assert strength_of(sentence, type) is strength
+    assert set(about) <= set(applies_to_in(sentence))
+
+
+def test_what_a_model_names_counts_where_the_user_wrote_it() -> None:
+    said = "and pls never touch db/schema.sql again"
+    content = "The person forbids changes to db/schema.sql and db/seed.sql."
+    named = ("db/schema.sql", "db/seed.sql", "")
+    assert applies_to_in(content, said=said, named=named) == ("db/schema.sql",)
