@@ -119,8 +119,12 @@ async def test_what_an_earlier_run_left_is_done_when_the_project_is_next_opened(
         async def summarised() -> bool:
             return bool((await later.workspace.store.summaries.covering([left.id]))[left.id])
 
+        async def loaded() -> bool:
+            return any(query.text == "remember me" for query in later.workspace.recall.cache)
+
         await until(summarised)
         assert len(gemini.structured()) == 2
+        await until(loaded)
 
 
 async def test_not_yet_summarised_returned_everything_recent(tmp_path: Path, gemini: GeminiStandIn) -> None:

@@ -13,6 +13,7 @@ from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Vector
 from ragforge.memory.recall.gather import gather
+from ragforge.memory.recall.readiness import make_ready
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits, RecallRequest
 from ragforge.memory.recall.search import Recall
 from ragforge.store.base import Store
@@ -22,6 +23,7 @@ from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.identity import KnownServers
 from ragforge.store.neo4j.outbox import open_outbox
+from ragforge.store.open import open_store
 from tests.contract.builders import new_session, said
 from tests.faults.graph import opened
 
@@ -48,6 +50,30 @@ class _Silent:
     async def prepare(self) -> None: ...
 
     async def close(self) -> None: ...
+
+
+class _Remote(_Silent):
+    """An embedder that is paid for each text."""
+
+    remote = True
+
+    def __init__(self) -> None:
+        self.prepared = 0
+
+    async def embed_query(self, text: str) -> Vector:
+        raise AssertionError(text)
+
+    async def prepare(self) -> None:
+        self.prepared += 1
+
+
+async def test_what_is_loaded_before_the_first_message_sends_nothing(tmp_path: Path) -> None:
+    store = await open_store(f"sqlite://{tmp_path}/ragforge.db", machine_dir=tmp_path)
+    session, _ = await _told(store)
+    embedder = _Remote()
+    await make_ready(Recall(store, embedder), Around(session.project_id, "another session"))
+    await store.close()
+    assert embedder.prepared == 1
 
 
 async def _told(store: Store) -> tuple[ConversationSession, Turn]:

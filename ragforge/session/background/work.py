@@ -1,7 +1,7 @@
 """The background work of one run, in lanes that do not wait for each other.
 
 One for each queue of a derivation in `memory/derive/`, such as summaries of turns and embeddings, one for the
-day's backup, and one that publishes metrics.
+day's backup, one that publishes metrics, and one that loads what the first message will need.
 """
 
 import asyncio
@@ -11,12 +11,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from ragforge.domain.errors import ModelError
+from ragforge.domain.errors import ModelError, StoreError, UsageError
 from ragforge.domain.schedule import Progress, Timing
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Derivation, Home, Limit, Moment, Queue, TakenBack, find_derivations
+from ragforge.memory.recall.request import Around
+from ragforge.memory.recall.search import Recall
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName
 from ragforge.session.background.daily_backup import back_up_daily
@@ -29,7 +31,7 @@ from ragforge.session.background.model import (
     spent_on,
 )
 from ragforge.session.metrics import MetricsPublication
-from ragforge.session.state import Session
+from ragforge.session.state import Session, Workspace
 
 T = TypeVar("T")
 
@@ -53,7 +55,8 @@ class Work:
         self._backup = Lane("The daily backup", self._backup_step, timing)
         self._metrics = MetricsPublication()
         self._counts = Lane("Publishing metrics", self._metrics_step, timing, gather_s=timing.gather_s)
-        self.lanes = (*self._desk.lanes.values(), self._backup, self._counts)
+        recall = Lane("Loading what recall needs", self._recall_step, timing, delay_s=timing.start_s)
+        self.lanes = (*self._desk.lanes.values(), self._backup, self._counts, recall)
 
     def _lane(self, queue: Queue) -> Lane:
         return Lane(
@@ -153,10 +156,31 @@ class Work:
         finally:
             self.backed_up.set()
 
+    async def _recall_step(self) -> float | None:
+        """Once, unless a turn runs already, whose own block loads the same."""
+        session = self._desk.newest
+        if session is None or not self._thinker.idle.is_set():
+            return None
+        workspace = session.workspace
+        if ready := await asyncio.to_thread(_readiness, workspace):
+            # The message itself will say what is wrong with the store or the embedder.
+            with suppress(StoreError, UsageError, ModelError):
+                await ready(workspace.recall, Around(workspace.project.id, session.id, workspace.person.id))
+        return None
+
     async def _metrics_step(self) -> float | None:
         if session := self._desk.newest:
             await self._metrics.publish(session.workspace)
         return None
+
+
+def _readiness(workspace: Workspace) -> Callable[[Recall, Around], Awaitable[None]] | None:
+    """What makes recall ready; None where nothing is recalled."""
+    # Imported in a thread: it takes tenths of a second, in which no key would be drawn.
+    from ragforge.memory.recall.readiness import make_ready
+    from ragforge.session.context import recalls
+
+    return make_ready if recalls(workspace) else None
 
 
 class _RunDesk:
