@@ -1,6 +1,7 @@
 """What is offered where a command line is completed."""
 
 import asyncio
+import shutil
 
 from tests.cli.running import Program
 from tests.cli.test_versions import turn
@@ -34,6 +35,7 @@ async def test_commands_options_values_and_names_are_offered(quick: Program, ope
 
 
 async def test_a_completion_waits_for_no_server_makes_no_store_and_tells_no_error(quick: Program) -> None:
+    shutil.rmtree(quick.data)
     assert await offered(quick, "ragforge checkout ", RAGFORGE_STORE="bolt://192.0.2.1:7687") == []
     assert await offered(quick, "ragforge checkout ", RAGFORGE_STORE="no address") == []
     assert await offered(quick, "ragforge checkout ") == []

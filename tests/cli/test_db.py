@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pty
+import shutil
 import signal
 from pathlib import Path
 
@@ -122,6 +123,7 @@ async def test_where_a_repair_is_not_enough_it_is_said_what_is(quick: Program, o
 
 
 async def test_what_cannot_be_says_why(alone: Program, tmp_path: Path):
+    shutil.rmtree(alone.data)
     file = alone.project / "cut.gz"
     file.write_bytes(
         gzip.compress(b'{"ragforge":"backup","format":1,"made_at":"","from":"","schema":1}\n')[:-9]

@@ -30,7 +30,6 @@ async def test_a_store_that_cannot_be_opened_says_who_named_it(alone: Program, t
 
 
 async def test_the_default_store_says_where_its_folder_comes_from(alone: Program) -> None:
-    alone.data.mkdir()
     (alone.data / "ragforge.db").write_text("no database at all" * 100)
     ran = await alone.run("sessions")
     assert ran.code == 4

@@ -13,6 +13,7 @@ import pytest
 
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
+from tests.new_stores import make_store
 from tests.patience import SERVER, patience
 from tests.servers import neo4j
 from tests.servers.shared import Servers
@@ -33,6 +34,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, neo4j_servers: Serve
     """The URL of a store."""
     match request.param:
         case "sqlite":
+            make_store(tmp_path / "store/ragforge.db")
             yield f"sqlite://{tmp_path}/store/ragforge.db"
         case kind if kind in neo4j.VERSIONS:
             with _way_in(request.node, neo4j_servers)(kind) as server:

@@ -13,6 +13,7 @@ from ragforge.domain.turns import Turn
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
 from ragforge.session.turn import retry, submit
+from tests.new_stores import make_data
 from tests.standins.gemini import GeminiStandIn
 
 MODEL = "gemini:gemini-3.8-flash"
@@ -20,6 +21,8 @@ MODEL = "gemini:gemini-3.8-flash"
 
 def environ(tmp_path: Path, server: GeminiStandIn | None = None, **more: str) -> dict[str, str]:
     """An environment of its own: nothing of the user who runs the tests is seen or touched."""
+    if tmp_path.exists() and "RAGFORGE_STORE" not in more:
+        make_data(tmp_path / "data")
     found = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": str(tmp_path / "home"),

@@ -1,6 +1,7 @@
 """Instruction files that come with a folder: read once their very text is trusted, and not before."""
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -313,6 +314,7 @@ async def test_incognito_asks_for_itself_and_leaves_no_answer(
 ) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "AGENTS.md").write_text("Use tabs.")
+    shutil.rmtree(tmp_path / "data")  # what is in it would be read in a loop of its own
     with incognito(env):
         async with again(tmp_path, env) as (session, user):
             assert "Use tabs." in await asked(gemini, session)

@@ -27,6 +27,7 @@ from ragforge.memory.material import summary_id
 from ragforge.memory.summarise import roll_up_offline
 from ragforge.store.open import open_store
 from tests.contract.builders import a_project, a_session, a_summary, a_turn, an_end
+from tests.new_stores import make_store
 from tests.property.folders import quick_folder
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class LevelLaws(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.folder = quick_folder()
         self.path = Path(self.folder.name) / "ragforge.db"
+        make_store(self.path)
         self.open()
         self.sessions: dict[str, ConversationSession] = {}
         self.heads: dict[str, str | None] = {}

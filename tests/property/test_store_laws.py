@@ -24,6 +24,7 @@ from ragforge.domain.search import Query
 from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn, TurnEnd, TurnStatus
 from ragforge.store.open import open_store
 from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn, an_end
+from tests.new_stores import make_store
 
 T = TypeVar("T")
 
@@ -45,6 +46,7 @@ class StoreLaws(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.folder = TemporaryDirectory()
         self.path = Path(self.folder.name) / "ragforge.db"
+        make_store(self.path)
         self.store = self.run(open_store(f"sqlite://{self.path}", machine_dir=self.path.parent))
         self.heads: dict[str, str | None] = {}
         self.known: dict[str, ConversationSession] = {}

@@ -18,6 +18,7 @@ from ragforge.domain.versions import Branch
 from ragforge.store.open import open_store
 from tests.contract.builders import NOON, a_project, a_session, said
 from tests.contract.builders_versions import a_branch, a_version
+from tests.new_stores import make_store
 
 T = TypeVar("T")
 
@@ -32,6 +33,7 @@ class VersionLaws(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.folder = TemporaryDirectory()
         path = Path(self.folder.name) / "ragforge.db"
+        make_store(path)
         self.store = self.run(open_store(f"sqlite://{path}", machine_dir=path.parent))
         self.project = a_project()
         self.sessions: dict[str, ConversationSession] = {}

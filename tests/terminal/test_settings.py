@@ -50,7 +50,6 @@ def test_what_is_wrong_is_told_before_the_screen_is_touched(
 
 
 def test_a_damaged_database_is_told_in_the_terminal_that_is_left(desk: Desk):
-    desk.data.mkdir()
     (desk.data / "ragforge.db").write_bytes(b"no database " * 1000)
     screen = desk.start()
     assert screen.ended() == 4

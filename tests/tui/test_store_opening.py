@@ -1,6 +1,7 @@
 """Starting where the server that keeps the conversations does not answer, or is none."""
 
 import os
+import shutil
 import socket
 import sqlite3
 from collections.abc import Iterator
@@ -14,6 +15,13 @@ from ragforge.tui.widgets.plain import PlainText
 from tests.tui.chat_app import Chat, Lab
 
 PASSWORD = "graph-pass-0123"
+
+
+@pytest.fixture
+def lab(lab: Lab) -> Lab:
+    """A machine on which nothing was opened yet."""
+    shutil.rmtree(lab.tmp_path / "data")
+    return lab
 
 
 @pytest.fixture
