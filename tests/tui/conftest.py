@@ -11,9 +11,11 @@ from textual.pilot import Pilot
 from tests.patience import RECALL, patience
 from tests.standins.gemini import GeminiStandIn
 from tests.tui.chat_app import Lab
+from tests.tui.drawing import draw_less
 from tests.tui.styles import read_once
 from tests.tui.waiting import look_sooner, until_still
 
+draw_less()
 read_once()
 look_sooner()
 
