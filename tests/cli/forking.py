@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
+from uuid import uuid4
 
 from tests.cli.loaded import LENGTH_BYTES
 from tests.flow.running import environ
@@ -141,17 +143,34 @@ async def _all_of(stream: asyncio.StreamReader | None) -> bytes:
 
 @cache
 def _orders() -> socket.socket:
-    """Where the process that forks takes orders; started at the first, it ends with the tests."""
-    ours, theirs = socket.socketpair()
-    env = environ(Path("/nonexistent"), PYTHONPATH=str(ROOT))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.cli.loaded"], stdin=theirs, stdout=subprocess.DEVNULL, cwd=ROOT, env=env
-    )
-    theirs.close()
+    """A connection to the process that forks: one for a whole run, started by whoever needs it first."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)
+    address = Path(gettempdir(), f"ragforge-{run[:16]}")
+    orders = socket.socket(socket.AF_UNIX)
+    if not address.exists():
+        _start(address)
+    orders.connect(str(address))
+    atexit.register(orders.close)  # comes before the wait, which was registered first
+    return orders
 
-    def end() -> None:
-        ours.close()
-        process.wait()
 
-    atexit.register(end)
-    return ours
+def _start(address: Path) -> None:
+    """Start it, unless another process of the run does so at this moment."""
+    part = address.with_suffix(f".{os.getpid()}")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(part))
+        listening.listen()
+        try:
+            address.hardlink_to(part)
+        except FileExistsError:
+            return
+        finally:
+            part.unlink()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.cli.loaded", str(address)],
+            stdin=listening,
+            stdout=subprocess.DEVNULL,
+            cwd=ROOT,
+            env=environ(Path("/nonexistent"), PYTHONPATH=str(ROOT)),
+        )
+    atexit.register(process.wait)

@@ -1,9 +1,9 @@
 """A process that has loaded the program and forks a child for each run: what is loaded is loaded once.
 
-`python -m tests.cli.loaded`, with a socket as its standard input. Each order is eight bytes with its length,
-sent with four files (where to answer, and the child's standard streams), then JSON with the arguments, the
-folder and the environment. The answer is two lines: the child's id, and how it ended, a signal as a negative
-number. It ends when the other end of the socket is closed.
+`python -m tests.cli.loaded ADDRESS`, with a socket that listens there as its standard input. An order is
+eight bytes with its length, sent with four files (where to answer, and the child's standard streams), then
+JSON with the arguments, the folder and the environment. The answer is two lines: the child's id, and how it
+ended, a signal as a negative number. It ends with the last connection.
 
 Nothing here has run the program, only imported it: a child begins as a started process does.
 """
@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import uuid_utils
@@ -72,9 +73,9 @@ class Order:
 
 def main() -> None:
     load()
-    orders = socket.socket(fileno=os.dup(ORDERS_FD))
+    listening = socket.socket(fileno=os.dup(ORDERS_FD))
     at_start = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl+C is for the tests
-    if (order := serve(orders)) is None:
+    if (order := serve(listening, Path(sys.argv[1]))) is None:
         return
     signal.signal(signal.SIGINT, at_start)
     become(order)
@@ -122,37 +123,49 @@ def load_interface() -> None:
     gc.freeze()
 
 
-def serve(orders: socket.socket) -> Order | None:
+def serve(listening: socket.socket, address: Path) -> Order | None:
     """Fork for each order; the order in a child, None in this process when there are no more."""
     woken, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waking)
+    clients = [listening.accept()[0]]
     running: dict[int, socket.socket] = {}
     while True:
-        ready, _, _ = select.select([orders, woken], [], [])
+        ready, _, _ = select.select([listening, woken, *clients], [], [])
         if woken in ready:
             os.read(woken, 4_096)
             tell_ended(running)
-        if orders not in ready:
-            continue
-        if (found := next_order(orders)) is None:
-            return None
-        order, answers = found
-        if order.terminal:
-            load_interface()
-        if (child := os.fork()) == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for end in (orders, answers, *running.values()):
-                end.close()
-            for end in (woken, waking):
-                os.close(end)
-            return order
-        for stream in order.streams:
-            os.close(stream)
-        answers.sendall(f"{child}\n".encode())
-        running[child] = answers
+        if listening in ready:
+            clients.append(listening.accept()[0])
+        for client in [each for each in clients if each in ready]:
+            if (found := next_order(client)) is None:
+                clients.remove(client)
+                client.close()
+                if not clients and is_over(listening, address):
+                    return None
+                continue
+            order, answers = found
+            if order.terminal:
+                load_interface()
+            if (child := os.fork()) == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for end in (listening, answers, *clients, *running.values()):
+                    end.close()
+                for end in (woken, waking):
+                    os.close(end)
+                return order
+            for stream in order.streams:
+                os.close(stream)
+            answers.sendall(f"{child}\n".encode())
+            running[child] = answers
+
+
+def is_over(listening: socket.socket, address: Path) -> bool:
+    """Whether nobody connects any more: who finds no address starts a process of their own."""
+    address.unlink(missing_ok=True)
+    return not select.select([listening], [], [], 0)[0]
 
 
 def next_order(orders: socket.socket) -> tuple[Order, socket.socket] | None:
