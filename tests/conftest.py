@@ -58,6 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     scope.share_examples(items)
 
 
+# Reading the tests makes much that stays, and little garbage.
+gc.disable()
+
 GARBAGE = (20_000, 20, 20)
 """How many new objects a collection of garbage waits for, and how many of those the next wider ones."""
 
@@ -67,6 +70,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
