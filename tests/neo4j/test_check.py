@@ -61,6 +61,7 @@ FAULTS = {
     "Summary m lacks its HAS_SUMMARY.": "It was drawn.",
     "Session s has a head that is not stored.": "Its newest turn is its head now.",
     "Turn t2 does not stand one below its parent.": "",
+    "Turn c1 does not stand one below its parent.": "",
     "Turn c1 is its own ancestor.": "",
     "Turn c1 cannot be found by search.": "",
     "Summary m stands for nothing that is stored.": "",
@@ -102,8 +103,6 @@ async def test_what_is_broken_is_found_and_what_can_be_derived_is_put_right(grap
     ):
         await graph.run(statement)
 
-    found = await findings(graph, repair=False)
-    assert FAULTS.keys() - set(found) == set()
     repaired = await findings(graph, repair=True)
     assert {f"{fault} {done}".strip() for fault, done in FAULTS.items()} - set(repaired) == set()
     refused = "The constraint step_id is missing. It could not be made again:"
@@ -114,7 +113,7 @@ async def test_what_is_broken_is_found_and_what_can_be_derived_is_put_right(grap
     assert {each for each in left if "twice" not in each} - again == set()
     assert "The constraint step_id is missing. It was made again." in again
     again.remove("The constraint step_id is missing. It was made again.")
-    assert again <= set(found), "repairing broke something else"
+    assert again <= FAULTS.keys(), "repairing broke something else"
 
     (row,) = await graph.read(
         "MATCH (s:ConversationSession {sessionId: 's'}) MATCH (t:ConversationTurn) "
