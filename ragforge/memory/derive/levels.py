@@ -295,8 +295,7 @@ async def _due_below(
     store: Store, session_id: str, turn_ids: Sequence[str], own: dict[str, Summary], limits: MemorySettings
 ) -> Children:
     """What is due on the paths to these turns, the longest path first."""
-    found = [await store.turns.get(turn_id) for turn_id in turn_ids]
-    rest = sorted((turn for turn in found if turn is not None), key=lambda turn: (turn.index, turn.id))
+    rest = sorted(await store.turns.read(turn_ids), key=lambda turn: (turn.index, turn.id))
     while rest:
         tip = rest[-1]
         turns = await _uncovered_turns(store, session_id, tip, rest[0].index, own)
@@ -331,18 +330,15 @@ async def _uncovered_turns(
 async def _due_of_summaries(store: Store, summaries: Sequence[Summary], limits: MemorySettings) -> Children:
     newest = await newest_turns(store, summaries)
     abandoned = await store.turns.abandoned(list(newest.values()))
-    places: list[tuple[Turn, Summary]] = []
-    for summary in summaries:
-        turn_id = newest.get(summary.id)
-        turn = await store.turns.get(turn_id) if turn_id and turn_id not in abandoned else None
-        if turn is not None:
-            places.append((turn, summary))
+    stand = {top: turn_id for top, turn_id in newest.items() if turn_id not in abandoned}
+    turns = {turn.id: turn for turn in await store.turns.read(list(dict.fromkeys(stand.values())))}
+    places = [(turns[stand[each.id]], each) for each in summaries if stand.get(each.id) in turns]
     places.sort(key=lambda place: (place[0].index, place[0].id))
     rest = places
     while rest:
         tip = rest[-1][0]
-        turns = await store.turns.path(tip.id, limit=tip.index - places[0][0].index + 1)
-        path = {tip.id, *(turn.id for turn in turns)}
+        above = await store.turns.path(tip.id, limit=tip.index - places[0][0].index + 1)
+        path = {tip.id, *(turn.id for turn in above)}
         on_path = tuple(summary for turn, summary in places if turn.id in path)
         if children := due_over_summaries(on_path, limits):
             return children

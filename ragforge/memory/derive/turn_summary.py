@@ -452,11 +452,11 @@ async def turns_near(home: Home, turn: Turn) -> tuple[Turn, ...]:
         if names := " ".join(named_values(turn)):
             hits += await _asked(home, names, HitKind.TURN)
         ids = dict.fromkeys(hit.id for hit in hits if not hit.abandoned)
-        found = await asyncio.gather(*map(home.store.turns.get, ids))
+        found = await home.store.turns.read(list(ids))
     except StoreError as error:
         log.warning("What was said before turn %s of the same cannot be told: %s", turn.id, error)
         return ()
-    return tuple(each for each in found if each is not None and each.started_at < turn.started_at)
+    return tuple(each for each in found if each.started_at < turn.started_at)
 
 
 async def _near(home: Home, turn: Turn, kind: HitKind, speaker: str = "") -> list[Hit]:

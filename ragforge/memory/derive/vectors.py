@@ -277,9 +277,7 @@ async def _known_vectors(store: Store, embedder: Embedder, hashes: Sequence[str]
 async def _turn_texts(store: Store, ids: Sequence[str], forgotten: Forgotten) -> dict[Owner, str]:
     if not ids:
         return {}
-    # One after the other: a queue of reads would keep a search of the user's waiting.
-    found = [await store.turns.get(identifier) for identifier in ids]
-    turns = [forgotten.turn(turn) for turn in found if turn is not None]
+    turns = [forgotten.turn(turn) for turn in await store.turns.read(ids)]
     covering = await store.summaries.covering([turn.id for turn in turns])
     calls: dict[str, list[ToolCall]] = {}
     sessions = {turn.id: turn.session_id for turn in turns}
