@@ -4,7 +4,7 @@ Names and units follow Prometheus (https://prometheus.io/docs/practices/naming/)
 and publishes what is counted here. A label never holds text, a path, or the name of a person or file.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from threading import Lock
 from typing import TypeAlias
@@ -61,7 +61,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._counts = Counter[Sample]()
+        self._counts = defaultdict[Sample, float](float)
 
     def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
         """Count one more, or `by` more, of these labels."""
@@ -76,12 +76,12 @@ class Tally:
         """Count these."""
         with self._lock:
             for sample, value in counts.items():
-                self._counts[sample] += value  # type: ignore[assignment]  # Counter's stub knows whole numbers
+                self._counts[sample] += value
 
     def take(self) -> dict[Sample, float]:
         """All counts so far, which are no longer here."""
         with self._lock:
-            taken, self._counts = self._counts, Counter[Sample]()
+            taken, self._counts = self._counts, defaultdict[Sample, float](float)
         return dict(taken)
 
 

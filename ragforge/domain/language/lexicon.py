@@ -5,9 +5,9 @@ compared by their stems.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from msgspec import Struct
@@ -90,25 +90,31 @@ def is_foreign(language: Language | None) -> bool:
 @cache
 def load_lexicon() -> Lexicon:
     """The tables of all languages."""
-    lines = [line for path in sorted(Path(__file__).parent.glob("*.txt")) for line in _lines(path)]
-    every = [word for pair in lines for words in pair for word in words]
+    tables = sorted(Path(__file__).parent.glob("*.txt"))
+    every = [words for path in tables for pair in _lines(path) for words in pair]
+    stemmed = [[(stem(whole), whole) for whole in map(_whole, words)] for words in every]
+    lines = list(zip(stemmed[::2], stemmed[1::2], strict=True))
     own = dict[str, str]()
     for known, foreign in lines:
-        own |= _by_stem(known, _by_stem(foreign))
-    ambiguous = frozenset(own).union(stem(_whole(word)) for word in every if word.endswith("*"))
+        stems = dict(foreign)
+        own |= {key: word for key, word in known if key in stems}
+    marked = (stem(_whole(word)) for words in every for word in words if word.endswith("*"))
+    ambiguous = frozenset(own).union(marked)
     english: dict[str, str] = {}
     meanings: defaultdict[str, list[str]] = defaultdict(list)
     others: defaultdict[str, list[str]] = defaultdict(list)
     synonyms: defaultdict[str, list[str]] = defaultdict(list)
     for known, foreign in lines:
-        words = list(map(_whole, known))
-        for key in _by_stem(foreign):
+        words, stems = [word for _, word in known], dict(foreign)
+        for key in stems:
             english.setdefault(key, own.get(key, words[0]))
             meanings[key] += words
-        for key in map(stem, words):
-            others[key] += (_whole(word) for word in foreign if stem(_whole(word)) not in ambiguous)
-            synonyms[key] += (english[each] for each in _by_stem(foreign))
-    return Lexicon(english, ambiguous, meanings, others, synonyms, _joins(every))
+        there = [word for key, word in foreign if key not in ambiguous]
+        back = [english[key] for key in stems]
+        for key, _ in known:
+            others[key] += there
+            synonyms[key] += back
+    return Lexicon(english, ambiguous, meanings, others, synonyms, _joins(chain.from_iterable(every)))
 
 
 def _lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
@@ -122,12 +128,6 @@ def _lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
 def _whole(word: str) -> str:
     """The word without the marks of the table."""
     return word.removesuffix("*").replace("-", "")
-
-
-def _by_stem(words: Iterable[str], among: Collection[str] | None = None) -> dict[str, str]:
-    """The words by their stems; among: only those with one of these stems."""
-    found = {stem(_whole(word)): _whole(word) for word in words}
-    return found if among is None else {key: word for key, word in found.items() if key in among}
 
 
 def _joins(words: Iterable[str]) -> dict[str, frozenset[str]]:
