@@ -13,7 +13,7 @@ JOINED_MAX = 20
 
 
 async def join(session: Session, parts: Parts) -> bool:
-    """Add the message to the one whose request has not left yet, if there is one; was there?
+    """Add the message to the one whose request has not been sent yet; False where there is none.
 
     Raises StoreError.
     """
