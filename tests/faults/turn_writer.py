@@ -1,8 +1,8 @@
 """A process that runs whole turns in a project, each child of it until it is killed or done.
 
 For each line `COUNT` on stdin it forks a child, which resumes the folder's newest session, or begins one, and
-says COUNT messages. Forking saves each child the imports. On stdout: `pid PID`, `turn NUMBER` as each ends,
-then `dead PID STATUS`.
+says COUNT messages, each in two that are sent quickly. Forking saves each child the imports. On stdout:
+`pid PID`, `joined TURN` as the second of a message is stored, `turn NUMBER` as each ends, `dead PID STATUS`.
 """
 
 import asyncio
@@ -13,14 +13,17 @@ from pathlib import Path
 
 from ragforge.domain.approvals import Mode
 from ragforge.domain.errors import UsageError
+from ragforge.domain.events import TurnStarted
 from ragforge.domain.messages import TextPart
 from ragforge.session.library import newest_session
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace, resume_session
+from ragforge.session.queue import join
 from ragforge.session.turn import submit
 from tests.cli.loaded import load
 from tests.flow.running import User
 
 PROJECT = Path(sys.argv[1])
+FIRST, SECOND = (TextPart("Do something."),), (TextPart("And quickly."),)
 
 
 def say(line: str) -> None:
@@ -36,8 +39,10 @@ async def run_turns(count: int) -> None:
         session = await new_session(workspace)
     session.live.consent.mode = Mode.ALL
     for number in range(count):
-        async with aclosing(submit(session, (TextPart("Do something."),), User().approve)) as events:
-            [event async for event in events]
+        async with aclosing(submit(session, FIRST, User().approve)) as events:
+            async for event in events:
+                if isinstance(event, TurnStarted) and await join(session, SECOND):
+                    say(f"joined {event.turn.id}")
         say(f"turn {number}")
     await close_session(session)
     await close_workspace(workspace)
