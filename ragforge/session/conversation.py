@@ -88,6 +88,10 @@ class Conversation:
         """The events of the turn that the message begins."""
         return turn.submit(self.session, parts, approve)
 
+    def submit_queue(self, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
+        """The events of the turn that all waiting messages begin."""
+        return turn.submit_queue(self.session, approve)
+
     def retry(self, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
         """The events of the newest turn going on."""
         return turn.retry(self.session, approve)

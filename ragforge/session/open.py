@@ -356,4 +356,7 @@ async def _draft(session: Session, head: Turn | None) -> str:
     draft = await session.workspace.local.draft(session.id)
     if draft or head is None or not await came_to_nothing(session.workspace.store, head):
         return draft
+    waiting = tuple(part for parts in session.live.queue for part in parts)
+    if head.user == waiting[: len(head.user)]:
+        return ""  # they wait: the process died before it took them from the queue
     return text_of(head.user)

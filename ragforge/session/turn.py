@@ -79,6 +79,16 @@ async def submit(
         yield event
 
 
+async def submit_queue(session: Session, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
+    """The events of the turn that all waiting messages begin; they wait no more once it is stored.
+
+    Raises UsageError where none waits, otherwise as `submit`.
+    """
+    _check_may_run(session)
+    async for event in _events_of(session, _begin_queued(session), approve, None):
+        yield event
+
+
 async def retry(
     session: Session, approve: Approve, *, limits: TurnLimits | None = None
 ) -> AsyncGenerator[AgentEvent, None]:
@@ -277,6 +287,8 @@ async def _begin(session: Session, parts: Parts) -> _Run:
 async def _begin_queued(session: Session) -> _Run:
     """Keep all that waits as one message, and only then take it from the queue."""
     waiting = list(session.live.queue)
+    if not waiting:
+        raise UsageError("No message waits any more.")
     run = await _begin(session, tuple(part for parts in waiting for part in parts))
     await queue.remove(session, waiting)
     return run

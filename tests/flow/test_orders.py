@@ -1,6 +1,7 @@
 """The order of what may meet: words and the queue, reads and a write of one answer, costs and calls."""
 
 import resource
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import TurnStatus
 from ragforge.session import queue, turn
+from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
-from tests.flow.running import ended, say
+from tests.flow.running import User, ended, say
 from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Text, Tokens
 
 LISTS = Calls(Call("list", {"path": "."}))
@@ -35,6 +37,23 @@ async def test_a_queued_message_waits_until_its_words_are_stored(
         resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
     assert session.live.queue == [words]
     assert await session.workspace.local.queue(session.id) == [words]
+
+
+async def test_words_that_were_stored_before_they_left_the_queue_are_there_once(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Text("Hello."), Text("There."))
+    first, words = ended(await say(session, "hello")), (TextPart("and then"),)
+    await queue.enqueue(session, words)
+    await turn._begin(session, words)  # and here the process dies
+    await close_session(session)
+    resumed = await resume_session(session.workspace, session.live.record)
+    assert (resumed.draft, resumed.session.live.queue) == ("", [words])
+    async with aclosing(turn.submit_queue(resumed.session, User().approve)) as events:
+        last = ended([event async for event in events])
+    assert (last.parent, last.user) == (first.id, words)
+    assert await session.workspace.local.queue(session.id) == []
+    await close_session(resumed.session)
 
 
 async def test_a_write_waits_for_the_reads_before_it_in_the_same_answer(

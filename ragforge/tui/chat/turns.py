@@ -97,11 +97,8 @@ class Turns:
 
     def send_queue(self) -> None:
         """What waited through a turn that broke off goes, before the next message where there is one."""
-        self._chat.run_worker(self._send_queue(), group="command")
-
-    async def _send_queue(self) -> None:
-        if parts := await self._taken_queue():
-            self._start(self._chat.ready().submit(parts, self._approve), text_of(parts))
+        if self._chat.ready().session.live.queue:
+            self._start(self._chat.ready().submit_queue(self._approve), "")
 
     def retry(self) -> None:
         """Go on with the newest turn. Where its words had returned, Enter would send them once more."""
@@ -114,12 +111,6 @@ class Turns:
         self._chat.prompt.put_back(*(text_of(parts) for parts in (waiting[-1:] if last else waiting)))
         await self._chat.attempt(self._chat.ready().take_back(last=last))
         self._chat.show_queue()
-
-    async def _taken_queue(self) -> Parts:
-        """All that waits, as one message. What cannot be written to the disk is taken all the same."""
-        waiting = list(self._chat.ready().session.live.queue)
-        await self._chat.attempt(self._chat.ready().take_back(last=False))
-        return tuple(part for parts in waiting for part in parts)
 
     # Showing
 
@@ -137,8 +128,7 @@ class Turns:
         finally:
             self._begun.set()
         while ended and ended.status in GOES_ON and conversation.session.live.queue:
-            parts = await self._taken_queue()
-            ended = await self._follow(conversation.submit(parts, self._approve), text_of(parts))
+            ended = await self._follow(conversation.submit_queue(self._approve), "")
         if chat.is_drawn:
             chat.show_queue()
             chat.show_status()
