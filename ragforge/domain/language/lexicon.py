@@ -13,7 +13,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from ragforge.domain.language.base import Language, language_of
-from ragforge.domain.language.en import LANGUAGE as ENGLISH
 from ragforge.domain.language.words import stem, words_of
 
 ALSO_MAX = 32
@@ -67,7 +66,7 @@ def also_said(text: str) -> tuple[str, ...]:
     joined = _joined(words, lexicon)
     found: list[str] = []
     for word in map(stem, joined):
-        if language is not ENGLISH:
+        if language is None or is_foreign(language):
             found += lexicon.meanings.get(word, ())
         if not is_foreign(language):
             found += lexicon.foreign.get(word, ())
@@ -84,6 +83,8 @@ def also_meant(word: str) -> tuple[str, ...]:
 
 def is_foreign(language: Language | None) -> bool:
     """Whether it is known not to be English."""
+    from ragforge.domain.language.en import LANGUAGE as ENGLISH  # languages are loaded with the first words
+
     return language is not None and language is not ENGLISH
 
 
