@@ -50,6 +50,8 @@ def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> No
         ("The tank takes 840 s to fill.", ("", "Filling the tank went from 840 s to 31 s.")),
         ("the pump house has a 40 litre tank", ("the pump house got a 60 litre tank", "")),
         ("The gauge may send 40 readings an hour.", ("la jauge est passée à 20 lectures par heure", "")),
+        ("la clé du portail doit avoir 12 lettres", ("bump the key of the gate to 16 letters", "")),
+        ("the pumps run every night at 2", ("décale les pompes à 4h", "")),
         ("The boiler publishes 7117:7117.", ("use 7220 instead of 7117 for the boiler", "")),
         ("les bacs font 30 cm", ("des bacs de 45 cm au lieu de 30", "")),
         ("The sheet is written every 60 seconds. Is 60 fine?", ("no, rather 20", "Done.")),

@@ -129,6 +129,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is what holds again."""
     becomes: Patterns = ()
     """The first group is a value that becomes another one."""
+    sets: Patterns = ()
+    """The first group is what is set to the number that comes next."""
+    leaves: Patterns = ()
+    """The first group is the name of somebody who is there no longer."""
     stops: Patterns = ()
     """An instruction no longer holds."""
     finishes: Patterns = ()

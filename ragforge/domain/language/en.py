@@ -653,6 +653,20 @@ LANGUAGE = Language(
         r"\bfrom (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? to \d",
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:becomes?|became|are now|is now|→|->) \d",
     ),
+    sets=(
+        (
+            r"\b(?:bump|raise|lower|increase|reduce|decrease|set|change|cut|extend|shorten|limit|move|shift|"
+            r"postpone|delay)(?:e?d|s)? ((?:[\w'-]+ ){1,5}?)to (?=\d)"
+        ),
+        r"((?:[\w'-]+ ){1,5}?)(?:is|are) (?:now|down to|up to) (?=\d)",
+    ),
+    leaves=(
+        (
+            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:has |have |just |is )?(?:left|quit|resigned|gone)"
+            r"(?: (?:the (?:team|company|project)|us))?(?=\s*(?:[,.;!]|and\b|so\b|$))"
+        ),
+        r"\b(?:replaces|(?:takes|took) over from|succeeds) ((?-i:[A-ZÀ-Þ][\w-]+))",
+    ),
     stops=(
         r"(?<!n't )(?<!never )(?<!not )(?<!without )\b(?:stop|quit) (?=\w+ing\b|with\b)",
         (

@@ -134,7 +134,7 @@ LANGUAGE = Language(
         (
             r"\b(?:où (?:en )?(?:étions|était|étais|sommes|est)[- ](?:nous|on|je)|où (?:en |on en |on |"
             r"nous en )"
-            r"?(?:était|étions|est|sommes|s'est arrêtés?|s'était arrêtés?)|(?:on )?reprend(?:s|re|"
+            r"(?:était|étions|est|sommes|s'est arrêtés?|s'était arrêtés?)|(?:on )?reprend(?:s|re|"
             r"ons)?(?: là|$|[ ,.!]"
             r"(?:où|le travail|la suite))|là où (?:on|nous|je)|(?:il |qu'est-ce qu'il |que |qu'il |ce qu'il "
             r")rest(?:e|ait)(?:-t-il)?\b|qu'est-ce qui reste|"
@@ -638,6 +638,20 @@ LANGUAGE = Language(
     becomes=(
         r"\bde (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? à \d",
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:devien(?:t|nent)|passe(?:nt)? à) \d",
+    ),
+    sets=(
+        (
+            r"\b(?:passe|mets|mettez|monte|baisse|descends|porte|fixe|règle|change|augmente|réduis|décale|"
+            r"repousse|avance|limite)[rsz]? ((?:[\w'-]+ ){1,5}?)à (?=\d)"
+        ),
+        r"((?:[\w'-]+ ){1,6}?)(?:est |sont )?pass(?:e|ent|ée?s?) à (?=\d)",
+    ),
+    leaves=(
+        (
+            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:est partie?|s'en va|n'est plus là|nous a quittée?s?|a démissionné|"
+            r"a quitté (?:l'équipe|la boîte|le projet|l'entreprise))(?=\s*(?:[,.;!]|et\b|donc\b|alors\b|$))"
+        ),
+        r"\b(?:remplace|prend la suite de|prend la place de|succède à) ((?-i:[A-ZÀ-Þ][\w-]+))\b(?! par\b)",
     ),
     stops=(
         r"\bplus besoin (?:de |d'|que )",

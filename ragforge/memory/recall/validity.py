@@ -17,6 +17,7 @@ from ragforge.domain.language.words import stem
 from ragforge.domain.memories import Memory
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
+from ragforge.memory.departures import who_acts, who_left, without_actors
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.replacement import (
@@ -31,6 +32,7 @@ from ragforge.memory.replacement import (
     takes_back,
 )
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
+from ragforge.memory.set_values import set_values, sets_otherwise
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
@@ -144,6 +146,21 @@ class Spoken(Struct, frozen=True, dict=True):
         return list(filter(has_ending_clause, self.said))
 
     @cached_property
+    def leaving(self) -> frozenset[str]:
+        """The names of those who are there no longer by the user's words."""
+        return frozenset[str]().union(*map(who_left, self.said))
+
+    @cached_property
+    def acting(self) -> frozenset[str]:
+        """The names of those who do something by the user's words."""
+        return frozenset[str]().union(*map(who_acts, self.said)) - self.leaving
+
+    @cached_property
+    def sets(self) -> bool:
+        """Whether the user sets something to a number in it."""
+        return any(map(set_values, self.said))
+
+    @cached_property
     def naming(self) -> list[str]:
         """Those of the user's sentences that may name another thing for something."""
         return [sentence for sentence in self.said if names_anything(sentence)]
@@ -221,17 +238,26 @@ class Validity:
         )
 
     def still_open(self, at: datetime, statement: str) -> str | None:
-        """The statement with what of its list is still to do; None where all of it is done.
+        """The statement with what of its list is still to do, and without what was said of those who left
+        since; None where nothing of it is left.
 
-        at: when it was said. What is no list of things to do stays as it is.
+        at: when it was said. Any other statement stays as it is.
         """
         if (found := todo_list(statement)) is None:
-            return statement
+            return without_actors(statement, self._left_since(at)) or None
         later = [each for each in self._spoken if each.turn.started_at > at and each.does]
         left = [item for item in found.items if not any(_is_done(item, each) for each in later)]
         if len(left) == len(found.items):
             return statement
         return f"{found.lead} {', '.join(left)}" if left else None
+
+    def _left_since(self, at: datetime) -> frozenset[str]:
+        """The names of those who left since, and of whom nothing was said after that."""
+        gone = frozenset[str]()
+        for each in self._spoken:
+            if each.turn.started_at > at:
+                gone = gone - each.acting | each.leaving
+        return gone
 
     def _replaced(self, turn: Turn, statement: str, by: Spoken) -> str:
         """What in the later turn takes the statement's place; empty where nothing does."""
@@ -241,6 +267,7 @@ class Validity:
         return (
             _same_frame(statement, by)
             or next((each for each in by.naming if names_otherwise(each, statement)), "")
+            or next((each for each in by.said if sets_otherwise(each, statement)), "")
             or self._taken_back(turn, statement, by)
             or _stopped(statement, by)
         )
@@ -285,9 +312,8 @@ def named_values(turn: Turn) -> dict[str, str]:
 def may_replace(turn: Turn) -> bool:
     """Whether anything in the turn could replace what an earlier one says."""
     spoken = _spoken(turn)
-    return bool(
-        spoken.framed or spoken.brings_back or spoken.does or spoken.naming or any(map(may_end, spoken.said))
-    )
+    changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.leaving, spoken.sets)
+    return any(changes) or any(map(may_end, spoken.said))
 
 
 @lru_cache(SPOKEN_MAX)

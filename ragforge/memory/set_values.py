@@ -1,0 +1,72 @@
+"""What a sentence sets to a number: "bump the password rule to 16 characters"."""
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.language.lexicon import in_english
+from ragforge.domain.language.words import stem
+from ragforge.memory.statements import is_question, is_wondering, plain
+from ragforge.memory.terms import about
+
+_SETS = AnyOf(lambda language: language.sets)
+_VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+)?")
+CLOCK = "clock"
+_CLOCK_WORDS = frozenset({"h", "am", "pm"})
+TOPIC_SHARE = 0.5
+"""Of the words for what is set: a statement with so many of them is about it."""
+
+
+class NumberWithUnit(Struct, frozen=True):
+    """A number, and the stem of what it counts; `CLOCK` for a time of the day."""
+
+    number: str
+    unit: str
+
+
+class SetValue(Struct, frozen=True):
+    """What is set, and to what."""
+
+    topic: frozenset[str]
+    value: NumberWithUnit
+
+
+@lru_cache(4_096)
+def set_values(sentence: str) -> tuple[SetValue, ...]:
+    """What the sentence sets; nothing where it asks or wonders."""
+    words = plain(sentence)
+    if is_question(words) or is_wondering(words):
+        return ()
+    return tuple(
+        SetValue(topic, values[0])
+        for found in _SETS.finditer(words)
+        if (topic := about(first_group(found))) and (values := values_in(words[found.end() - 3 :]))
+    )
+
+
+def sets_otherwise(sentence: str, statement: str) -> bool:
+    """Whether the sentence sets what the statement gives, in the same unit, to another number."""
+    changes = set_values(sentence)
+    given = values_in(plain(statement)) if changes else ()
+    if len(given) != 1 or statement.rstrip().endswith("?"):
+        return False
+    return any(
+        each.value.unit == given[0].unit != ""
+        and each.value.number != given[0].number
+        and len(each.topic & about(statement)) >= max(1, TOPIC_SHARE * len(each.topic))
+        for each in changes
+    )
+
+
+def values_in(words: str) -> tuple[NumberWithUnit, ...]:
+    """The numbers of a text with their units."""
+    return tuple(_value(found) for found in _VALUE.finditer(words))
+
+
+def _value(found: re.Match[str]) -> NumberWithUnit:
+    number, unit = found[2].removesuffix(":00").lstrip("0") or "0", (found[3] or "").lower()
+    if ":" in found[2] or unit in _CLOCK_WORDS or (found[1] and not unit):
+        return NumberWithUnit(number, CLOCK)
+    return NumberWithUnit(number, next(map(stem, in_english(unit)), unit))
