@@ -167,7 +167,7 @@ async def test_why_names_the_turn_and_the_command_that_opens_it(
 
     await quick.run("sessions", "delete", ran.json["session"], "--yes")
     told = await quick.run("memory", "why", memory.id)
-    assert (told.code, "No turn is kept" in told.out) == (0, True)
+    assert (told.code, "It rests on no stored turn" in told.out) == (0, True)
 
 
 async def test_no_redaction(alone: Program) -> None:

@@ -13,7 +13,6 @@ from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.memories import MemoryFilter, MemorySort
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.usage import Usage
-from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.store.base import Store
 from ragforge.store.files import outbox_file, outbox_folder
 from ragforge.store.neo4j.address import Address
@@ -93,7 +92,6 @@ async def test_a_whole_history_is_answered_as_by_sqlite(away: Store, local: Stor
     project, memories = session.project_id, MemoryFilter(forgotten=True, replaced=True, abandoned=True)
     turns = [hit.id for hit in await local.search.words(Query("zebra left kept may", project))]
     versions = [row.version.id for row in await local.versions.rows(project)]
-    owners = [Owner(OwnerKind.TURN, turn) for turn in turns]
     found = await local.search.candidates(Query("zebra hay straw keeper", project))
 
     def asked(store: Store) -> list[Awaitable[object]]:
@@ -109,7 +107,6 @@ async def test_a_whole_history_is_answered_as_by_sqlite(away: Store, local: Stor
             _unscored(store.search.words(Query("zebra okapi gnu straw", project))),
             _unscored(store.search.words(Query("tapir quagga", project))),
             store.derivations.find(DerivedFilter("Foresight", project, forgotten=True, abandoned=True)),
-            store.search.by_id(owners),
             store.search.related(found),
             store.search.hits(found, "hay for the zebra"),
             store.versions.rows(project, before=versions[1]),
@@ -183,8 +180,8 @@ async def test_what_rows_refer_to_and_is_not_here_is_no_answer(away: Store, outb
     project = session.project_id
     assert [row.session.id for row in await away.sessions.recent(project_id=project)] == [fork.id]
     assert {hit.id for hit in await away.search.words(Query("zebra 1970", project))} == {new.id}
-    assert await away.search.by_id([Owner(OwnerKind.TURN, old.id)]) == []
-    found = await away.search.by_id([Owner(OwnerKind.TURN, new.id)])
+    found = await away.search.candidates(Query("zebra 1970", project))
+    assert [each.id for each in found] == [new.id]
     assert await away.search.related(found) == []
     assert [row.version for row in await away.versions.rows(project)] == [
         replace(version, changes=(), words="")

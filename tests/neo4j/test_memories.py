@@ -18,7 +18,6 @@ from tests.contract.builders import (
     an_end,
     conversation,
     new_session,
-    owner_of,
 )
 from tests.faults.graph import arrived
 from tests.neo4j.machines import cut_off
@@ -64,7 +63,8 @@ async def test_what_two_machines_save_at_once_becomes_one_memory_of_all_evidence
         assert [hit.id for hit in await store.search.words(Query("tuesday", session.project_id))] == [
             first.id
         ]
-    related = await there.search.related(await there.search.by_id([owner_of(first)]))
+    found = await there.search.candidates(Query("tuesday", session.project_id))
+    related = await there.search.related(found)
     assert [each.turn.id for each in related] == list(expected.turns)
 
 
@@ -90,7 +90,7 @@ async def test_memories_go_on_while_the_server_is_away(there: Store, far: Store,
     assert by_id == {new.id: new, old.id: replace(old, replaced=True)}
     assert await far.memories.associations([old.id]) == [link]
     assert [hit.id for hit in await far.search.words(Query("postgresql"))] == [new.id]
-    assert [each.id for each in await far.search.by_id([owner_of(new)])] == [new.id]
+    assert [each.id for each in await far.search.candidates(Query("postgresql"))] == [new.id]
     assert [row.purpose for row in await far.usage.by_model(session_id=session.id)] == [spent.purpose]
     await far.sessions.set_head(session.id, turns[0].id)
     assert await far.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ragforge.domain.memories import Memory, MemorySource
+from ragforge.domain.search import Query
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
-from tests.contract.builders import a_memory, a_project, a_session, a_summary, a_turn, an_end, owners_of
+from tests.contract.builders import a_memory, a_project, a_session, a_summary, a_turn, an_end
 from tests.property.folders import quick_folder
 
 T = TypeVar("T")
@@ -183,8 +184,7 @@ class LeftLaws(RuleBasedStateMachine):
             evidence = {turn for turn in memory.turns if turn in self.turns}
             by_user = memory.source is MemorySource.USER
             expected[key] = bool(evidence) and evidence <= abandoned and not by_user
-        owners = owners_of([*self.turns.values(), *self.summaries.values(), *self.memories.values()])
-        found = self.run(self.store.search.by_id(owners))
+        found = self.run(self.store.search.candidates(Query("fix text number", limit=1000)))
         assert {each.id: each.abandoned for each in found} == expected
         memories = self.run(self.store.memories.get([*self.memories]))
         assert {memory.id: memory.abandoned for memory in memories}.items() <= expected.items()

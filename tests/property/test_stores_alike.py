@@ -276,19 +276,7 @@ class StoresAlike(Versioning):
             self.alike(lambda store: store.search.hits(found, text), whatever_order)
             # Their order is that of the candidates.
             self.alike(lambda store: store.search.related(found, limit=1000), set)
-
-    @rule(data=st.data(), limit=st.sampled_from([0, 2, 1000]))
-    def ask_by_id(self, data: st.DataObject, limit: int) -> None:
-        known = [*self.turns.values(), *self.summaries.values(), *self.memories.values()]
-        owners = (
-            [owner_of(each) for each in data.draw(st.lists(st.sampled_from(known), max_size=5))]
-            if known
-            else []
-        )
-        found = self.alike(lambda store: store.search.by_id(owners))
-        assert not isinstance(found, Refused)
-        self.alike(lambda store: store.search.related(found, limit=limit))
-        self.alike(lambda store: store.turns.abandoned([each.turn_id for each in found]))
+            self.alike(lambda store: store.turns.abandoned([each.turn_id for each in found]))
 
     @rule(data=st.data(), limit=st.sampled_from([None, -1, 0, 1, 2]))
     def ask_for_a_path(self, data: st.DataObject, limit: int | None) -> None:
@@ -367,7 +355,6 @@ class StoresAlike(Versioning):
         self.alike(lambda store: store.summaries.covering(turns))
         self.alike(lambda store: store.summaries.lacking(limit=EVERYTHING), without_clocks)
         self.alike(lambda store: store.turns.abandoned(turns))
-        self.alike(lambda store: store.search.by_id(owners))
         self.alike(lambda store: store.summaries.stand_ins(limit=EVERYTHING))
         self.alike(lambda store: store.summaries.outdated(limit=EVERYTHING))
         self.alike(lambda store: store.memories.get([*self.memories]))
