@@ -16,8 +16,9 @@ from ragforge.agent.parts import AgentParts, GuardedCall, TurnProgress
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
 from ragforge.domain.approvals import ConsentAnswer, OtherCall, Proposal, Rule, ToolApproval, proposal_text
 from ragforge.domain.cancellation import undisturbed
+from ragforge.domain.constraints import ConstraintHit
 from ragforge.domain.errors import NotKept, StoreError, UsageError
-from ragforge.domain.events import ToolEnded, ToolOutput, ToolStarted
+from ragforge.domain.events import ConstraintsMet, ToolEnded, ToolOutput, ToolStarted
 from ragforge.domain.ids import now
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.redact import MARK
@@ -42,6 +43,8 @@ class _Ready(Struct, frozen=True):
     tool: AnyTool
     args: msgspec.Struct
     preview: Preview
+    hits: tuple[ConstraintHit, ...] = ()
+    """The constraints that it goes against, and runs all the same."""
 
 
 class _OpenCall(Struct, frozen=True):
@@ -160,11 +163,17 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
         preview = await tool.preview(args, parts.context)
         if preview.refused:
             return _Refused(preview.refused)
-        decision = parts.consent(tool, request.args, preview)
+        decision = await parts.consent(tool, request.args, preview)
     except Exception as error:
         return _Refused(_unexpected(tool.name, error))
-    ready = _Ready(tool, args, preview)
-    return await _ask_consent(call, ready, decision) or ready
+    ready = _Ready(tool, args, preview, decision.hits)
+    refused = await _ask_consent(call, ready, decision)
+    if decision.hits:
+        stopped = refused is not None
+        await parts.count(decision.hits, stopped)
+        await parts.events.send(ConstraintsMet(request.id, decision.hits, isinstance(decision, Ask), stopped))
+    # What the user has just allowed needs no telling.
+    return refused or (replace(ready, hits=()) if isinstance(decision, Ask) else ready)
 
 
 def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | _Refused, str]:
@@ -186,6 +195,12 @@ def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | 
         return _Refused(f"The arguments do not fit {request.name}: {error}."), ""
     except Exception as error:
         return _Refused(_unexpected(tool.name, error)), ""
+
+
+def against(hits: Sequence[ConstraintHit]) -> str:
+    """What the model hears of constraints that a call went against."""
+    said = " ".join(f'"{each.constraint.text}" ({each.constraint.said_at:%Y-%m-%d}).' for each in hits)
+    return f"This goes against what the person said: {said}"
 
 
 def _unexpected(tool: str, error: Exception) -> str:
@@ -239,6 +254,8 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         raise
     except Exception as error:
         result = ToolResult(_unexpected(ready.tool.name, error), failed=True)
+    if ready.hits:
+        result = replace(result, text=f"{result.text}\n\n[{against(ready.hits)}]")
     if instructions := await parts.instructions_for(ready.preview.paths):
         result = replace(result, text=f"{result.text}\n\n{instructions}")
     return await call.end(result, CallStatus.FAILED if result.failed else CallStatus.OK)
@@ -311,6 +328,7 @@ def _approval(call: _OpenCall, ready: _Ready, why: str, rules: tuple[Rule, ...] 
         summary=parts.redact.text(ready.tool.summarise(ready.args)),
         proposal=proposal,
         reason=parts.redact.text(why),
+        hits=ready.hits,
         rules=rules if _may_be_kept(call, proposal, rules) else (),
     )
 

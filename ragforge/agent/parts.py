@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from ragforge.agent.permissions import Decision
 from ragforge.domain.approvals import Approve, Rule
+from ragforge.domain.constraints import ConstraintHit
 from ragforge.domain.events import AgentEvent, ToolOutput
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import Message
@@ -137,7 +138,9 @@ class AgentParts(Struct, frozen=True):
     provider: Provider
     tools: Mapping[str, AnyTool]
     context: ToolContext
-    consent: Callable[[AnyTool, JsonObject, Preview], Decision]
+    consent: Callable[[AnyTool, JsonObject, Preview], Awaitable[Decision]]
+    count: Callable[[Sequence[ConstraintHit], bool], Awaitable[None]]
+    """What became of a call that goes against constraints: whether it was stopped."""
     add_rules: Callable[[tuple[Rule, ...]], Awaitable[None]]
     approve: Approve
     record: Recorder

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ragforge.config.repository import foreign_above
 from ragforge.domain.approvals import Mode, Rule, foreign_rule
+from ragforge.domain.constraints import ConstraintHit
 from ragforge.domain.json import JsonObject
 from ragforge.domain.printable import escaped
 from ragforge.files.paths import inside, is_protected
@@ -26,7 +27,9 @@ RULES_MAX = 4
 
 
 class Allow(Struct, frozen=True):
-    """It happens without asking."""
+    """It happens without asking. hits: the constraints that it goes against all the same."""
+
+    hits: tuple[ConstraintHit, ...] = ()
 
 
 class Ask(Struct, frozen=True):
@@ -34,12 +37,14 @@ class Ask(Struct, frozen=True):
 
     reason: str
     rules: tuple[Rule, ...] = ()
+    hits: tuple[ConstraintHit, ...] = ()
 
 
 class Refuse(Struct, frozen=True):
     """It does not happen, and the model hears why."""
 
     reason: str
+    hits: tuple[ConstraintHit, ...] = ()
 
 
 Decision: TypeAlias = Allow | Ask | Refuse

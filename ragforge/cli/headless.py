@@ -23,6 +23,7 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.events import (
     AgentEvent,
+    ConstraintsMet,
     ContextBuilt,
     Notice,
     RetryWaiting,
@@ -70,6 +71,8 @@ class _RunResult(Struct):
     memory_cost_usd: float | None = 0.0
     """What memory has cost in the session until the answer was there."""
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    warnings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """What the user said that calls went against."""
     recalled: ContextBlock = field(default_factory=ContextBlock)
     """What was put in front of the message."""
     printed: bool = False
@@ -95,6 +98,7 @@ class _RunResult(Struct):
                 }
                 for call in self.calls
             ],
+            "warnings": self.warnings,
             "recalled": _recalled(self.recalled),
             **_changed(self.version),
             # A service may quote a key. That of the turn is redacted already, for the store.
@@ -163,6 +167,7 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
                 timeouts.VERSION_END_S_MAX
             )  # a script hears of the version of every turn
         session = await open_session(workspace, options, tell=tell)
+        session.live.consent.ask_nobody()
         opened.push_async_callback(close_session, session)
         answered.session_id = session.id
         answered.model = session.live.record.model or "local"
@@ -220,6 +225,10 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult
                 answered.cost_usd = sum_costs((answered.cost_usd, cost_usd))
             case RetryWaiting(reason, delay_s, attempt, attempts_max):
                 tell(f"{reason}, again in {delay_s:.0f} s, {attempt} of {attempts_max}")
+            case ConstraintsMet():
+                answered.warnings += _warnings(event)
+                for hit in event.hits:
+                    tell(f"{'not run' if event.stopped else 'run all the same'}: {hit.found}. {hit.words}")
             case Notice(text):
                 tell(text)
             case TurnEnded(turn, failure, version=version):
@@ -288,6 +297,8 @@ def _type_name(event: AgentEvent) -> str:
 
 def _fields(event: AgentEvent) -> dict[str, Any]:
     match event:
+        case ConstraintsMet():
+            return {"call_id": event.call_id, "asked": event.asked, "warnings": _warnings(event)}
         case TurnEnded(turn, version=version):
             return {"turn": msgspec.to_builtins(turn), **_changed(version)}
         case ContextBuilt(turn_id, block):
@@ -307,6 +318,23 @@ def _fields(event: AgentEvent) -> dict[str, Any]:
         case _:
             pass
     return msgspec.to_builtins(event)
+
+
+def _warnings(event: ConstraintsMet) -> list[dict[str, Any]]:
+    """What a call went against, and whether it ran."""
+    return [
+        {
+            "call": event.call_id,
+            "found": Redactor().text(hit.found),
+            "said": hit.constraint.text,
+            "at": hit.constraint.said_at.isoformat(),
+            "strength": hit.constraint.strength,
+            "memory": hit.constraint.id,
+            "turn": hit.constraint.turn or None,
+            "ran": not event.stopped,
+        }
+        for hit in event.hits
+    ]
 
 
 def _recalled(block: ContextBlock) -> dict[str, Any]:

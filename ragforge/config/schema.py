@@ -174,6 +174,18 @@ class ShellSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 120.0
 
 
+class ConstraintSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What you said must never or always be done."""
+
+    headless: Annotated[
+        Literal["refuse", "warn"],
+        About(
+            "What ragforge -p does with a call that goes against one: refuse it, or run it with a warning.",
+            "refuse or warn",
+        ),
+    ] = "refuse"
+
+
 class GeminiSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What only Gemini has."""
 
@@ -373,6 +385,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     context: ContextSettings = ContextSettings()
     memory: MemorySettings = MemorySettings()
     shell: ShellSettings = ShellSettings()
+    constraints: ConstraintSettings = ConstraintSettings()
     gemini: GeminiSettings = GeminiSettings()
     retry: RetrySettings = RetrySettings()
     stream: StreamSettings = StreamSettings()

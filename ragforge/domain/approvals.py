@@ -3,12 +3,15 @@
 from collections.abc import Awaitable, Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonObject
+
+if TYPE_CHECKING:  # an undo asks for no consent
+    from ragforge.domain.constraints import ConstraintHit
 
 
 class Mode(StrEnum):
@@ -109,6 +112,8 @@ class ToolApproval(Struct, frozen=True):
     """Why it is asked, e.g. "changes a file" or "outside the project"."""
     rules: tuple[Rule, ...] = ()
     """What "always" would add; empty where there is no "always"."""
+    hits: "tuple[ConstraintHit, ...]" = ()
+    """What the user said that the call goes against, the newest first."""
 
 
 class GoOnApproval(Struct, frozen=True):

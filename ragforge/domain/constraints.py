@@ -5,7 +5,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from ragforge.domain.ids import now
 from ragforge.domain.memories import Strength
+
+
+def spoken_date(at: datetime) -> str:
+    """The day as people say it: 3 Nov, and the year where it is not this one."""
+    here, today = at.astimezone(), now().astimezone()
+    return f"{here.day} {here:%b}" + ("" if here.year == today.year else f" {here.year}")
 
 
 class Deed(StrEnum):
@@ -59,6 +66,15 @@ class ConstraintHit(Struct, frozen=True):
     constraint: Constraint
     found: str
     since: Constraint | None = None
+
+    @property
+    def words(self) -> str:
+        """What the user is told."""
+        one = self.constraint
+        said = f'You said on {spoken_date(one.said_at)}: "{one.text}"'
+        if self.since is None:
+            return said
+        return f'{said}; and since then, on {spoken_date(self.since.said_at)}: "{self.since.text}"'
 
     @property
     def binds(self) -> bool:

@@ -1,7 +1,7 @@
 """What happens during a turn, as it happens. Two closed unions: a provider's and the turn's."""
 
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -12,6 +12,9 @@ from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import Version
+
+if TYPE_CHECKING:  # an undo asks for no consent
+    from ragforge.domain.constraints import ConstraintHit
 
 
 class FinishReason(StrEnum):
@@ -140,6 +143,15 @@ class UsageUpdated(Struct, frozen=True):
     estimated: bool = False
 
 
+class ConstraintsMet(Struct, frozen=True):
+    """A call goes against what the user said. asked: they saw it and decided. stopped: it does not run."""
+
+    call_id: str
+    hits: "tuple[ConstraintHit, ...]"
+    asked: bool
+    stopped: bool
+
+
 class Notice(Struct, frozen=True):
     """A line for the user that is not part of the conversation."""
 
@@ -171,6 +183,7 @@ AgentEvent: TypeAlias = (
     | ToolEnded
     | UsageUpdated
     | RetryWaiting
+    | ConstraintsMet
     | Notice
     | TurnEnded
 )

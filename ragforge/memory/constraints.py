@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from ragforge.domain.constraints import Constraint
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import Memory, MemoryType, Strength
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
@@ -51,7 +52,8 @@ def strength_of(sentence: str, type: MemoryType) -> Strength:
     is_kind = likes or _POLITE.search(words) is not None
     if is_strict or (not is_kind and (is_demand(words) or forbids_something(sentence))):
         return Strength.MUST
-    return Strength.SHOULD if type is MemoryType.PREFERENCE else Strength.NONE
+    is_wish = type is MemoryType.PREFERENCE or prohibitions_in(sentence)
+    return Strength.SHOULD if is_wish else Strength.NONE
 
 
 def bound(
@@ -65,6 +67,22 @@ def bound(
     binds = max(strength_of(memory.content, memory.type), told, key=lambda each: each.rank)
     about = applies_to_in(memory.content, said=said, named=named) if binds else ()
     return replace(memory, strength=binds, applies_to=about)
+
+
+def constraint_of(memory: Memory) -> Constraint:
+    """The memory as calls are held against it."""
+    turn = memory.turns[-1] if memory.turns else ""
+    forbidden, wanted = prohibitions_in(memory.content), used_in(memory.content)
+    return Constraint(
+        memory.id,
+        memory.content,
+        memory.strength,
+        memory.created_at,
+        turn,
+        memory.session_id,
+        forbidden,
+        tuple(each for each in wanted if not any(each in one.objects for one in forbidden)),
+    )
 
 
 def applies_to_in(sentence: str, *, said: str = "", named: Sequence[str] = ()) -> tuple[str, ...]:

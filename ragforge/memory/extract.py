@@ -24,10 +24,11 @@ from ragforge.domain.memories import (
 )
 from ragforge.memory.classifier import Guess, guesses
 from ragforge.memory.clauses import Clause, clauses_of
-from ragforge.memory.constraints import is_standing, strength_of
+from ragforge.memory.constraints import is_demand, is_standing, strength_of
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
+from ragforge.memory.prohibitions import names_object
 from ragforge.memory.replacement import (
     changed_value,
     ended_by,
@@ -79,6 +80,7 @@ RULES: Mapping[MemoryType, AnyOf] = {
     )
 }
 """In the order in which they are asked: the first that fits says the type."""
+_PREFERENCE = {type: float(type is MemoryType.PREFERENCE) for type in MemoryType}
 _KEEPS = AnyOf(lambda language: language.keeps)
 _HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
@@ -105,6 +107,8 @@ class UserStatement(Struct, frozen=True):
     """The place of its last sentence in the message, from 0."""
     sure: float = CONFIDENCE_OF_RULES
     """How likely it is to be kept, and as this type."""
+    ending: str = ""
+    """The comma behind it, where the sentence goes on."""
 
 
 class _Judged(Struct, frozen=True):
@@ -134,7 +138,9 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
         sentence = _by_the_whole(list(each))
         if max(one.kept for one in sentence) < KEPT_MIN:
-            continue
+            if not _forbids_by_name(sentence):
+                continue
+            sentence = [_Judged(one.clause, KEPT_MIN, _PREFERENCE, ruled=True) for one in sentence]
         # What is told of one thing stays together with its reason: two that part are both sure.
         if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
             _add(found, sentence)
@@ -147,6 +153,14 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
     return found
+
+
+def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
+    """Whether it forbids a path, a program or a word of code: seldom said of something else."""
+    words = " ".join(one.clause.words for one in sentence)
+    if sentence[0].clause.ends or is_wondering(words) or is_report(words) or not is_demand(words):
+        return False
+    return names_object(" ".join(one.clause.text for one in sentence))
 
 
 def _without_request(clauses: Sequence[Clause]) -> list[Clause]:
@@ -174,15 +188,17 @@ def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
     """The statement of these clauses behind the others; a fragment goes on with the one just before it."""
     sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
     type = max(sums, key=lambda type: sums[type])
-    text = " ".join(one.clause.text for one in run).strip(" ,;")
+    written = " ".join(one.clause.text for one in run).lstrip(" ,;")
+    text = written.rstrip(" ,;")
+    ending = written[len(text) :].strip()
     sure = max(one.kept * one.types[type] for one in run)
     if any(one.clause.asked for one in run):
         sure = max(sure, CONFIDENCE_OF_RULES)
     last = found[-1] if found else None
     if last and len(text.split()) <= FRAGMENT_WORDS_MAX and run[0].clause.sentence - last.sentence <= 1:
-        text, type, sure = f"{last.text} {text}", last.type, last.sure
+        text, type, sure = f"{last.text}{last.ending} {text}", last.type, last.sure
         found.pop()
-    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence, sure))
+    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence, sure, ending))
 
 
 def _judged(clause: Clause, guess: Guess) -> _Judged:

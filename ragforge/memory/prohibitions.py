@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from ragforge.domain.constraints import Deed, Prohibition
 from ragforge.domain.language.base import AnyOf, acts, languages
-from ragforge.domain.language.file_kinds import ENDINGS, KINDS
+from ragforge.domain.language.file_kinds import CODE_WORDS, ENDINGS, KINDS, PROGRAMS
 from ragforge.domain.language.products import KNOWN_NAMES
 
 OBJECT_WORDS_MAX = 5
@@ -195,7 +195,8 @@ def _place_after(field: str, words: str) -> tuple[str, ...]:
     brackets = re.search(r"\(([^)]+)\)", found[1])
     if brackets and is_path(brackets[1].strip(_QUOTES)):
         return (brackets[1].strip(_QUOTES),)
-    return tuple(each for each in _objects(re.sub(r"^(?:l'|d')", "", found[1])))
+    named = _objects(re.sub(r"^(?:l'|d')", "", found[1]))
+    return tuple(each for each in named if each.casefold() not in _of_all("determiners"))
 
 
 @cache
@@ -216,3 +217,16 @@ def _verb() -> re.Pattern[str]:
 def _deed_of(verb: str) -> Deed | None:
     found = _verb().fullmatch(verb)
     return Deed(str(found.lastgroup)) if found else None
+
+
+def names_object(sentence: str) -> bool:
+    """Whether it forbids something that is a name: a path, code, a program or a product."""
+    return any(
+        each.deed is Deed.DEPEND or any(is_path(name) or _is_name(name) for name in each.objects)
+        for each in prohibitions_in(sentence)
+    )
+
+
+def _is_name(name: str) -> bool:
+    first = name.split(maxsplit=1)[0].casefold()
+    return first in _NAMES or first in CODE_WORDS or first in PROGRAMS or _CODE.fullmatch(name) is not None

@@ -21,6 +21,7 @@ from ragforge.domain.turns import Step, ToolCall
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import search
 from ragforge.memory.window import Window
+from ragforge.session.constraints import ALONE, Constraints, decide_with
 from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
 from ragforge.session.instructions import instructions_for, project_instructions, trusts_writes
 from ragforge.session.memory_tools import recall_memory, save_memory
@@ -76,12 +77,14 @@ async def agent_parts(
     pricing.check()
     system = system_prompt(session, await project_instructions(session))
     await limits_of(session)  # asked once: the first request finds them known
+    constraints = Constraints(session)
     maker = RequestMaker(session, system, tool_specs(session), window, await recall())
     return AgentParts(
         provider=provider,
         tools=tools_of(session),
         context=replace(tool_context(session), get_result=window.result),
-        consent=partial(_consent, session),
+        consent=partial(_consent, session, constraints),
+        count=lambda hits, held: constraints.answered(hits, held=held),
         add_rules=live.consent.grant,
         approve=approve,
         record=StoreRecorder(workspace.store, workspace.redactor),
@@ -96,10 +99,20 @@ async def agent_parts(
     )
 
 
-def _consent(session: Session, tool: AnyTool, args: JsonObject, preview: Preview) -> Decision:
-    """Whether the call may happen, by the mode and rules of this very moment."""
+async def _consent(
+    session: Session, constraints: Constraints, tool: AnyTool, args: JsonObject, preview: Preview
+) -> Decision:
+    """Whether the call may happen, by the mode, the rules and the constraints of this very moment."""
     consent, root = session.live.consent, session.workspace.place.root
     decision = decide(tool, args, preview, mode=consent.mode, rules=consent.rules, root=root, cwd=session.cwd)
+    hits = () if isinstance(decision, Refuse) else await constraints.hits(tool, preview)
+    decision = decide_with(
+        decision,
+        hits,
+        mode=consent.mode,
+        unattended=consent.unattended or (ALONE if consent.headless else ""),
+        warns=session.workspace.settings.constraints.headless == "warn",
+    )
     if consent.unattended and isinstance(decision, Ask):
         return Refuse(f"Not done, because it {decision.reason}. {consent.unattended}")
     return decision

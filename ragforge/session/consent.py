@@ -21,6 +21,8 @@ class Consent(Struct):
     kept: tuple[Rule, ...] = ()
     of_run: tuple[Rule, ...] = ()
     unattended: str = ""
+    headless: bool = False
+    """Each question is answered with no."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -32,6 +34,10 @@ class Consent(Struct):
         self.of_run = (*self.of_run, *rules)
         if everything:
             self.mode = Mode.ALL
+
+    def ask_nobody(self) -> None:
+        """Let each question be answered with no."""
+        self.headless = True
 
     async def grant(self, rules: Iterable[Rule]) -> None:
         """Let these rules hold in the project until they are taken back."""

@@ -7,6 +7,7 @@ from msgspec import Struct
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.memories import PERSONAL, Memory, MemoryFilter, MemorySort, memory_id
+from ragforge.domain.messages import text_of
 from ragforge.memory import forgotten, memories
 from ragforge.memory.memories import Story
 from ragforge.session.state import Workspace
@@ -93,6 +94,16 @@ class MemoryBook(Struct, frozen=True):
         if turn.index >= len(path) or path[turn.index].id != turn.id:
             raise UsageError("This turn was undone: its session went on without it. Search still finds it.")
         return TurnPlace(session.id, turn.index + 1)
+
+    async def said_in(self, turn_id: str) -> str:
+        """The words of the turn, where they stand, and the command that opens it. Raises UsageError."""
+        store = self.workspace.store
+        turn = await store.turns.get(turn_id)
+        session = await store.sessions.get(turn.session_id) if turn else None
+        if turn is None or session is None:
+            raise UsageError("The session of this turn was deleted.")
+        at = f"{turn.started_at.astimezone():%Y-%m-%d %H:%M}, {session.title}, turn {turn.index + 1}"
+        return f"{at}: {text_of(turn.user)}\nragforge -r {session.id} --at {turn.index + 1}"
 
     async def open_evidence(self, memory: Memory) -> TurnPlace:
         """The newest turn that it rests on and that can be seen. Raises UsageError where there is none."""

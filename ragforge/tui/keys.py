@@ -149,6 +149,7 @@ TABLE: tuple[Key, ...] = (
     Key("answer_2", ("2",), "the second answer", _A),
     Key("answer_3", ("3", "n"), "no", _A),
     Key("answer_4", ("4",), "no, with a reason", _A),
+    Key("open_said", ("o",), "open the turn in which you said so", _A),
     Key("refuse", ("escape",), "no, and interrupt", _A),
 )
 

@@ -1,9 +1,11 @@
 """Asking for consent. The keys have times of their own, so that no test waits for a pause in typing."""
 
 import asyncio
+from datetime import UTC, datetime
 from time import monotonic
 
 import pytest
+from msgspec.structs import replace
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -19,6 +21,8 @@ from ragforge.domain.approvals import (
     RunCommand,
     ToolApproval,
 )
+from ragforge.domain.constraints import Constraint, ConstraintHit
+from ragforge.domain.memories import Strength
 from ragforge.tui.widgets.approval import ApprovalPanel
 from tests.tui.transcript_app import DIFF, ChatApp
 from tests.tui.waiting import until
@@ -67,6 +71,25 @@ async def test_what_is_asked_is_shown_whole_with_the_exact_rules() -> None:
             "adds shell(git push), shell(./deploy.sh)",
         ):
             await until(pilot, lambda said=said: said in words(app), what=said)
+        task.cancel()
+
+
+async def test_what_the_user_said_stands_in_the_question_and_a_key_opens_it() -> None:
+    app = ChatApp()
+    rule = Constraint(
+        "m", "never push on fridays", Strength.MUST, datetime(2026, 11, 3, 12, tzinfo=UTC), "turn-7", "s", ()
+    )
+    async with app.run_test() as pilot:
+        request = replace(COMMAND, rules=(), hits=(ConstraintHit(rule, "git push"),))
+        task = await asked(app, pilot, request)
+        await armed(app, pilot)
+        await until(pilot, lambda: "You said on 3 Nov" in words(app))
+        assert '"never push on fridays"' in words(app)
+        await until(pilot, lambda: "o opens what you said" in words(app))
+        key(app, "o")
+        await until(pilot, lambda: app.said_asked == ["turn-7"])
+        assert not task.done()
+        assert app.prompt.text == ""
         task.cancel()
 
 

@@ -72,7 +72,9 @@ class ChatApp(ThemedApp[None], KeyWatch[None]):
         self.clock = Clock()
         self.begin_with_theme(theme, terminal_is_dark=None)
         self.transcript = Transcript(load_before=load_before, load_output=load_output, clock=self.clock)
-        self.dock = ApprovalDock(on_reason_left=on_reason_left)
+        self.said_asked = list[str]()
+        """Turns that the user wanted to see."""
+        self.dock = ApprovalDock(on_reason_left=on_reason_left, on_said_asked=self.said_asked.append)
         self.prompt = TextArea()
         self.prompt.cursor_blink = False
         self.status = StatusLine(status or Status(model="gemini:flash", folder="~/parser", git_branch="main"))

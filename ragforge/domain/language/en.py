@@ -597,7 +597,7 @@ LANGUAGE = Language(
         further existing files file folder folders directory directories dir code library package tool
         command
     """,
-    within=r"in|into|inside|within|under|on|to",
+    within=r"in|into|inside|within|under|on|to|for",
     acts={
         "force-push": "git push --force",
         "force push": "git push --force",

@@ -55,6 +55,13 @@ raise require return sleep static switch throw try unsafe var void while with yi
 """
 CODE_WORDS: frozenset[str] = frozenset(_CODE.split())
 """Words of code that are meant as they are written, and not as a part of a name."""
-_OTHER = "lock csv tsv xlsx xls db sqlite ini cfg conf env log png svg ipynb proto graphql mod sum tmpl"
+_PROGRAMS = """
+apt awk bash brew bundle cargo chmod chown composer conda cp curl dd docker find gh git go gradle grep
+helm java kubectl ln make mv mvn node npm npx perl php pip pipx pnpm podman poetry python rails rake rm
+rsync ruby scp sed sh sqlite3 ssh sudo systemctl tar tee terraform uv wget xargs yarn
+"""
+PROGRAMS: frozenset[str] = frozenset(_PROGRAMS.split())
+"""Programs that users name when they say what must not be run."""
+_OTHER = "lock csv tsv xlsx xls db sqlite ini cfg conf png svg ipynb proto graphql mod sum tmpl"
 ENDINGS: frozenset[str] = PROSE.union(*KINDS.values(), _OTHER.split())
 """By which a word with a full stop in it is the name of a file."""

@@ -584,9 +584,9 @@ LANGUAGE = Language(
     determiners="""
         le la les l un une des de du d au aux à ce cet cette ces ton ta tes votre vos notre nos mon ma
         mes nouveau nouvelle nouveaux nouvelles autre autres fichier fichiers dossier dossiers
-        répertoire répertoires paquet
+        répertoire répertoires
     """,
-    within=r"dans|sur|sous|en",
+    within=r"dans|sur|sous|en|pour",
     acts={
         "push": "git push",
         "push --force": "git push --force",

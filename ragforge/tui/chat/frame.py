@@ -65,7 +65,10 @@ class ChatFrame(Screen[None]):
         from ragforge.tui.chat.parts import make_parts
 
         parts = make_parts(
-            load_before=self._load_before, load_output=self._load_output, put_back=self.put_back
+            load_before=self._load_before,
+            load_output=self._load_output,
+            put_back=self.put_back,
+            show_said=lambda turn_id: self.run_worker(self.attempt(self._show_said(turn_id)), group="said"),
         )
         async with self.batch():
             await self.query(".room").remove()
@@ -171,6 +174,10 @@ class ChatFrame(Screen[None]):
     def tell(self, markdown: str) -> None:
         """What a command answers."""
         self.transcript.tell(markdown)
+
+    async def _show_said(self, turn_id: str) -> None:
+        """What the user said in an earlier turn, whole, while a call waits that goes against it."""
+        self.say(await self.ready().memory_book.said_in(turn_id))
 
     def put_back(self, text: str) -> None:
         """The words of an empty turn return to the prompt, once."""

@@ -37,11 +37,12 @@ def make_parts(
     load_before: Callable[[str, int], Awaitable[StoredTurns]],
     load_output: Callable[[ToolCall], Awaitable[str]],
     put_back: Callable[[str], None],
+    show_said: Callable[[str], object],
 ) -> ChatParts:
     """Return the widgets, with what they ask the chat for."""
     return ChatParts(
         Transcript(load_before=load_before, load_output=load_output, id="transcript"),
-        ApprovalDock(on_reason_left=put_back, id="approval"),
+        ApprovalDock(on_reason_left=put_back, on_said_asked=show_said, id="approval"),
         QueueList(id="queue"),
         HintLine(),
         StartList(hint=START_HINT, id="start-list"),

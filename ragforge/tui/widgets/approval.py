@@ -49,6 +49,7 @@ _REASON_CHARS_MAX = 500
 """It has one row; the proposal has the whole."""
 _RULES_CHARS_MAX = 60
 """Longer ones would push the answers off the screen; they are listed below the proposal."""
+_HITS_MAX = 3
 PLEASANT = "approval-pleasant"
 
 
@@ -86,6 +87,13 @@ class ApprovalPanel(Widget):
         def __init__(self, answer: ApprovalAnswer) -> None:
             super().__init__()
             self.answer = answer
+
+    class SaidAsked(Message):
+        """The user wants to see the turn in which they said what the call goes against."""
+
+        def __init__(self, turn_id: str) -> None:
+            super().__init__()
+            self.turn_id = turn_id
 
     def __init__(
         self,
@@ -208,7 +216,16 @@ class ApprovalPanel(Widget):
         self._tell_numbers()
 
     def _tell_numbers(self) -> None:
-        self._say("press " + ", ".join(str(choice.number) for choice in self._choices))
+        numbers = ", ".join(str(choice.number) for choice in self._choices)
+        opener = next((key for key, action in self._actions.items() if action == "open_said"), "")
+        more = f"; {opener} opens what you said" if opener and self._said_in else ""
+        self._say(f"press {numbers}{more}")
+
+    @property
+    def _said_in(self) -> str:
+        """The turn in which the user said the newest of what the call goes against."""
+        hits = self.request.hits if isinstance(self.request, ToolApproval) else ()
+        return next((hit.constraint.turn for hit in hits if hit.constraint.turn), "")
 
     def take(self, event: events.Key | events.Paste) -> bool:
         """Is this key an answer? Then it is given. Else it was meant for something else."""
@@ -221,6 +238,9 @@ class ApprovalPanel(Widget):
             choice = self._choice_of(self._actions.get(event.key, ""))
             if is_late and choice is not None:
                 self._choose(choice)
+                return True
+            if is_late and self._said_in and self._actions.get(event.key) == "open_said":
+                self.post_message(self.SaidAsked(self._said_in))
                 return True
         self._disarm()
         return False
@@ -278,6 +298,7 @@ class ApprovalDock(Widget):
     """Where questions come up, one at a time. `ask` is the session layer's `approve`.
 
     on_reason_left: gets a reason that was being typed when the turn was cancelled: typed text is not lost.
+    on_said_asked: gets the id of a turn that the user wants to see.
     """
 
     def __init__(
@@ -285,11 +306,13 @@ class ApprovalDock(Widget):
         *,
         bound: Mapping[str, tuple[str, ...]] | None = None,
         on_reason_left: Callable[[str], None] = lambda reason: None,
+        on_said_asked: Callable[[str], object] = lambda turn_id: None,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self._bound = bound
         self._on_reason_left = on_reason_left
+        self._on_said_asked = on_said_asked
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[ApprovalAnswer] | None = None
 
@@ -318,6 +341,11 @@ class ApprovalDock(Widget):
                 if panel.is_attached:
                     panel.give_focus_back()
                     panel.remove()
+
+    def on_approval_panel_said_asked(self, event: ApprovalPanel.SaidAsked) -> None:
+        """Have the turn shown."""
+        event.stop()
+        self._on_said_asked(event.turn_id)
 
     def on_approval_panel_answered(self, event: ApprovalPanel.Answered) -> None:
         """Hand the answer to whoever asked."""
@@ -348,6 +376,9 @@ def _what_and_why(request: ToolApproval) -> ComposeResult:
     why = cut_line(revealed(request.reason), _REASON_CHARS_MAX)
     yield PlainText(revealed(request.tool), classes=f"approval-what {PLEASANT}")
     yield PlainText(f"asks because: {why}", classes=f"approval-why {PLEASANT}")
+    for hit in request.hits[:_HITS_MAX]:
+        said = cut_line(revealed(hit.words), _REASON_CHARS_MAX)
+        yield PlainText(said, classes="approval-said")
     listed = request.rules if _are_long(request.rules) else ()
     yield ProposalView(proposal_lines(request.proposal, rules=listed))
 

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.events import (
     AgentEvent,
+    ConstraintsMet,
     ContextBuilt,
     MessageJoined,
     Notice,
@@ -161,6 +162,10 @@ class TurnRecord(Struct):
                 return None
             case Notice(text):
                 return self._add(Noted(text))
+            case ConstraintsMet(hits=hits, asked=False):
+                return self._add(Noted("\n".join(hit.words for hit in hits)))
+            case ConstraintsMet():
+                return None
             case StepStarted() | StepEnded() | UsageUpdated():
                 return None
             case _:

@@ -1,0 +1,257 @@
+"""Which constraints a call goes against. Pure: no model, no store, no file is asked."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from ragforge.agent.call_effects import AddedLine, CallEffects, words_of
+from ragforge.domain.constraints import Constraint, ConstraintHit, Deed, Prohibition
+from ragforge.domain.language.base import acts, languages
+from ragforge.domain.language.file_kinds import CODE_WORDS, KINDS
+
+FOUND_CHARS_MAX = 120
+SAME_FLAGS = {"--force": ("-f", "--force-with-lease"), "-f": ("--force",), "-r": ("--recursive", "-R")}
+EVERYTHING = frozenset({"*", "**", "**/*", ".", "./", "/", "*.*"})
+_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__)(?:/|$)|(?:^|/)test_|_test\.|\.(?:test|spec)\.|Tests?\.\w+$"
+)
+_ASIDE = re.compile(r"(?:^|/)(?:scripts?|tools?|docs?|examples?|bench\w*|host)(?:/|$)")
+
+Finder = Callable[[CallEffects], str]
+"""The part of a call that goes against a prohibition; empty where none does."""
+
+
+def hits_of(constraints: Sequence[Constraint], effects: CallEffects) -> list[ConstraintHit]:
+    """Those that the call goes against, the newest first. One that a newer one allows again says so."""
+    found: list[ConstraintHit] = []
+    for each in constraints:
+        part = next(filter(None, (finder(one)(effects) for one in each.prohibitions)), "")
+        if part:
+            found.append(ConstraintHit(each, part[:FOUND_CHARS_MAX], _since(each, constraints)))
+    return sorted(found, key=lambda hit: hit.constraint.said_at, reverse=True)
+
+
+def matches_everything(constraint: Constraint) -> bool:
+    """Whether any call that changes something goes against it."""
+    return any(EVERYTHING & set(each.objects) for each in constraint.prohibitions)
+
+
+def _since(old: Constraint, others: Sequence[Constraint]) -> Constraint | None:
+    """A newer constraint that wants what this one forbids."""
+    forbidden = {name.casefold() for each in old.prohibitions for name in each.objects}
+    newer = (each for each in others if each.said_at > old.said_at)
+    return next((each for each in newer if forbidden & {name.casefold() for name in each.wants}), None)
+
+
+@lru_cache(4_096)
+def finder(prohibition: Prohibition) -> Finder:
+    """What finds a breach of it, made once."""
+    match prohibition.deed:
+        case Deed.CHANGE:
+            paths = [_path(each) for each in prohibition.objects]
+            excepted = [_path(each) for each in prohibition.outside]
+            return lambda effects: _first_path((*effects.written, *effects.deleted), effects, paths, excepted)
+        case Deed.DELETE:
+            paths = [_path(each) for each in prohibition.objects]
+            return lambda effects: _first_path(effects.deleted, effects, paths, [])
+        case Deed.DEPEND:
+            return lambda effects: (
+                (_in_place(prohibition, effects) and next(iter(effects.packages), "")) or ""
+            )
+        case Deed.RUN | Deed.USE:
+            return _use(prohibition)
+
+
+# Paths
+
+
+def _path(name: str) -> re.Pattern[str]:
+    """What fits the path, and all below it, wherever it begins; a plain word is a folder or a file."""
+    bare = name.strip("/").removeprefix("./").removesuffix("/**")
+    if name in EVERYTHING:
+        return re.compile("")
+    parts = re.split(r"(\*\*/?|\*|\?)", bare)
+    inside = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    start = r"(?:^|/)" if not name.startswith("/") else "^"
+    return re.compile(start + "".join(inside.get(each, re.escape(each)) for each in parts) + r"(?:/|$)")
+
+
+def _first_path(
+    paths: Sequence[str],
+    effects: CallEffects,
+    wanted: Sequence[re.Pattern[str]],
+    excepted: Sequence[re.Pattern[str]],
+) -> str:
+    for path in paths:
+        if any(each.search(path) for each in excepted):
+            continue
+        if any(each.search(path) for each in wanted):
+            return path
+        # To delete a folder deletes what is in it.
+        if path in effects.deleted and any(
+            each.pattern.startswith(rf"(?:^|/){re.escape(path)}/") for each in wanted
+        ):
+            return path
+    return ""
+
+
+# Commands, packages and words
+
+
+def _use(prohibition: Prohibition) -> Finder:
+    finders = [_one_use(each, prohibition) for each in prohibition.objects]
+    return lambda effects: next(filter(None, (one(effects) for one in finders)), "")
+
+
+def _one_use(name: str, prohibition: Prohibition) -> Finder:
+    command = acts().get(name.casefold(), name).split()
+    text = None if prohibition.deed is Deed.RUN else _text(name)
+    keys = frozenset(words_of(command[0])) or frozenset({command[0]})
+
+    def find(effects: CallEffects) -> str:
+        is_symbol = text is not None and "\t" in text[1]
+        if not (is_symbol or any(_forms(key) & effects.words for key in keys)):
+            return ""
+        ran = _ran(command, prohibition, effects.commands)
+        if ran or name in effects.packages:
+            return ran or name
+        if text is None:
+            return ""
+        return next(
+            (line.text.strip() or "a tab" for line in effects.added if _stands(text[0], line, prohibition)),
+            "",
+        )
+
+    return find
+
+
+def _forms(word: str) -> set[str]:
+    return {word, word.removesuffix("s"), f"{word}s"}
+
+
+def _ran(command: Sequence[str], prohibition: Prohibition, commands: Sequence[tuple[str, ...]]) -> str:
+    """The first command that is this one."""
+    branch = ""
+    for words in commands:
+        if words[:2] in (("git", "checkout"), ("git", "switch")) and len(words) == 3:
+            branch = words[2]
+        if words[0] != command[0] or not _holds_words(command[1:], words[1:]):
+            continue
+        if command[0] == "git" and prohibition.within and not _on_branch(prohibition.within, branch, words):
+            continue
+        return " ".join(words)
+    return ""
+
+
+def _on_branch(branches: Sequence[str], branch: str, words: Sequence[str]) -> bool:
+    """Whether it is about one of these branches; what is checked out before is not known here."""
+    named = {branch, *(part for word in words[2:] for part in word.split(":"))}
+    return bool(named & set(branches)) or bool(_places() & {each.casefold() for each in branches})
+
+
+def _holds_words(wanted: Sequence[str], given: Sequence[str]) -> bool:
+    """Whether the flags are there, in any of their forms, and the other words first and in this order."""
+    plain = [each for each in given if not each.startswith("-")]
+    words = [each for each in wanted if not each.startswith("-")]
+    flags = [each for each in wanted if each.startswith("-")]
+    return plain[: len(words)] == words and all(_has_flag(each, given) for each in flags)
+
+
+def _has_flag(flag: str, given: Sequence[str]) -> bool:
+    forms = (flag, *SAME_FLAGS.get(flag, ()))
+    if any(each == form or each.startswith(f"{form}=") for each in given for form in forms):
+        return True
+    if re.fullmatch(r"-[A-Za-z]+", flag) is None:
+        return False
+    clusters = "".join(each[1:] for each in given if re.fullmatch(r"-[A-Za-z]+", each))
+    return all(letter in clusters for letter in flag[1:])
+
+
+def _text(name: str) -> tuple[re.Pattern[str], str]:
+    """What finds the words in code, and a part of it by which it is known."""
+    spelled = next(
+        (each.spelled[name.casefold()] for each in languages() if name.casefold() in each.spelled), ""
+    )
+    if spelled:
+        return re.compile(re.escape(spelled)), spelled
+    if name.endswith("()"):
+        return re.compile(rf"(?<!\w){re.escape(name[:-2])}\s*\("), name
+    if len(name.split()) > 1:
+        parts = sorted(_stem(each) for each in words_of(name))
+        return re.compile(r"\b" + r"\W+".join(rf"{re.escape(each)}e?s?" for each in parts) + r"\b"), name
+    if name.casefold() in CODE_WORDS:
+        return re.compile(rf"(?<![\w.$-]){re.escape(name)}(?![\w-])"), name
+    if not name.isalpha() or not name.islower():
+        return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)"), name
+    stem = re.escape(_stem(name))
+    large = stem[0].upper() + stem[1:]
+    return re.compile(rf"(?:(?<![A-Za-z]){stem}|{large})(?:s|\d+)?(?![a-z_])"), name
+
+
+def _stem(word: str) -> str:
+    return word.lower().removesuffix("s") if len(word) > 3 else word.lower()
+
+
+def _stands(pattern: re.Pattern[str], line: AddedLine, prohibition: Prohibition) -> bool:
+    if pattern.pattern == "\\\t":
+        found = line.text.lstrip(" ").startswith("\t") and not _wants_tabs(line.path)
+    else:
+        found = (
+            pattern.search(line.code) is not None or pattern.search(_in_order(line.code, pattern)) is not None
+        )
+    return found and _holds_at(prohibition, line)
+
+
+def _in_order(code: str, pattern: re.Pattern[str]) -> str:
+    """The words in the order of the alphabet, by which two are found whichever comes first."""
+    if r"\W+" not in pattern.pattern:
+        return ""
+    words = words_of(code)
+    return " ; ".join(" ".join(sorted(pair)) for pair in pairwise(words))
+
+
+def _wants_tabs(path: str) -> bool:
+    name = PurePosixPath(path).name
+    return name.lower().startswith(("makefile", "gnumakefile")) or name.endswith((".go", ".mk", ".tsv"))
+
+
+# Places
+
+
+def _in_place(prohibition: Prohibition, effects: CallEffects) -> bool:
+    lines = effects.added
+    return not lines or any(_holds_at(prohibition, line) for line in lines)
+
+
+def _holds_at(prohibition: Prohibition, line: AddedLine) -> bool:
+    """Whether the prohibition holds in this line of this file."""
+    if any(_is_at(place, line) for place in prohibition.outside):
+        return False
+    return not prohibition.within or any(_is_at(place, line) for place in prohibition.within)
+
+
+def _is_at(place: str, line: AddedLine) -> bool:
+    """Whether the line is in the place: a path, a language, the tests, or a word of the path or the line."""
+    if "/" in place or place.startswith((".", "*")):
+        return _path(place).search(line.path) is not None
+    words = [each for each in words_of(place) if each not in ("code", "le", "la", "the")]
+    ending = PurePosixPath(line.path).suffix[1:].lower()
+    known = [KINDS[each] for each in (*words, place.casefold()) if each in KINDS]
+    if known:
+        return any(ending in each for each in known)
+    if any(_stem(each) in ("test", "spec") for each in words):
+        return _TESTS.search(line.path) is not None
+    if set(words) & _places():
+        return True
+    if set(words) & {"library", "app", "application", "production", "prod"}:
+        return not (_TESTS.search(line.path) or _ASIDE.search(line.path))
+    there = {_stem(each) for each in (*words_of(line.path), *words_of(line.text))}
+    return bool({_stem(each) for each in words} & there)
+
+
+@lru_cache(1)
+def _places() -> frozenset[str]:
+    """Words for all of a project or a machine."""
+    return frozenset(word for each in languages() for word in each.places.split())

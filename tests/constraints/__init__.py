@@ -1,0 +1,1 @@
+"""How well rules that were said in passing are held against calls."""
