@@ -144,7 +144,8 @@ def _joined(words: Sequence[str], lexicon: Lexicon) -> list[str]:
     """The words with what is also written as one word as one."""
     found: list[str] = []
     for word in words:
-        if found and stem(found[-1] + word) in lexicon.joins.get(found[-1], ()):
+        joins = lexicon.joins.get(found[-1]) if found else None
+        if joins and stem(found[-1] + word) in joins:
             found[-1] += word
         else:
             found.append(word)

@@ -164,9 +164,11 @@ def _read(texts: Sequence[str]) -> list[_Text]:
         known = {text: _texts.pop(text) for text in dict.fromkeys(texts) if text in _texts}
     new = [text for text in dict.fromkeys(texts) if text not in known]
     shown = [(" ".join(words_of(text)) or text, " ".join(in_english(text)) or text) for text in new]
-    vectors = iter(_embedder().vectors([each for both in shown for each in both]))
-    for text in new:
-        known[text] = _Text(_terms_and_fields(text), language_of(text), next(vectors), next(vectors))
+    # What is in English already is the same in both forms.
+    each = list(dict.fromkeys(itertools.chain.from_iterable(shown)))
+    vectors = dict(zip(each, _embedder().vectors(each), strict=True))
+    for text, (said, meant) in zip(new, shown, strict=True):
+        known[text] = _Text(_terms_and_fields(text), language_of(text), vectors[said], vectors[meant])
     with _reading:
         _texts.update(known)
         for text in list(itertools.islice(_texts, max(0, len(_texts) - TEXTS_MAX))):
