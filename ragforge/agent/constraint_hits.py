@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from ragforge.agent.call_effects import AddedLine, CallEffects, words_of
-from ragforge.domain.constraints import Constraint, ConstraintHit, Deed, Prohibition
+from ragforge.domain.approvals import Constraint, ConstraintHit, Deed, Prohibition
 from ragforge.domain.language.base import acts, languages
 from ragforge.domain.language.file_kinds import CODE_WORDS, KINDS
 

@@ -14,9 +14,16 @@ from msgspec.structs import replace
 
 from ragforge.agent.parts import AgentParts, GuardedCall, TurnProgress
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
-from ragforge.domain.approvals import ConsentAnswer, OtherCall, Proposal, Rule, ToolApproval, proposal_text
+from ragforge.domain.approvals import (
+    ConsentAnswer,
+    ConstraintHit,
+    OtherCall,
+    Proposal,
+    Rule,
+    ToolApproval,
+    proposal_text,
+)
 from ragforge.domain.cancellation import undisturbed
-from ragforge.domain.constraints import ConstraintHit
 from ragforge.domain.errors import NotKept, StoreError, UsageError
 from ragforge.domain.events import ConstraintsMet, ToolEnded, ToolOutput, ToolStarted
 from ragforge.domain.ids import now

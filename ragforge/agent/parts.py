@@ -9,8 +9,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct, field
 
 from ragforge.agent.permissions import Decision
-from ragforge.domain.approvals import Approve, Rule
-from ragforge.domain.constraints import ConstraintHit
+from ragforge.domain.approvals import Approve, ConstraintHit, Rule
 from ragforge.domain.events import AgentEvent, ToolOutput
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import Message

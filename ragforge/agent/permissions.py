@@ -8,8 +8,7 @@ from typing import TypeAlias, assert_never
 from msgspec import Struct
 
 from ragforge.config.repository import foreign_above
-from ragforge.domain.approvals import Mode, Rule, foreign_rule
-from ragforge.domain.constraints import ConstraintHit
+from ragforge.domain.approvals import ConstraintHit, Mode, Rule, foreign_rule
 from ragforge.domain.json import JsonObject
 from ragforge.domain.printable import escaped
 from ragforge.files.paths import inside, is_protected

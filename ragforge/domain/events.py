@@ -1,10 +1,11 @@
 """What happens during a turn, as it happens. Two closed unions: a provider's and the turn's."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
+from ragforge.domain.approvals import ConstraintHit
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.json import JsonObject
@@ -12,9 +13,6 @@ from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import Version
-
-if TYPE_CHECKING:  # an undo asks for no consent
-    from ragforge.domain.constraints import ConstraintHit
 
 
 class FinishReason(StrEnum):
@@ -147,7 +145,7 @@ class ConstraintsMet(Struct, frozen=True):
     """A call goes against what the user said. asked: they saw it and decided. stopped: it does not run."""
 
     call_id: str
-    hits: "tuple[ConstraintHit, ...]"
+    hits: tuple[ConstraintHit, ...]
     asked: bool
     stopped: bool
 

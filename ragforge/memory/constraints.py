@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from ragforge.domain.constraints import Constraint
+from ragforge.domain.approvals import Constraint
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import Memory, MemoryType, Strength
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX

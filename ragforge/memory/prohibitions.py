@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from ragforge.domain.constraints import Deed, Prohibition
+from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.language.base import AnyOf, acts, languages
 from ragforge.domain.language.file_kinds import CODE_WORDS, ENDINGS, KINDS, PROGRAMS
 from ragforge.domain.language.products import KNOWN_NAMES

@@ -11,8 +11,7 @@ from ragforge.agent.call_effects import effects_of
 from ragforge.agent.constraint_hits import hits_of, matches_everything
 from ragforge.agent.execute import against
 from ragforge.agent.permissions import Ask, Decision, Refuse
-from ragforge.domain.approvals import Mode
-from ragforge.domain.constraints import Constraint, ConstraintHit
+from ragforge.domain.approvals import Constraint, ConstraintHit, Mode
 from ragforge.domain.errors import StoreError
 from ragforge.domain.memories import MemoryFilter, MemorySort
 from ragforge.memory.constraints import constraint_of

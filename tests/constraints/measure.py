@@ -15,8 +15,7 @@ from typing import Any
 
 from ragforge.agent.call_effects import CallEffects, effects_of
 from ragforge.agent.constraint_hits import hits_of
-from ragforge.domain.approvals import ChangeFile, RunCommand
-from ragforge.domain.constraints import Constraint
+from ragforge.domain.approvals import ChangeFile, Constraint, RunCommand
 from ragforge.domain.language.base import common_words, stop_words
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn, TurnStatus

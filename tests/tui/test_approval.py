@@ -16,12 +16,13 @@ from ragforge.domain.approvals import (
     ApprovalRequest,
     ChangeFile,
     ConsentAnswer,
+    Constraint,
+    ConstraintHit,
     GoOnApproval,
     Rule,
     RunCommand,
     ToolApproval,
 )
-from ragforge.domain.constraints import Constraint, ConstraintHit
 from ragforge.domain.memories import Strength
 from ragforge.tui.widgets.approval import ApprovalPanel
 from tests.tui.transcript_app import DIFF, ChatApp

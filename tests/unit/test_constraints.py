@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragforge.domain.constraints import Deed, Prohibition
+from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.memories import MemoryType, Strength
 from ragforge.memory.constraints import applies_to_in, strength_of
 from ragforge.memory.prohibitions import prohibitions_in
