@@ -1,5 +1,6 @@
 """However it ends, the terminal is restored and no word is lost."""
 
+import shlex
 import signal
 import sqlite3
 import sys
@@ -152,7 +153,7 @@ def test_ctrl_z_suspends_and_fg_comes_back(desk: Desk):
     shell = desk.start(argv=["bash", "--norc", "--noprofile", "-i"])
     shell.press(b"PS1='shell> '\r")
     shell.wait_for(lambda screen: screen.rstrip().endswith("\nshell>"))
-    shell.press(COMMAND.encode() + ENTER)
+    shell.press(shlex.quote(COMMAND).encode() + ENTER)
     shell.wait_for("gemini-3.8-flash")
     shell.type("half a thought")
     shell.press(CTRL_Z)
