@@ -14,7 +14,7 @@ USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
     ("sentence", "expected"),
     [
         ("Never edit files under generated/.", Prohibition(CHANGE, ("generated/",))),
-        ("no pip, we use uv", Prohibition(USE, ("pip",))),
+        ("no bower, we use yarn", Prohibition(USE, ("bower",))),
         ("Use tabs, never npm, yarn or bower.", Prohibition(USE, ("npm", "yarn", "bower"))),
         ("don't run `docker system prune` here", Prohibition(USE, ("docker system prune",))),
         ("Never use `cast` in the python code.", Prohibition(USE, ("cast",), ("python",))),
@@ -22,7 +22,7 @@ USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
         ("we must not delete anything in var/backup/", Prohibition(DELETE, ("var/backup/",))),
         ("The legacy/ folder is off limits.", Prohibition(CHANGE, ("legacy/",))),
         ("leave docs/api.md alone", Prohibition(CHANGE, ("docs/api.md",))),
-        ("no force push, ever", Prohibition(USE, ("force push",))),
+        ("no hard reset, ever", Prohibition(USE, ("hard reset",))),
         ("don't add new libraries without asking", Prohibition(Deed.DEPEND)),
         ("no tabs in src/", Prohibition(USE, ("tabs",), ("src/",))),
         ("Use rg rather than grep -r.", Prohibition(USE, ("grep -r",))),
