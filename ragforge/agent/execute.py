@@ -207,7 +207,7 @@ def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | 
 def against(hits: Sequence[ConstraintHit]) -> str:
     """What the model hears of constraints that a call went against."""
     said = " ".join(f'"{each.constraint.text}" ({each.constraint.said_at:%Y-%m-%d}).' for each in hits)
-    return f"This goes against what the person said: {said}"
+    return f"This goes against what the user said: {said}"
 
 
 def _unexpected(tool: str, error: Exception) -> str:

@@ -65,10 +65,10 @@ async def test_a_rule_said_three_sessions_ago_stands_in_the_approval(
 @pytest.mark.parametrize(
     ("mode", "headless", "setting", "status", "heard"),
     [
-        (Mode.ALL, False, "refuse", CallStatus.OK, "[This goes against what the person said:"),
-        (Mode.ALL, True, "refuse", CallStatus.OK, "[This goes against what the person said:"),
-        (Mode.ASK, True, "refuse", CallStatus.DENIED, "Not done. This goes against what the person said:"),
-        (Mode.ASK, True, "warn", CallStatus.OK, "[This goes against what the person said:"),
+        (Mode.ALL, False, "refuse", CallStatus.OK, "[This goes against what the user said:"),
+        (Mode.ALL, True, "refuse", CallStatus.OK, "[This goes against what the user said:"),
+        (Mode.ASK, True, "refuse", CallStatus.DENIED, "Not done. This goes against what the user said:"),
+        (Mode.ASK, True, "warn", CallStatus.OK, "[This goes against what the user said:"),
     ],
 )
 async def test_where_nobody_is_asked_the_model_hears_the_sentence(

@@ -171,6 +171,8 @@ class TurnSummaries(Derivation):
         limit = LISTED_MAX + len(passed_over)
         lacking = await home.store.summaries.lacking(project_id=home.project_id, limit=limit)
         owed = {turn.id: turn for turn in [*lacking, *await self._that_ran_on(home)]}
+        # One may have begun and ended while the store was asked.
+        passed_over |= set(self.desk.unfinished)
         turns = [turn for turn in owed.values() if turn.id not in passed_over]
         self._backlog = [turn.id for turn in turns]
         if turns and self._backlog == self._last_listed:
