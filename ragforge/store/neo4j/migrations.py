@@ -73,7 +73,8 @@ async def prepare(graph: Graph, *, adopt: bool, steps: tuple[Step, ...] = STEPS)
     """
     info = await database_info(graph)
     if info is None:
-        if not adopt and (foreign := await foreign_labels(graph)):
+        if not adopt and (foreign := await foreign_labels(graph)) and await database_info(graph) is None:
+            # Otherwise it is what another process is building at this moment.
             raise _foreign(graph, foreign)
         await _take_steps(graph, steps, tell=lambda _: None)
         info = await database_info(graph)
@@ -121,8 +122,9 @@ async def foreign_labels(graph: Graph) -> list[str]:
     )
     if rows:
         return [row["label"] for row in rows]
-    own = await graph.read(f"MATCH (n:{Label.MIGRATION}) RETURN count(n) AS nodes")
+    # In this order: what another process makes between the two is no stranger's.
     every = await graph.read("MATCH (n) RETURN count(n) AS nodes")
+    own = await graph.read(f"MATCH (n:{Label.MIGRATION}) RETURN count(n) AS nodes")
     return [""] if every[0]["nodes"] > own[0]["nodes"] else []
 
 
