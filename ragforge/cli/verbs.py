@@ -18,7 +18,7 @@ from ragforge.cli.library import opened_library, opened_session
 from ragforge.cli.options import EXIT_CODES, Options, run_async
 from ragforge.cli.output import answer_text, json_line, printable
 from ragforge.commands import base
-from ragforge.commands.base import Opens, Outcome, Verb
+from ragforge.commands.base import Opens, Outcome, Verb, whole_or_part
 from ragforge.domain.arguments import Argument, Face, ValuesOf, arguments_of, modern
 from ragforge.domain.errors import UsageError
 
@@ -203,12 +203,13 @@ async def run_verb(options: Options, verb: Verb[Any], args: Struct, resume: str 
     """Run the verb and print its outcome. Returns the exit code, or what to ask."""
     if verb.shell:
         async with opened_library(options) as library:
-            outcome = await verb.shell(library, args)
+            outcome = await whole_or_part(verb, verb.shell(library, args), library.store)
             if not isinstance(outcome, base.Instead):
                 return await _told(None, outcome)
         return await run_verb(options, outcome.verb, outcome.args, resume)
     async with opened_session(options, verb.opens or Opens.NONE, resume) as session:
-        return await _told(session, await verb.run(session, args))
+        outcome = await whole_or_part(verb, verb.run(session, args), session.workspace.store)
+        return await _told(session, outcome)
 
 
 async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confirm:

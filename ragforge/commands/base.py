@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.arguments import Args, Face, Former, arguments_of, modern, parse, usage, written
 from ragforge.domain.discovery import discover, find_one
@@ -14,7 +15,10 @@ from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # verbs are declared before anything is opened
     from ragforge.session.state import Session
+    from ragforge.store.base import Link, Store
     from ragforge.versions.head_move import MoveResult
+
+T = TypeVar("T")
 
 
 class Tell(Struct, frozen=True):
@@ -209,7 +213,7 @@ class Verb(Struct, Generic[Args], frozen=True):
     in place of `run`, or which verb to run `Instead`; without `run` it is not a slash command. more: what
     `--help` says beyond `help`. while_running: whether it works during a turn. former: spellings of before
     that still work. verbs: those that follow its name, as in `/alternatives take 2`. examples: what `--help`
-    shows, without `ragforge`.
+    shows, without `ragforge`. reads: whether it shows what is stored, and says so where that is only a part.
     """
 
     name: str
@@ -224,6 +228,7 @@ class Verb(Struct, Generic[Args], frozen=True):
     former: tuple[Former, ...] = ()
     verbs: "tuple[Verb[Any], ...]" = ()
     examples: tuple[str, ...] = ()
+    reads: bool = False
 
     @property
     def takes_session(self) -> bool:
@@ -259,6 +264,38 @@ class Instead(Struct, frozen=True):
 
     verb: Verb[Any]
     args: Struct
+
+
+async def whole_or_part(
+    verb: Verb[Any], work: "Awaitable[T]", store: "Store", since: "Link | None" = None
+) -> "T | Report":
+    """Return what the verb returns; one that reads says what is missing while the server is away or late.
+
+    since: how it stood with the server before; otherwise all counts that was read since the store was opened.
+    JSON of a part has `partial`, the sentence; a list is `{"partial": ..., "rows": [...]}` then, so that no
+    program takes it for the whole. Raises what the verb raises; an error says likewise what was not read.
+    """
+    try:
+        outcome = await work
+    except UsageError as error:
+        if words := _missing(verb, store, since):
+            raise UsageError(f"{error} {words}") from error
+        raise
+    words = _missing(verb, store, since)
+    if not words or not isinstance(outcome, Tell | Report):
+        return outcome
+    if isinstance(outcome, Tell):
+        return Report(outcome.text.splitlines(), (words,), markdown=f"{outcome.text}\n\n{words}")
+    data = outcome.data
+    if data is not None:
+        data = {"partial": words, **(data if hasattr(data, "keys") else {"rows": data})}
+    markdown = outcome.markdown and f"{outcome.markdown}\n\n{words}"
+    return replace(outcome, notes=(*outcome.notes, words), data=data, markdown=markdown)
+
+
+def _missing(verb: Verb[Any], store: "Store", since: "Link | None") -> str:
+    link = store.link
+    return link.missing if verb.reads and link.partial > (since.partial if since else 0) else ""
 
 
 def verbs_on(face: Face) -> Mapping[str, Verb[Any]]:
@@ -307,7 +344,9 @@ async def run_command(
     if any(former.old.split()[0] in text for former in verb.former):
         text = " ".join(modern(text.split(), verb.former, tell=notices.append))
     verb, args = _read(verb, text)
-    return Follow(_after(notices, verb.run(session, args))) if notices else await verb.run(session, args)
+    store = session.workspace.store
+    work = whole_or_part(verb, verb.run(session, args), store, store.link)
+    return Follow(_after(notices, work)) if notices else await work
 
 
 def _read(verb: Verb[Any], text: str) -> tuple[Verb[Any], Any]:

@@ -51,4 +51,5 @@ VERB = Verb(
     _run,
     while_running=False,
     opens=Opens.NONE,
+    reads=True,
 )

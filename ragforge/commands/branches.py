@@ -19,4 +19,6 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     return Report(lines, () if lines else (none,), markdown="\n".join(f"- {line}" for line in lines) or none)
 
 
-VERB = Verb("branches", "List the branches and the versions that they point to.", NoArguments, _run)
+VERB = Verb(
+    "branches", "List the branches and the versions that they point to.", NoArguments, _run, reads=True
+)

@@ -114,4 +114,5 @@ VERB = Verb(
     ContextArguments,
     _run,
     opens=Opens.LOOK,
+    reads=True,
 )

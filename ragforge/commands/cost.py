@@ -49,4 +49,4 @@ def _sum_words(rows: "list[UsageRow]") -> str:
     return cost_words(sum_costs(row.cost_usd for row in rows))
 
 
-VERB = Verb("cost", "Show tokens and cost of this session and project.", NoArguments, _run)
+VERB = Verb("cost", "Show tokens and cost of this session and project.", NoArguments, _run, reads=True)

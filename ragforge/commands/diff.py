@@ -44,4 +44,5 @@ VERB = Verb(
     DiffArguments,
     _run,
     opens=Opens.NONE,
+    reads=True,
 )

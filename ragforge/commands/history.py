@@ -140,6 +140,7 @@ VERB = Verb(
             _show,
             more="What a turn wrote and then overwrote itself is among them.",
             opens=Opens.NONE,
+            reads=True,
         ),
     ),
 )

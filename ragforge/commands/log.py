@@ -44,5 +44,6 @@ VERB = Verb(
     LogArguments,
     _run,
     opens=Opens.NONE,
+    reads=True,
     former=(Former("--limit N", "N"),),
 )

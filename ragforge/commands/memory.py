@@ -328,13 +328,15 @@ VERB = Verb(
             "List the memories of this project and the global ones that are yours or everybody's.",
             ListArguments,
             shell=_list,
+            reads=True,
         ),
-        Verb("show", "Show one memory whole.", ShowArguments, shell=_show),
+        Verb("show", "Show one memory whole.", ShowArguments, shell=_show, reads=True),
         Verb(
             "why",
             "Show what a memory rests on, what it replaces or is replaced by, and how often it was used.",
             ShowArguments,
             shell=_why,
+            reads=True,
         ),
         Verb(
             "add",

@@ -82,7 +82,6 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     from ragforge.memory.recall.explain import marked
     from ragforge.memory.recall.search import search
     from ragforge.session.library import find_session
-    from ragforge.session.link import limited_words
     from ragforge.session.recall_embedder import close_recall, forgotten_now, open_recall
 
     if not args.words.strip():
@@ -95,7 +94,7 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
         answer = marked(answer, await forgotten_now(library.store, library.project.id))
     finally:
         await close_recall(searching)
-    notes = tuple(filter(None, (limited_words(library.store.link), answer.limited)))
+    notes = (answer.limited,) if answer.limited else ()
     if args.json:
         return Report(notes=notes, data=_as_json(args.words, answer))
     if not answer.found:
@@ -213,4 +212,5 @@ VERB = Verb(
     _run,
     _list,
     while_running=False,
+    reads=True,
 )

@@ -111,6 +111,7 @@ VERB = Verb(
     _list,
     aliases=("resume", "continue"),
     while_running=False,
+    reads=True,
     verbs=(
         Verb("rename", "Give a session a title.", RenameArguments, shell=_rename),
         Verb(

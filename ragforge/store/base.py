@@ -88,6 +88,10 @@ class Link(Struct, frozen=True):
     """Which process of this machine keeps them from being carried, and since when; empty where none does."""
     stranded: int = 0
     """Rows here for a database that answered at this address before, and does not any more."""
+    partial: int = 0
+    """How many answers since the store was opened lacked something: the server was away, or rows late."""
+    missing: str = ""
+    """What the newest of them lacked and why, in sentences."""
 
 
 class StoreStatus(Struct, frozen=True):

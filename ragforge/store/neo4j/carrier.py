@@ -50,13 +50,17 @@ class Carrier:
         self._patience = 1
         self._warm = False
         """Whether the server has planned what rows are written by."""
+        self._partial = 0
+        self._missing = ""
         self.abandoned_stale = False
         """Whether all turns must be looked at to know which are abandoned; see `abandonment.py`."""
 
     @property
     def link(self) -> Link:
         """What waits, and why the server cannot be reached where it cannot."""
-        return Link(self._outbox.waiting, self._away, held=self._held if self._outbox.waiting else "")
+        waiting = self._outbox.waiting
+        held = self._held if waiting else ""
+        return Link(waiting, self._away, held=held, partial=self._partial, missing=self._missing)
 
     @property
     def away(self) -> bool:
@@ -82,9 +86,15 @@ class Carrier:
 
         Not one that wanted its answer earlier than a server that is there may give it.
         """
+        self.note_partial(f"Only what is kept on this machine was read: the server did not answer. {reason}")
         if not self.away and not note_if_late():
             self._away, self._trouble = reason, None
             self._wanted.set()
+
+    def note_partial(self, why: str) -> None:
+        """An answer lacks something; a sentence says why."""
+        self._partial += 1
+        self._missing = why
 
     async def reached(self, timeout_s: float) -> bool:
         """Whether the server is there; one that was away is tried again for this long."""

@@ -86,6 +86,7 @@ class Nodes:
         Raises StoreUnavailable, at once where the server is known to be away.
         """
         if self.carrier.away:
+            self.carrier.lost(self.carrier.link.away)
             raise StoreUnavailable(self.carrier.link.away)
         try:
             limit_s = timeouts.NEO4J_ANSWER_S_MAX if deadline_s is None else deadline_s
@@ -131,7 +132,8 @@ class Nodes:
 
     async def settle(self) -> None:
         """Let what was written until now arrive first, so that the graph's answer holds it."""
-        await self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX)
+        if not await self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX) and not self.carrier.away:
+            self.carrier.note_partial(f"What was written last may be missing. {self._what_waits()}")
 
     async def settle_abandoned(self) -> None:
         """Bring in line which turns are abandoned, where a load did not."""

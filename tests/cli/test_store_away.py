@@ -1,0 +1,95 @@
+"""Commands while the server is away: what they show is a part, and they say so."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragforge.commands.base import Verb, verbs_on
+from ragforge.domain.arguments import Face
+from ragforge.store.files import outbox_folder
+from ragforge.store.local import open_local_state
+from ragforge.store.neo4j.address import Address
+from ragforge.store.neo4j.identity import KnownServers
+from tests.cli.running import Program, Ran
+from tests.contract.builders import a_memory, new_session, said
+from tests.contract.builders_versions import new_version
+from tests.faults.graph import opened
+
+DATABASE = "0192d8e4-0000-7000-8000-000000000001"
+MISSING = "Only what is kept on this machine was read: the server did not answer."
+READS = {
+    "branch": ("branch",),
+    "diff": ("diff", "{version}"),
+    "history show": ("history", "show", "{version}", "src/parser.py"),
+    "log": ("log", "--json"),
+    "memory list": ("memory", "list", "--json"),
+    "memory show": ("memory", "show", "{memory}", "--json"),
+    "memory why": ("memory", "why", "{memory}", "--json"),
+    "search": ("search", "zebra", "--json"),
+    "sessions": ("sessions", "--json"),
+}
+READS_SLOWLY = {"context"}
+"""It looks for the server again, for 20 s."""
+SHOWS_NO_PART = {
+    *("alternatives", "alternatives take", "checkout", "config", "config set", "config unset"),
+    *("history gc", "history size", "memory add", "memory edit", "memory forget", "memory restore"),
+    *("merge", "metrics", "redo", "sessions delete", "sessions rename", "undo"),
+}
+
+
+def names(verb: Verb, above: str = "") -> Iterator[tuple[str, Verb]]:
+    """Return what can be typed in a shell, with what follows its name."""
+    name = f"{above} {verb.name}".strip()
+    if verb.opens or verb.shell:
+        yield name, verb
+    for each in verb.verbs_on(Face.SHELL) if name != "db" else ():  # which is about the server itself
+        yield from names(each, name)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Nobody answers there."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield f"bolt://neo4j@127.0.0.1:{reserved.getsockname()[1]}"
+
+
+@pytest.fixture
+async def ids(address: str, tmp_path: Path) -> dict[str, str]:
+    """A memory and a version in a project with a session, which wait for the server."""
+    data = tmp_path / "data"
+    servers = KnownServers(outbox_folder(data) / "servers.json")
+    servers.remember(Address.from_url(address, "").shown, DATABASE)
+    async with opened(address, data) as store:
+        session = await new_session(store)
+        turn = await said(store, session, "Feed the zebra.")
+        version = await new_version(store, session)
+        await store.memories.save(kept := a_memory(session, "Zebras eat hay.", turn))
+    local = await open_local_state(data)
+    await local.set_project(tmp_path / "project", session.project_id)
+    await local.close()
+    return {"memory": kept.id, "version": version.id}
+
+
+def test_every_command_of_the_shell_is_one_that_reads_or_one_that_does_not() -> None:
+    found = dict(each for verb in verbs_on(Face.SHELL).values() for each in names(verb))
+    reads = {name for name, verb in found.items() if verb.reads}
+    assert reads == READS.keys() | READS_SLOWLY
+    assert found.keys() - reads == SHOWS_NO_PART
+
+
+async def test_every_command_that_reads_says_that_it_shows_a_part(
+    address: str, ids: dict[str, str], tmp_path: Path
+) -> None:
+    program = Program(tmp_path, env={"RAGFORGE_STORE": address, "RAGFORGE_STORE_PASSWORD": "wrong"})
+
+    async def run(line: tuple[str, ...]) -> Ran:
+        return await program.run(*(word.format(**ids) for word in line))
+
+    for name, ran in zip(READS, await asyncio.gather(*map(run, READS.values())), strict=True):
+        assert MISSING in ran.err, (name, ran)
+        assert "--json" not in READS[name] or MISSING in ran.json["partial"], (name, ran)
+    assert [row["title"] for row in (await run(READS["sessions"])).json["rows"]]
