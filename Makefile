@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots train minilm clean
+.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots train lexicon minilm clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -45,6 +45,10 @@ screenshots: $(READY)
 # The weights of the classifier that finds what to remember, made from training/statements; a minute.
 train: $(READY)
 	$(BIN)/python -m training $(ARGS)
+
+# The words of both languages by their stems, made from ragforge/domain/language/*.txt.
+lexicon: $(READY)
+	$(BIN)/python scripts/make_lexicon.py
 
 # The wheel of the embedder minilm; its weights are fetched once, and not kept with the sources.
 minilm: $(READY)

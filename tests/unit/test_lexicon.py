@@ -1,17 +1,26 @@
 """What words of one language mean in another, and what follows for what is compared."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
-from ragforge.domain.language.lexicon import also_said, in_english, load_lexicon, translated
+from ragforge.domain.language.lexicon import STEMMED, also_said, in_english, load_lexicon, translated
 from ragforge.domain.language.words import stem
 from ragforge.domain.search import with_also
 from ragforge.memory.recall.fit import Fit
 from ragforge.memory.terms import terms
 
 WORDS = st.lists(st.sampled_from(sorted({*load_lexicon().english, *load_lexicon().foreign, "kiln", "8443"})))
+
+
+def test_the_stems_belong_to_the_tables() -> None:
+    """`make lexicon` makes them."""
+    script = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "make_lexicon.py"))
+    assert script["lexicon_of"](STEMMED.parent.glob("*.txt")) == load_lexicon()
 
 
 @given(WORDS)

@@ -1,20 +1,22 @@
 """What words of other languages mean in English, from small tables beside the languages (`fr.txt`).
 
 A line of a table has English words, a colon and the words of the language that mean the same. Words are
-compared by their stems.
+compared by their stems, which `make lexicon` keeps beside the tables.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from ragforge.domain.language.base import Language, language_of
 from ragforge.domain.language.words import stem, words_of
 
+STEMMED = Path(__file__).parent / "lexicon.json"
+"""The tables by stem."""
 ALSO_MAX = 32
 """How many words are looked for beside those of a question."""
 PAIRS_MAX = 8
@@ -34,7 +36,7 @@ class Lexicon(Struct, frozen=True):
     """All the foreign words for an English one, but for those that are ambiguous."""
     synonyms: Mapping[str, Sequence[str]]
     """The English words that foreign ones for an English one are translated to."""
-    joins: Mapping[str, frozenset[str]]
+    joins: Mapping[str, Sequence[str]]
     """By the first of two words, the stems of what they are together: `time zone`."""
 
 
@@ -91,53 +93,7 @@ def is_foreign(language: Language | None) -> bool:
 @cache
 def load_lexicon() -> Lexicon:
     """The tables of all languages."""
-    tables = sorted(Path(__file__).parent.glob("*.txt"))
-    every = [words for path in tables for pair in _lines(path) for words in pair]
-    stemmed = [[(stem(whole), whole) for whole in map(_whole, words)] for words in every]
-    lines = list(zip(stemmed[::2], stemmed[1::2], strict=True))
-    own = dict[str, str]()
-    for known, foreign in lines:
-        stems = dict(foreign)
-        own |= {key: word for key, word in known if key in stems}
-    marked = (stem(_whole(word)) for words in every for word in words if word.endswith("*"))
-    ambiguous = frozenset(own).union(marked)
-    english: dict[str, str] = {}
-    meanings: defaultdict[str, list[str]] = defaultdict(list)
-    others: defaultdict[str, list[str]] = defaultdict(list)
-    synonyms: defaultdict[str, list[str]] = defaultdict(list)
-    for known, foreign in lines:
-        words, stems = [word for _, word in known], dict(foreign)
-        for key in stems:
-            english.setdefault(key, own.get(key, words[0]))
-            meanings[key] += words
-        there = [word for key, word in foreign if key not in ambiguous]
-        back = [english[key] for key in stems]
-        for key, _ in known:
-            others[key] += there
-            synonyms[key] += back
-    return Lexicon(english, ambiguous, meanings, others, synonyms, _joins(chain.from_iterable(every)))
-
-
-def _lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
-    """The English words and the others of each line."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        english, colon, foreign = line.partition(":")
-        if colon and not line.startswith("#"):
-            yield english.split(), foreign.split()
-
-
-def _whole(word: str) -> str:
-    """The word without the marks of the table."""
-    return word.removesuffix("*").replace("-", "")
-
-
-def _joins(words: Iterable[str]) -> dict[str, frozenset[str]]:
-    joins: dict[str, set[str]] = {}
-    for word in words:
-        first, hyphen, _ = word.partition("-")
-        if hyphen:
-            joins.setdefault(first, set()).add(stem(_whole(word)))
-    return {first: frozenset(stems) for first, stems in joins.items()}
+    return msgspec.json.decode(STEMMED.read_bytes(), type=Lexicon)
 
 
 def _joined(words: Sequence[str], lexicon: Lexicon) -> list[str]:
