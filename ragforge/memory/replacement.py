@@ -10,6 +10,7 @@ from ragforge.domain.language.base import AnyOf, decision_words, filled, first_g
 from ragforge.domain.language.products import FIELDS, KNOWN_NAMES
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.memory.likeness import content_words, names_in, stands_among
+from ragforge.memory.purposes import names_part
 from ragforge.memory.statements import is_wondering, plain
 from ragforge.memory.terms import SAME_SHARE, about, common_terms, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
@@ -106,6 +107,8 @@ def names_otherwise(sentence: str, statement: str) -> bool:
         return False
     if new.back & old.gone:
         return True
+    if names_part(sentence, statement):
+        return False
     if new.gone and new.gone <= old.words:
         shared = sum(stands_among(term, old.frame) for term in new.frame)
         return shared >= max(1, STOPPED_SHARE * min(len(new.frame), len(old.frame)))
@@ -116,6 +119,12 @@ def names_otherwise(sentence: str, statement: str) -> bool:
     if not rivals or not new.frame or len(new.frame) < SAME_SHARE * len(old.frame):
         return False
     return all(stands_among(term, old.frame) for term in new.frame)
+
+
+def gives_up_part(sentence: str, statement: str) -> bool:
+    """Whether by the sentence something is used no more for a part of what the statement uses it for."""
+    gone = _naming(sentence).gone
+    return bool(gone) and gone <= _naming(statement).words and names_part(sentence, statement)
 
 
 def names_anything(sentence: str) -> bool:
@@ -295,6 +304,8 @@ def _names(old: Memory, gone: frozenset[str], decision: Memory) -> bool:
         for name in map(_name, gone)
     ):
         return False
+    if names_part(decision.content, old.content):
+        return False
     new = _readable(decision.content)
     purposes = _terms_behind(_PURPOSE, new), _terms_behind(_PURPOSE, content)
     places = _terms_behind(_PLACE, new)
@@ -325,6 +336,8 @@ def _about_the_same(decision: Memory, known: Sequence[Memory], *, shared_min: in
     chosen = None
     for old in known:
         if old.type is not MemoryType.DECISION or old.id == decision.id:
+            continue
+        if names_part(decision.content, old.content):
             continue
         shared = len(terms & terms_of(old.content))
         same_field = bool(fields & fields_in(old.content))

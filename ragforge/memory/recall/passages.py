@@ -141,22 +141,26 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
     """
     wanted = best((*passages.user, *passages.answer))
     parts: list[str] = []
+    replaced_by = ""
     for said, chars_max in ((passages.user, USER_CHARS_MAX), (passages.answer, ANSWER_CHARS_MAX)):
         for each in sorted(said, key=lambda one: -one.fitness.score):
             text = valid.still_open(passages.turn.started_at, each.text) if valid else each.text
             by = valid.replacement(passages.turn, each.text) if valid else None
-            if by is not None and (each is wanted or (parts[-1:] and parts[-1].endswith("?"))):
+            holds = by is None or by.in_part
+            if by and not holds and (each is wanted or (parts[-1:] and parts[-1].endswith("?"))):
                 marked = f"{cut_sentence(one_line(each.text), chars_max)} {by.mark}"
                 return Statement(
                     " -> ".join([*parts, marked]) if said is passages.answer else marked, by.turn_id
                 )
-            if text is None or by is not None:
+            if text is None or not holds:
                 continue
             parts.append(cut_sentence(one_line(text), chars_max))
+            if by:
+                parts[-1], replaced_by = f"{parts[-1]} {by.mark}", by.turn_id
             if text != each.text and wanted not in passages.answer:
-                return Statement(parts[-1])  # what was answered speaks of the whole list
+                return Statement(parts[-1], replaced_by)  # what was answered speaks of the whole list
             break
-    return Statement(" -> ".join(parts))
+    return Statement(" -> ".join(parts), replaced_by)
 
 
 def best(passages: Sequence[Passage]) -> Passage | None:

@@ -24,6 +24,7 @@ from ragforge.memory.replacement import (
     SHARED_MIN,
     brings_back,
     ends_instruction,
+    gives_up_part,
     has_ending_clause,
     is_telling,
     may_end,
@@ -75,11 +76,13 @@ class Replacement(Struct, frozen=True):
     turn_id: str
     at: datetime
     text: str
+    in_part: bool = False
+    """Whether something of the statement still holds."""
 
     @property
     def mark(self) -> str:
         """`(replaced 3 Nov: port 9443)`."""
-        return f"(replaced {self.at.day} {self.at:%b}: {self.text})"
+        return f"(replaced {self.at.day} {self.at:%b}{' in part' * self.in_part}: {self.text})"
 
 
 class Spoken(Struct, frozen=True, dict=True):
@@ -209,24 +212,29 @@ class Validity:
 
     def replacement(self, turn: Turn, statement: str) -> Replacement | None:
         """What replaced this statement of the turn last; None where it holds."""
-        for by in reversed([each for each in self._spoken if _before(turn, each.turn)]):
+        later = [each for each in reversed(self._spoken) if _before(turn, each.turn)]
+        for by in later:
             text = self._replaced(turn, statement, by)
             if text and not self._returned(statement, text, by):
-                return Replacement(
-                    by.turn.id, by.turn.started_at, cut_sentence(one_line(text), NEW_CHARS_MAX)
-                )
+                return _replacement(by, text)
         for each in self._known:
             if turn.started_at < each.at and each.concerns(statement):
                 text = cut_sentence(one_line(each.new.content), NEW_CHARS_MAX)
                 return Replacement(each.turn_id, each.at, text)
+        for by in later:
+            text = next((each for each in by.naming if gives_up_part(each, statement)), "")
+            if text and not self._used_again(text, by):
+                return _replacement(by, text, in_part=True)
         return None
 
     def holding(self, memory: Memory) -> str:
         """What of the memory holds; empty where nothing does."""
         on = (self._by_id[turn] for turn in memory.turns if turn in self._by_id)
-        if any(self.replacement(each.turn, memory.content) for each in on):
+        changes = list(filter(None, (self.replacement(each.turn, memory.content) for each in on)))
+        if not all(each.in_part for each in changes):
             return ""
-        return self.still_open(memory.created_at, memory.content) or ""
+        left = self.still_open(memory.created_at, memory.content) or ""
+        return f"{left} {changes[-1].mark}" if left and changes else left
 
     def changes_anything(self) -> bool:
         """Whether anything that one of the turns says holds no longer."""
@@ -281,6 +289,11 @@ class Validity:
             for sentence in each.naming
         )
 
+    def _used_again(self, change: str, by: Spoken) -> bool:
+        """Whether a turn behind this one brings back what the change gave up."""
+        later = (each for each in self._spoken if each.naming and _before(by.turn, each.turn))
+        return any(names_otherwise(sentence, change) for each in later for sentence in each.naming)
+
     def _changed(self) -> Iterator[ValueChange]:
         """The values that a later turn changes."""
         for at, new in enumerate(self._spoken):
@@ -301,6 +314,11 @@ class Validity:
             return by.user
         changes = [(each, change) for each in by.naming for change in mine.naming]
         return next((each for each, change in changes if takes_back(each, change, statement)), "")
+
+
+def _replacement(by: Spoken, text: str, *, in_part: bool = False) -> Replacement:
+    short = cut_sentence(one_line(text), NEW_CHARS_MAX)
+    return Replacement(by.turn.id, by.turn.started_at, short, in_part)
 
 
 def named_values(turn: Turn) -> dict[str, str]:
