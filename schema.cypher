@@ -130,6 +130,29 @@ FOR (n:ConversationSummary) ON (n.outdated);
 CREATE INDEX call_tool IF NOT EXISTS
 FOR (n:ToolCall) ON (n.toolName);
 
+// What is owed: sessions that were written lately or await a roll-up, turns without a summary, and what has no
+// vector of the embedder in use.
+CREATE INDEX session_carried IF NOT EXISTS
+FOR (n:ConversationSession) ON (n.carriedAt);
+CREATE INDEX session_owed IF NOT EXISTS
+FOR (n:ConversationSession) ON (n.projectId, n.carriedAt);
+CREATE INDEX session_awaits IF NOT EXISTS
+FOR (n:ConversationSession) ON (n.awaitsChars);
+CREATE INDEX turn_owed IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.summaryDue);
+CREATE INDEX turn_stale IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.embeddingStale);
+CREATE INDEX turn_embedded IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.embeddingModel, n.embeddingDimensions);
+CREATE INDEX summary_stale IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.embeddingStale);
+CREATE INDEX summary_embedded IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.embeddingModel, n.embeddingDimensions);
+CREATE INDEX memory_stale IF NOT EXISTS
+FOR (n:Memory) ON (n.embeddingStale);
+CREATE INDEX memory_embedded IF NOT EXISTS
+FOR (n:Memory) ON (n.embeddingModel, n.embeddingDimensions);
+
 // By what was embedded: the same text is never embedded twice.
 CREATE INDEX turn_text IF NOT EXISTS
 FOR (n:ConversationTurn) ON (n.embeddingHash);

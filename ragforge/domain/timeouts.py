@@ -169,6 +169,8 @@ NEO4J_DELETE_S_MAX = 30.0
 NEO4J_STREAM_S_MAX = 60.0
 NEO4J_ROLL_UP_S_MAX = 5.0
 NEO4J_SIZES_KNOWN_S = 60.0
+NEO4J_OWED_MARGIN_S = 150.0
+"""A session is looked at for so long after a write to it, which may take that long to be committed."""
 NEO4J_LOAD_S_MAX = 120.0
 """A batch of a copy is not a step of a turn: nobody waits, and a busy server may take its time."""
 

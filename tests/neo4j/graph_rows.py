@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory
 from ragforge.domain.messages import text_of
 from ragforge.domain.search import HitKind
@@ -63,7 +64,7 @@ class Rows:
         await self.write(Label.PROJECT, [project_row(project)])
 
     async def add_session(self, session: ConversationSession) -> None:
-        await self.write(Label.SESSION, [session_row(session)], key="sessionId")
+        await self.write(Label.SESSION, [session_row(session) | {"carriedAt": now()}], key="sessionId")
 
     async def add_turns(self, turns: Iterable[Turn], *, project_id: str = "") -> None:
         project_id = project_id or self.project.id
@@ -90,7 +91,7 @@ class Rows:
             at=summary.at,
         )
         words = _words(text, summary.project_id, summary.session_id, HitKind.SUMMARY)
-        await self.write(Label.SUMMARY, [summary_row(summary) | words])
+        await self.write(Label.SUMMARY, [summary_row(summary) | words | {"embeddingStale": True}])
         await self.graph.write(
             "MATCH (n:ConversationSummary {id: $id}) MATCH (c:ConversationTurn|ConversationSummary) "
             "WHERE c.id IN n.covers MERGE (n)-[:SUMMARIZES]->(c)",
@@ -99,7 +100,7 @@ class Rows:
 
     async def add_memory(self, memory: Memory) -> None:
         row = memory_row(memory)
-        await self.write(Label.MEMORY, [row | memory_props(row)])
+        await self.write(Label.MEMORY, [row | memory_props(row) | {"embeddingStale": True}])
         await self.graph.write(
             "MATCH (n:Memory {id: $id}) MATCH (p:Project {id: n.projectId}) MERGE (p)-[:HAS_MEMORY]->(n)",
             id=memory.id,
@@ -113,7 +114,8 @@ class Rows:
         for start in range(0, len(rows), BATCH):
             await self.graph.run(
                 f"UNWIND $rows AS row MATCH (n:{label} {{id: row.id}}) "
-                "SET n.embeddingModel = $model, n.embeddingHash = row.id "
+                "SET n.embeddingModel = $model, n.embeddingHash = row.id, n.embeddingStale = null, "
+                "n.embeddingDimensions = size(row.vector) "
                 "WITH n, row CALL db.create.setNodeVectorProperty(n, 'embedding', row.vector)",
                 rows=rows[start : start + BATCH],
                 model=model,

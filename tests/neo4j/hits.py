@@ -33,7 +33,7 @@ CREATE (s)-[:HAS_SUMMARY]->(n:ConversationSummary {{id: id, sessionId: session, 
   timestamp: at, method: 'model', charCount: 40}})-[:SUMMARIZES]->(t)
 CREATE (p)-[:HAS_MEMORY]->(m:Memory {{id: id, projectId: $project, sessionId: session, scope: 'project',
   type: 'fact', confidence: 0.5, importance: 0.5, owner: '', source: 'person', created: at, updated: at,
-  accessCount: 0, evidence: []}})
+  accessCount: 0, evidence: [], strength: ''}})
 WITH [t, n, m] AS owners
 UNWIND owners AS owner
 SET owner.embeddingModel = $model, owner.embeddingHash = owner.id, owner.embeddingDimensions = 256

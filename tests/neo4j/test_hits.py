@@ -19,7 +19,7 @@ from ragforge.store.neo4j.outbox import open_outbox
 from ragforge.store.neo4j.sessions import Neo4jSessions
 from ragforge.store.neo4j.summaries import Neo4jSummaries
 from ragforge.store.neo4j.usage import Neo4jUsageLog
-from ragforge.store.neo4j.vectors_read import nearest
+from ragforge.store.neo4j.vectors_read import lacking, nearest
 from tests.neo4j.graph_rows import connected
 from tests.neo4j.hits import ProfiledGraph, grow
 from tests.servers import neo4j
@@ -52,15 +52,24 @@ QUESTIONS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     "usage since midnight": lambda of: of.usage.by_model(since=TODAY),
     "usage of a project": lambda of: of.usage.by_model(project_id=ASKED),
     "usage of a session": lambda of: of.usage.by_model(session_id=f"{OTHERS}-s0"),
+    "summaries that are lacking": lambda of: of.summaries.lacking(),
+    "summaries that are lacking in a project": lambda of: of.summaries.lacking(project_id=OTHERS),
     "stand-ins": lambda of: of.summaries.stand_ins(),
     "stand-ins in a project": lambda of: of.summaries.stand_ins(project_id=OTHERS),
     "stand-ins above": lambda of: of.summaries.upper_stand_ins(project_id=OTHERS),
     "what is outdated": lambda of: of.summaries.outdated(project_id=OTHERS),
+    "sessions to roll up": lambda of: of.summaries.sessions_to_roll_up(20_000),
+    "sessions of a project to roll up": lambda of: of.summaries.sessions_to_roll_up(
+        20_000, project_id=OTHERS
+    ),
+    "vectors that are lacking": lambda of: lacking(of.graph, EMBEDDER),
+    "vectors that are lacking in a project": lambda of: lacking(of.graph, EMBEDDER, project_id=OTHERS),
     "a search by meaning": lambda of: nearest(of.graph, Nearby(VECTOR, EMBEDDER, ASKED)),
     "the newest sessions": lambda of: of.sessions.recent(limit=5),
     "the newest sessions of a project": lambda of: of.sessions.recent(project_id=OTHERS, limit=5),
     "memories of a project": lambda of: of.memories.find(MemoryFilter(ASKED)),
     "goals": lambda of: of.memories.find(MemoryFilter(OTHERS, types=(MemoryType.GOAL,))),
+    "rules": lambda of: of.memories.find(MemoryFilter(OTHERS, binding=True)),
     "memories of today": lambda of: of.memories.find(
         MemoryFilter(OTHERS, since=TODAY, sort=MemorySort.CREATED)
     ),
@@ -95,12 +104,15 @@ async def test_what_is_read_does_not_grow_with_what_is_not_asked_for(asked: Aske
     hits: dict[str, list[int]] = {name: [] for name in QUESTIONS}
     for before, size in zip((0, *SIZES), SIZES, strict=False):
         await grow(asked.graph, OTHERS, start=before, end=size, at=LONG_AGO)
+        # What was written since is looked at once, by whoever asks first.
+        await asked.summaries.lacking()
+        await asked.summaries.lacking(project_id=OTHERS)
         for name, ask in QUESTIONS.items():
             asked.graph.hits = 0
             await ask(asked)
             hits[name].append(asked.graph.hits)
     for name, found in hits.items():
-        print(f"{name:36}", *(f"{each:>9,}" for each in found))
+        print(f"{name:42}", *(f"{each:>9,}" for each in found))
     grown = SIZES[-1] - SIZES[0]
     assert {
         name: found for name, found in hits.items() if found[-1] - found[0] > grown * HITS_A_TURN_MAX

@@ -177,7 +177,7 @@ async def test_vectors_come_back_bit_for_bit_in_the_order_asked(rows: Rows) -> N
 
 
 async def test_what_lacks_a_vector_is_named_newest_first(rows: Rows) -> None:
-    session = a_session(rows.project.id)
+    await rows.add_session(session := a_session(rows.project.id))
     turns = [
         replace(
             a_turn(session, str(number)),

@@ -162,7 +162,7 @@ async def add_first_turns(graph: Graph, rows: Rows) -> list[Turn]:
     turns = [first := a_turn(rows.session), a_turn(rows.session, parent=first)]
     await rows.add_turns(turns)
     await graph.run(
-        "MATCH (s:ConversationSession) SET s.headId = $head "
+        "MATCH (s:ConversationSession) SET s.headId = $head, s.carriedAt = null "
         "WITH s MATCH (a:ConversationTurn {id: $head}), (b:ConversationTurn {id: $below}) "
         "MERGE (a)-[:NEXT]->(b) MERGE (s)-[:HAS_TURN]->(a) MERGE (s)-[:HAS_TURN]->(b) "
         "WITH s MATCH (p:Project {id: s.projectId}) MERGE (p)-[:HAS_SESSION]->(s)",
@@ -218,6 +218,17 @@ async def roots(graph: Graph) -> list[str]:
     return [row["root"] for row in found]
 
 
+async def write_as_before_marks(graph: Graph, rows: Rows) -> Turn:
+    """Add a turn as a ragforge that knows no marks does, and end all turns."""
+    await rows.add_turns([turn := a_turn(rows.session)])
+    await graph.run(
+        "MATCH (t:ConversationTurn) SET t.status = 'finished', t.endTime = t.timestamp "
+        "WITH DISTINCT t.sessionId AS id MATCH (s:ConversationSession {sessionId: id}) "
+        "SET s.carriedAt = datetime.realtime()"
+    )
+    return turn
+
+
 async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_left_and_finds_memories(
     graph: Graph, tmp_path: Path
 ) -> None:
@@ -254,6 +265,10 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     store = await open_store(graph.address.driver_uri, machine_dir=tmp_path)
     try:
         assert await store.turns.abandoned([turn.id for turn in turns]) == {turns[1].id}
+        assert await store.summaries.lacking() == []
+        turns.append(await write_as_before_marks(graph, rows))
+        assert {turn.id for turn in await store.summaries.lacking()} == {turn.id for turn in turns}
+        assert {owner.id for owner in await store.vectors.lacking("m")} == {turn.id for turn in turns}
         memory = a_memory(rows.session, "We use tabs.")
         await store.memories.save(memory)
         assert [hit.id for hit in await store.search.words(Query("tabs"))] == [memory.id]

@@ -29,7 +29,7 @@ CALL () {{
   UNWIND $rows.memories AS row
   FOREACH (_ IN CASE WHEN row.make THEN [1] ELSE [] END |
     MERGE (new:{Label.MEMORY} {{id: row.id}})
-    ON CREATE SET new.owner = '', new += row.first)
+    ON CREATE SET new.owner = '', new.embeddingStale = true, new += row.first)
   WITH row
   MATCH (n:{Label.MEMORY} {{id: row.id}})
   WITH n, row, row.adds AS a

@@ -50,6 +50,7 @@ MATCH (heir:{Label.SESSION} {{sessionId: row.heir}})
 OPTIONAL MATCH (:{Label.SESSION})-[old:HAS_TURN]->(t) DELETE old
 WITH DISTINCT t, heir, row
 MERGE (heir)-[:HAS_TURN]->(t)
+SET heir.carriedAt = datetime.realtime()
 SET t.sessionId = row.heir, t.projectId = row.project, t.searchScope = row.turnScope
 WITH t, row
 OPTIONAL MATCH (t)-[:HAS_TOOL_CALL]->(c:{Label.CALL})
@@ -83,6 +84,10 @@ RETURN collect(DISTINCT gone.id) AS ids
 REMOVE_SUMMARIES = f"""
 MATCH (x:{Label.SUMMARY}) WHERE x.id IN $ids
 CALL (x) {{ OPTIONAL MATCH (x)-[:SUMMARIZES]->(t:{Label.TURN}) SET t.embeddingStale = true }}
+CALL (x) {{
+  MATCH (x)-[:SUMMARIZES]->(below)
+  MATCH (s:{Label.SESSION} {{sessionId: below.sessionId}}) SET s.carriedAt = datetime.realtime()
+}}
 DETACH DELETE x
 """
 

@@ -106,7 +106,8 @@ _NODES = "".join(
         _part(
             Label.TURN,
             owner=f"s:{Label.SESSION} {{sessionId: {_at(Label.TURN, 'sessionId')}}}",
-            draw=f"""MERGE (s)-[:HAS_TURN]->(n)
+            draw=f"""SET s.carriedAt = datetime.realtime()
+  MERGE (s)-[:HAS_TURN]->(n)
   WITH n, row WHERE {_PARENT} IS NOT NULL
   MATCH (p:{Label.TURN} {{id: {_PARENT}}})
   MERGE (p)-[:NEXT]->(n)""",

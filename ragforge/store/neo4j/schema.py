@@ -148,6 +148,18 @@ LASTING: tuple[Definition, ...] = (
     _range("session_project", Label.SESSION, "projectId"),
     _range("session_activity", Label.SESSION, "lastActivity"),
     _range("session_time", Label.SESSION, "projectId", "lastActivity"),
+    _range("session_carried", Label.SESSION, "carriedAt"),
+    _range("session_owed", Label.SESSION, "projectId", "carriedAt"),
+    _range("session_awaits", Label.SESSION, "awaitsChars"),
+    _range("turn_owed", Label.TURN, "summaryDue"),
+    *(
+        _range(f"{name}_{what}", label, *properties)
+        for name, label in (("turn", Label.TURN), ("summary", Label.SUMMARY), ("memory", Label.MEMORY))
+        for what, properties in (
+            ("stale", ("embeddingStale",)),
+            ("embedded", ("embeddingModel", "embeddingDimensions")),
+        )
+    ),
     _range("turn_session", Label.TURN, "sessionId"),
     _range("turn_project", Label.TURN, "projectId"),
     _range("turn_at", Label.TURN, "timestamp"),

@@ -191,6 +191,34 @@ CREATE INDEX memory_binding IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.stre
 """
 
 
+OWED = """
+CREATE INDEX session_carried IF NOT EXISTS FOR (n:ConversationSession) ON (n.carriedAt);
+CREATE INDEX session_owed IF NOT EXISTS FOR (n:ConversationSession) ON (n.projectId, n.carriedAt);
+CREATE INDEX session_awaits IF NOT EXISTS FOR (n:ConversationSession) ON (n.awaitsChars);
+CREATE INDEX turn_owed IF NOT EXISTS FOR (n:ConversationTurn) ON (n.summaryDue);
+CREATE INDEX turn_stale IF NOT EXISTS FOR (n:ConversationTurn) ON (n.embeddingStale);
+CREATE INDEX turn_embedded IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.embeddingModel, n.embeddingDimensions);
+CREATE INDEX summary_stale IF NOT EXISTS FOR (n:ConversationSummary) ON (n.embeddingStale);
+CREATE INDEX summary_embedded IF NOT EXISTS
+FOR (n:ConversationSummary) ON (n.embeddingModel, n.embeddingDimensions);
+CREATE INDEX memory_stale IF NOT EXISTS FOR (n:Memory) ON (n.embeddingStale);
+CREATE INDEX memory_embedded IF NOT EXISTS FOR (n:Memory) ON (n.embeddingModel, n.embeddingDimensions);
+"""
+
+# In batches that commit by themselves. Turns and sessions get their marks from whoever first asks what is
+# owed, and looks at all sessions written since somebody last looked, which nobody has.
+OWED_DATA = """
+MATCH (s:ConversationSession) WHERE s.carriedAt IS NULL
+CALL (s) { SET s.carriedAt = datetime.realtime() } IN TRANSACTIONS OF 1000 ROWS;
+MATCH (n:ConversationSummary|Memory) WHERE n.embeddingModel IS NULL AND n.embeddingStale IS NULL
+CALL (n) { SET n.embeddingStale = true } IN TRANSACTIONS OF 1000 ROWS;
+MATCH (n:ConversationTurn|ConversationSummary|Memory)
+WHERE n.embeddingModel IS NOT NULL AND n.embeddingDimensions IS NULL
+CALL (n) { SET n.embeddingDimensions = size(n.embedding) } IN TRANSACTIONS OF 1000 ROWS;
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -219,6 +247,7 @@ STEPS: tuple[Step, ...] = (
     Step("origins", data=ORIGINS_DATA),
     Step("lookups", LOOKUPS, LOOKUPS_DATA),
     Step("what binds", BINDING),
+    Step("owed", OWED, OWED_DATA),
 )
 
 

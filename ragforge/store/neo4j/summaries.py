@@ -10,6 +10,7 @@ from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.store.neo4j.carry import InTransaction, carry, whole_rows
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import outdate_vector, summary_props
+from ragforge.store.neo4j.marks import mark_owed
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, summary_of, summary_row, turn_of
@@ -32,7 +33,8 @@ RETURN t.id AS turn, {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.times
 
 # A project narrows them at `AND true`. Where none is of the kind, nothing is read but the index.
 LACKING = f"""
-MATCH (n:{Label.TURN}) WHERE n.status IN $ended AND true
+MATCH (n:{Label.TURN}) USING INDEX SEEK n:{Label.TURN}(summaryDue)
+WHERE n.summaryDue = true AND n.status IN $ended AND true
   AND NOT EXISTS {{ (n)<-[:SUMMARIZES]-(:{Label.SUMMARY} {{level: 1}}) }}
 RETURN {fields("n", Label.TURN)} AS n ORDER BY n.timestamp, n.id LIMIT $limit
 """
@@ -53,22 +55,10 @@ MATCH (n:{Label.SUMMARY}) WHERE n.outdated = true AND true
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
 """
 
-# A turn awaits its place in a summary of level 2: level 1 only retells it.
 TO_ROLL_UP = f"""
-MATCH (s:{Label.SESSION}) WHERE $project IS NULL OR s.projectId = $project
-CALL (s) {{
-  MATCH (t:{Label.TURN} {{sessionId: s.sessionId}})
-  WHERE t.endTime IS NOT NULL
-    AND NOT EXISTS {{ (t)<-[:SUMMARIZES]-(:{Label.SUMMARY})<-[:SUMMARIZES]-(:{Label.SUMMARY}) }}
-  RETURN sum(t.charCount) AS chars
-  UNION ALL
-  MATCH (n:{Label.SUMMARY} {{sessionId: s.sessionId}})
-  WHERE NOT EXISTS {{ (n)<-[:SUMMARIZES]-(:{Label.SUMMARY}) }}
-  WITH n.level AS level, sum(n.charCount) AS chars
-  RETURN chars
-}}
-WITH s, max(chars) AS chars WHERE chars > $chars
-RETURN s.sessionId AS id ORDER BY s.startTime, id LIMIT $limit
+MATCH (n:{Label.SESSION}) USING INDEX SEEK n:{Label.SESSION}(awaitsChars)
+WHERE n.awaitsChars > $chars AND true
+RETURN {{id: n.sessionId}} AS n ORDER BY n.startTime, n.sessionId LIMIT $limit
 """
 
 # The lock comes first: who waits for it finds what the other has written.
@@ -152,7 +142,7 @@ class Neo4jSummaries:
             if covered:
                 return False
             props = summary_row(summary)
-            derived = summary_props(props) | {"outdated": None}
+            derived = summary_props(props) | {"embeddingStale": True, "outdated": None}
             rows = whole_rows([(Label.SUMMARY, props | derived)])
             await carry(
                 InTransaction(transaction),
@@ -191,6 +181,7 @@ class Neo4jSummaries:
         return covering
 
     async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
+        await self._mark(project_id)
         return [turn_of(each) for each in await self._owed(LACKING, project_id, limit, ended=ENDED)]
 
     async def stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
@@ -208,8 +199,12 @@ class Neo4jSummaries:
         self, chars_min: int, *, project_id: str | None = None, limit: int = 100
     ) -> list[str]:
         """Ids of sessions where at one level what awaits its roll-up holds more, oldest first."""
-        found = await self._nodes.insist(TO_ROLL_UP, chars=chars_min, project=project_id, limit=max(0, limit))
-        return [each["id"] for each in found]
+        await self._mark(project_id)
+        return [each["id"] for each in await self._owed(TO_ROLL_UP, project_id, limit, chars=chars_min)]
+
+    async def _mark(self, project_id: str | None) -> None:
+        await self._nodes.arrive()
+        await mark_owed(self._nodes.graph, project_id)
 
     async def _owed(
         self, query: str, project_id: str | None, limit: int, **parameters: Any

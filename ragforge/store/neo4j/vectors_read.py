@@ -18,6 +18,7 @@ from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, V
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
+from ragforge.store.neo4j.marks import mark_owed
 from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import (
     DEFAULT_DIMENSIONS,
@@ -168,34 +169,22 @@ RETURN n.embeddingHash AS hash, n.embedding AS vector
 IN_USE = f"MATCH (d:{Label.DATABASE}) WHERE d.embedder = $model RETURN d.dimensions AS dimensions"
 
 # What another model embedded counts as not embedded; a turn that runs is not done yet.
-# A vector of another length than the embedder's is of no use to it.
-OWED = """(n.embeddingStale OR coalesce(n.embeddingModel, '') <> $model
-    OR coalesce(n.embeddingDimensions, dimensions) <> dimensions)"""
-
-LACKING = f"""
-WITH head(COLLECT {{
-  MATCH (d:RagforgeDatabase) WHERE d.embedder = $model RETURN d.dimensions }}) AS dimensions
-CALL (dimensions) {{
-  MATCH (n:{Label.TURN})
-  WHERE n.endTime IS NOT NULL AND {OWED}
-    AND ($project IS NULL OR n.projectId = $project)
-  RETURN '{OwnerKind.TURN}' AS kind, n.id AS id, n.timestamp AS at, 0 AS level
-  ORDER BY at DESC, id DESC LIMIT $limit
-  UNION ALL
-  MATCH (n:{Label.SUMMARY})
-  WHERE {OWED}
-    AND ($project IS NULL OR n.projectId = $project)
-  RETURN '{OwnerKind.SUMMARY}' AS kind, n.id AS id, n.timestamp AS at, n.level AS level
-  ORDER BY at DESC, level DESC, id DESC LIMIT $limit
-  UNION ALL
-  MATCH (n:{Label.MEMORY})
-  WHERE {OWED} AND {REMEMBERED}
-    AND ($project IS NULL OR n.projectId = $project OR n.scope = 'global' AND {IS_STORED})
-  RETURN '{OwnerKind.MEMORY}' AS kind, n.id AS id, n.created AS at, -1 AS level
-  ORDER BY at DESC, id DESC LIMIT $limit
-}}
-RETURN kind, id ORDER BY at DESC, level DESC, id DESC LIMIT $limit
-"""
+# A vector of another length than the embedder's is of no use to it. Each way has its index.
+STALE = "embeddingStale", "n.embeddingStale = true"
+OF_ANOTHER = tuple(
+    ("embeddingModel, embeddingDimensions", f"n.embeddingModel {each} AND n.embeddingDimensions IS NOT NULL")
+    for each in ("< $model", "> $model")
+)
+OF_ANOTHER_LENGTH = tuple(
+    ("embeddingModel, embeddingDimensions", f"{MODEL} AND n.embeddingDimensions {each}")
+    for each in ("< $dimensions", "> $dimensions")
+)
+# The condition, the project, the time, and the place among what is of one time.
+OWED: Mapping[OwnerKind, tuple[str, str, str, str]] = {
+    OwnerKind.TURN: ("n.endTime IS NOT NULL", PROJECT, "n.timestamp", "0"),
+    OwnerKind.SUMMARY: ("true", PROJECT, "n.timestamp", "n.level"),
+    OwnerKind.MEMORY: (REMEMBERED, OF_MEMORIES[PROJECT], "n.created", "-1"),
+}
 
 
 async def nearest(graph: Graph, nearby: Nearby) -> list[Near]:
@@ -247,14 +236,39 @@ async def lacking(
     graph: Graph, model: str, *, project_id: str | None = None, limit: int = 100
 ) -> list[Owner]:
     """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
+    await mark_owed(graph, project_id)
+    in_use = await graph.read(IN_USE, model=model)
+    ways = (STALE, *OF_ANOTHER, *(OF_ANOTHER_LENGTH if in_use else ()))
     rows = await graph.read(
-        LACKING,
+        _lacking(ways, in_project=project_id is not None),
         model=storable(model),
-        project=project_id or None,
+        dimensions=in_use[0]["dimensions"] if in_use else None,
+        project=project_id,
         limit=max(0, limit),
         deadline_s=timeouts.NEO4J_RUN_S_MAX,
     )
     return [Owner(OwnerKind(row["kind"]), row["id"]) for row in rows]
+
+
+def _lacking(ways: Sequence[tuple[str, str]], *, in_project: bool) -> str:
+    """The query for what has no vector, newest first."""
+    parts: list[str] = []
+    for kind, (condition, project, at, level) in OWED.items():
+        within = f" AND {project}" if in_project else ""
+        nodes = " UNION ".join(
+            f"MATCH (n:{LABELS[kind]}) USING INDEX SEEK n:{LABELS[kind]}({by}) "
+            f"WHERE {way} AND {condition}{within} RETURN n"
+            for by, way in ways
+        )
+        parts.append(
+            f"CALL () {{ {nodes} }}\n"
+            f"RETURN '{kind}' AS kind, n.id AS id, {at} AS at, {level} AS level\n"
+            "ORDER BY at DESC, level DESC, id DESC LIMIT $limit"
+        )
+    return (
+        f"CALL () {{ {' UNION ALL '.join(parts)} }}\n"
+        "RETURN kind, id ORDER BY at DESC, level DESC, id DESC LIMIT $limit"
+    )
 
 
 async def same_text(graph: Graph, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
