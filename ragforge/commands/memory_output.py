@@ -7,7 +7,7 @@ from typing import Any
 from ragforge.domain.memories import AssociationKind, Memory, marks_of
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
-from ragforge.domain.words import counted
+from ragforge.domain.words import counted, moment_words
 from ragforge.memory.memories import TICK, Evidence, Linked, Story
 
 ID_CHARS_SHOWN = 8
@@ -51,8 +51,8 @@ def memory_lines(memory: Memory) -> list[str]:
         "topic": one_line(memory.topic),
         "made by": memory.source,
         "comes from": one_line(memory.origin),
-        "created": f"{memory.created_at.astimezone():%Y-%m-%d %H:%M}",
-        "updated": f"{memory.updated_at.astimezone():%Y-%m-%d %H:%M}",
+        "created": moment_words(memory.created_at),
+        "updated": moment_words(memory.updated_at),
         "holds": period_words(memory),
         "binds": binds_words(memory),
         "applies to": one_line(", ".join(memory.applies_to)),
@@ -72,7 +72,7 @@ def story_lines(story: Story, abandoned: Collection[str]) -> list[str]:
     for each in story.evidence:
         undone = "  (undone)" if each.turn.id in abandoned else ""
         title = one_line(each.session.title) if each.session else "a deleted session"
-        when = f"{each.turn.started_at.astimezone():%Y-%m-%d %H:%M}"
+        when = moment_words(each.turn.started_at)
         lines.append(f"{when}  {title}, turn {each.turn.index + 1}{undone}")
         lines.append(f"  {one_line(text_of(each.turn.user))[:EVIDENCE_CHARS_SHOWN]}")
         if each.session:
@@ -153,7 +153,7 @@ def period_words(memory: Memory) -> str:
         return ""
     last = last_moment(memory)
     until = f" until {last:%Y-%m-%d %H:%M}" if last else ""
-    return f"from {(memory.valid_from or memory.created_at).astimezone():%Y-%m-%d %H:%M}{until}"
+    return f"from {moment_words(memory.valid_from or memory.created_at)}{until}"
 
 
 def binds_words(memory: Memory) -> str:
@@ -170,7 +170,7 @@ def used_words(memory: Memory) -> str:
     """How often it was put in front of a model or opened, and when last."""
     if not memory.access_count:
         return "never"
-    last = f", last {memory.accessed_at.astimezone():%Y-%m-%d %H:%M}" if memory.accessed_at else ""
+    last = f", last {moment_words(memory.accessed_at)}" if memory.accessed_at else ""
     return f"{counted(memory.access_count, 'time')}{last}"
 
 

@@ -11,6 +11,7 @@ from ragforge.commands.base import Emphasis, Open, Outcome, Report, Span, Verb
 from ragforge.domain.arguments import ValuesOf, rest, shell_option
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import one_line
+from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:
     from ragforge.domain.search import Hit, HitKind, Query
@@ -182,7 +183,7 @@ def _lines(found: "RankedHit", *, explain: bool) -> list[list[Span]]:
 
     hit = found.hit
     title = one_line(hit.session_title) or hit.session_id
-    head = "  ".join(part for part in (f"{hit.at.astimezone():%Y-%m-%d %H:%M}", title) if part)
+    head = "  ".join(part for part in (moment_words(hit.at), title) if part)
     details = explained(found) if explain else ()
     return [
         [Span(f"{head}  ({one_line(what(hit))})", Emphasis.STRONG)],

@@ -8,6 +8,7 @@ from ragforge.commands.base import Confirm, Open, Outcome, Report, Tell, Verb
 from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import one_line
+from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:
     from ragforge.session.machine import Library
@@ -96,7 +97,7 @@ def _as_json(row: "SessionRow") -> dict[str, object]:
 
 def _lines(row: "SessionRow") -> tuple[str, str]:
     record = row.session
-    when = f"{record.last_activity_at.astimezone():%Y-%m-%d %H:%M}"
+    when = moment_words(record.last_activity_at)
     return (
         f"{record.id}  {when}  {row.turns:>4} turns  {one_line(record.title) or '(no title)'}",
         f"    {one_line(record.cwd)}  {one_line(record.model) or 'no model'}",

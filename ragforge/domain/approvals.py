@@ -9,9 +9,9 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject
 from ragforge.domain.memories import Strength
+from ragforge.domain.words import day_words
 
 
 class Mode(StrEnum):
@@ -58,12 +58,6 @@ def parse_rule(text: str) -> Rule:
     if not (bracket and name.isidentifier() and pattern):
         raise UsageError(f"Not a rule: {text!r}. Write it like shell(git status) or edit(src/**).")
     return Rule(name, pattern)
-
-
-def spoken_date(at: datetime) -> str:
-    """The day as people say it: 3 Nov, and the year where it is not this one."""
-    here, today = at.astimezone(), now().astimezone()
-    return f"{here.day} {here:%b}" + ("" if here.year == today.year else f" {here.year}")
 
 
 class Deed(StrEnum):
@@ -122,10 +116,10 @@ class ConstraintHit(Struct, frozen=True):
     def words(self) -> str:
         """What the user is told."""
         one = self.constraint
-        said = f'You said on {spoken_date(one.said_at)}: "{one.text}"'
+        said = f'You said on {day_words(one.said_at)}: "{one.text}"'
         if self.since is None:
             return said
-        return f'{said}; and since then, on {spoken_date(self.since.said_at)}: "{self.since.text}"'
+        return f'{said}; and since then, on {day_words(self.since.said_at)}: "{self.since.text}"'
 
     @property
     def binds(self) -> bool:

@@ -79,7 +79,10 @@ class Strength(StrEnum):
     @property
     def rank(self) -> int:
         """0 for none, more for what binds more."""
-        return list(Strength).index(self)
+        return _STRENGTH_RANKS[self]
+
+
+_STRENGTH_RANKS = {each: rank for rank, each in enumerate(Strength)}
 
 
 class MemoryOrigin(StrEnum):

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from ragforge.domain.ids import now
+
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 
 
@@ -24,6 +26,12 @@ def age_words(when: datetime, now: datetime | None) -> str:
     if seconds < 7 * DAY_S:
         return f"{seconds // DAY_S} d ago"
     return f"{when.astimezone():%Y-%m-%d}"
+
+
+def day_words(when: datetime) -> str:
+    """The day by the clock here: `3 Nov`, and its year where that is not this one."""
+    here = when.astimezone()
+    return f"{here.day} {here:%b}" + ("" if here.year == now().astimezone().year else f" {here.year}")
 
 
 def moment_words(when: datetime) -> str:

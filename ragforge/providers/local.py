@@ -8,6 +8,7 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.messages import ModelMessage, TextPart, UserMessage
 from ragforge.domain.search import Hit, what
 from ragforge.domain.usage import Usage
+from ragforge.domain.words import moment_words
 from ragforge.providers.base import ModelLimits, ModelRequest, OwnProtocol, Search
 
 FIRST_LINE = "No model configured: search results, not generated text"
@@ -92,7 +93,7 @@ def _quote(number: int, hit: Hit) -> str:
     nameless = "Untitled session" if hit.session_id else "Changed" if hit.version_id else "Remembered"
     title = " ".join(hit.session_title.split()) or nameless
     command = _command(hit)
-    when = hit.at.astimezone().strftime("%Y-%m-%d %H:%M")
+    when = moment_words(hit.at)
     return f"{number}. {title} · {what(hit)} · {when} · `ragforge {command}`\n\n{lines}"
 
 

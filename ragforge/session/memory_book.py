@@ -8,6 +8,8 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.memories import PERSONAL, Memory, MemoryFilter, MemorySort, memory_id
 from ragforge.domain.messages import text_of
+from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.domain.words import moment_words
 from ragforge.memory import forgotten, memories
 from ragforge.memory.memories import Story
 from ragforge.session.state import Workspace
@@ -85,24 +87,16 @@ class MemoryBook(Struct, frozen=True):
 
     async def place_of(self, turn_id: str) -> TurnPlace:
         """Where the turn is seen. Raises UsageError where it no longer lies on its session's path."""
-        store = self.workspace.store
-        turn = await store.turns.get(turn_id)
-        session = await store.sessions.get(turn.session_id) if turn else None
-        if turn is None or session is None:
-            raise UsageError("The session of this turn was deleted.")
-        path = await store.turns.path(session.head)
+        turn, session = await self._turn_and_session(turn_id)
+        path = await self.workspace.store.turns.path(session.head)
         if turn.index >= len(path) or path[turn.index].id != turn.id:
             raise UsageError("This turn was undone: its session went on without it. Search still finds it.")
         return TurnPlace(session.id, turn.index + 1)
 
     async def said_in(self, turn_id: str) -> str:
         """The words of the turn, where they stand, and the command that opens it. Raises UsageError."""
-        store = self.workspace.store
-        turn = await store.turns.get(turn_id)
-        session = await store.sessions.get(turn.session_id) if turn else None
-        if turn is None or session is None:
-            raise UsageError("The session of this turn was deleted.")
-        at = f"{turn.started_at.astimezone():%Y-%m-%d %H:%M}, {session.title}, turn {turn.index + 1}"
+        turn, session = await self._turn_and_session(turn_id)
+        at = f"{moment_words(turn.started_at)}, {session.title}, turn {turn.index + 1}"
         return f"{at}: {text_of(turn.user)}\nragforge -r {session.id} --at {turn.index + 1}"
 
     async def open_evidence(self, memory: Memory) -> TurnPlace:
@@ -116,3 +110,11 @@ class MemoryBook(Struct, frozen=True):
             except UsageError:
                 continue
         return await self.place_of(memory.turns[0])
+
+    async def _turn_and_session(self, turn_id: str) -> tuple[Turn, ConversationSession]:
+        store = self.workspace.store
+        turn = await store.turns.get(turn_id)
+        session = await store.sessions.get(turn.session_id) if turn else None
+        if turn is None or session is None:
+            raise UsageError("The session of this turn was deleted.")
+        return turn, session

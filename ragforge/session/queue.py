@@ -13,7 +13,7 @@ JOINED_MAX = 20
 
 
 async def join(session: Session, parts: Parts) -> bool:
-    """Add the message to the one whose request has not been sent yet; False where there is none.
+    """Add the message to the turn whose request has not been sent yet; False if no turn waits to send one.
 
     Raises StoreError.
     """
@@ -31,8 +31,9 @@ async def join(session: Session, parts: Parts) -> bool:
 
 
 async def close(session: Session, seen: Turn | None = None) -> bool:
-    """Let every later message wait. seen: the turn as it was looked at; where another message has joined it
-    since, False, and it stays open.
+    """Let every later message wait for its own turn.
+
+    seen: the turn as the caller read it. If another message has joined it since, it stays open; False then.
     """
     begun = session.activity.open_turn
     if begun is None:

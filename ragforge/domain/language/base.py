@@ -44,7 +44,7 @@ class Language(Struct, frozen=True, kw_only=True):
     until: Patterns = ()
     """A statement holds up to and including a day: the slot `<date>`, whose words are the first group."""
     since: Patterns = ()
-    """A statement holds from a day on: a slot like that of `until`."""
+    """A statement holds from a day on: the slot `<date>`, whose words are the first group."""
     away: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
     """Times from now on by unit, `day`, `week` or `month`; how many is the first group, none for one."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -1,13 +1,12 @@
 """What was found and why, in words for a user: the same on the command line and on the screen."""
 
-from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
-from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.search import Hit, HitKind
+from ragforge.domain.words import day_words
 from ragforge.memory.recall.results import HitSource, RankedHit, SearchResults, Why
 
 if TYPE_CHECKING:  # loaded where something is forgotten
@@ -80,12 +79,7 @@ _SAID = {
 
 def memory_reason(memory: Memory) -> str:
     """`you decided this on 3 Nov`."""
-    return said_on(_SAID[memory.type], memory.created_at)
-
-
-def said_on(words: str, at: datetime) -> str:
-    """The words with the day, and its year where that is not this one."""
-    return f"{words} on {at.day} {at:%b}" + (f" {at.year}" if at.year != now().year else "")
+    return f"{_SAID[memory.type]} on {day_words(memory.created_at)}"
 
 
 def matched_words(hit: Hit) -> str:

@@ -17,6 +17,7 @@ from ragforge.domain.language.words import stem
 from ragforge.domain.memories import Memory
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
+from ragforge.domain.words import day_words
 from ragforge.memory.departures import who_acts, who_left, without_actors
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.replacements import ReplacedStatement
@@ -82,7 +83,8 @@ class Replacement(Struct, frozen=True):
     @property
     def mark(self) -> str:
         """`(replaced 3 Nov: port 9443)`."""
-        return f"(replaced {self.at.day} {self.at:%b}{' in part' * self.in_part}: {self.text})"
+        part = " in part" if self.in_part else ""
+        return f"(replaced {day_words(self.at)}{part}: {self.text})"
 
 
 class Spoken(Struct, frozen=True, dict=True):

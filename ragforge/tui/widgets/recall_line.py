@@ -13,7 +13,7 @@ from ragforge.domain.context import ContextBlock, Recalled
 from ragforge.domain.ids import short_id
 from ragforge.domain.printable import one_line, printable
 from ragforge.domain.search import HitKind
-from ragforge.domain.words import counted
+from ragforge.domain.words import counted, day_words
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.plain import PlainText
@@ -161,8 +161,7 @@ def label(block: ContextBlock) -> str:
 
 def item_line(item: Recalled) -> str:
     """`3 Nov · speaks of parser, bug · The parser fails on empty files.`"""
-    at, reason = item.at.astimezone(), one_line(item.reason)
-    day = f"{at.day} {at:%b}"
+    day, reason = day_words(item.at), one_line(item.reason)
     text = " ".join(printable(item.text).split())
     return " · ".join(filter(None, ("" if day in reason else day, reason, text[:ITEM_CHARS_SHOWN])))
 

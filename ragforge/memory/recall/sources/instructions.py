@@ -9,8 +9,8 @@ from msgspec import Struct
 from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryType
 from ragforge.domain.search import HitKind
+from ragforge.domain.words import day_words
 from ragforge.memory.constraints import binds
-from ragforge.memory.recall.explain import said_on
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.request import Around, InjectLimits
 from ragforge.memory.recall.search import Recall
@@ -89,7 +89,7 @@ def _item(each: Standing) -> Recalled:
         memory.id,
         memory.content,
         0,
-        said_on(rule, memory.created_at),
+        f"{rule} on {day_words(memory.created_at)}",
         memory.updated_at,
         memory.session_id,
         memory.turns[-1] if memory.turns else "",
