@@ -30,7 +30,7 @@ from ragforge.domain.ids import now
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.redact import MARK
 from ragforge.domain.reveal import oddities
-from ragforge.domain.turns import CallStatus, Step, ToolCall
+from ragforge.domain.turns import CallStatus, Step, ToolCall, declined
 from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext, ToolResult
 from ragforge.tools.limits import cut_result, result_chars_max
 
@@ -239,8 +239,7 @@ async def _ask_consent(call: _OpenCall, ready: _Ready, decision: Decision) -> _R
             await parts.add_rules(approval.rules)
             return None
         case ConsentAnswer.NO:
-            why = f" They said: {answer.reason}" if answer.reason else ""
-            return _Refused(f"The person declined this call; nothing was done.{why}", CallStatus.DENIED)
+            return _Refused(declined(answer.reason), CallStatus.DENIED)
 
 
 async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:

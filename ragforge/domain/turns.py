@@ -205,6 +205,18 @@ class ToolCall(Struct, frozen=True):
     images: tuple[ImagePart, ...] = ()
     provider_id: str = ""
 
+    @property
+    def refusal(self) -> str:
+        """The reason that the user gave when they declined it; empty where they gave none."""
+        said = self.status is CallStatus.DENIED and self.result.startswith(declined(" ")[:-1])
+        return self.result.removeprefix(declined(" ")[:-1]).strip() if said else ""
+
+
+def declined(reason: str) -> str:
+    """What the model hears of a call that the user declined."""
+    why = f" They said: {reason}" if reason else ""
+    return f"The person declined this call; nothing was done.{why}"
+
 
 TOOL_CALL = Description(
     RecordKind.TOOL_CALL,

@@ -23,8 +23,9 @@ from ragforge.domain.memories import (
     normalised,
 )
 from ragforge.domain.summaries import SummaryMethod
-from ragforge.memory.authority import is_theirs, may_keep, typed
+from ragforge.memory.authority import is_theirs, may_keep, rests_on, typed
 from ragforge.memory.constraints import bound, word_for_word
+from ragforge.memory.corrections import CorrectionKind
 from ragforge.memory.excerpts import known_of
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import summary_of
@@ -197,7 +198,7 @@ class _Reader:
         if self._refused:
             # In words that are not the user's; in theirs, rules may find it.
             for memory in self._by_rules:
-                if memory.type in self._refused and is_theirs(memory.content, message=self._material.user):
+                if memory.type in self._refused and self._may_keep(memory.content, MemoryType.PREFERENCE):
                     self._memories.setdefault(memory.id, memory)
         at, user = self._material.turn.started_at, typed(self._material.user)
         text = part.get("summary")
@@ -262,8 +263,7 @@ class _Reader:
         content = one_line(said.content)
         if not normalised(content) or (said.said_by != "person" and said.type not in FOUND_OUT):
             return None
-        user, before = self._material.user, self._material.before
-        if not may_keep(content, said.type, message=user, before=before):
+        if not self._may_keep(content, said.type):
             self._refused.add(said.type)
             return None
         scope = MemoryScope(said.scope) if said.scope in set(MemoryScope) else MemoryScope.PROJECT
@@ -291,10 +291,21 @@ class _Reader:
             origin=_ORIGINS.get(said.said_by, ""),
         )
         strength = Strength(said.strength) if said.strength in set(Strength) else Strength.NONE
-        made = bound(made, strength=strength, named=_texts(said.applies_to), said=user)
+        words = "\n".join([self._material.user, *(each.text for each in self._material.corrections)])
+        made = bound(made, strength=strength, named=_texts(said.applies_to), said=words)
         if made.type is MemoryType.PREFERENCE and not _agrees(made, self._by_rules):
             made = replace(made, confidence=min(made.confidence, ALONE_MAX))
         return made
+
+    def _may_keep(self, content: str, type: MemoryType) -> bool:
+        """Whether it may be kept: what needs the user's words, for these or by a correction."""
+        material = self._material
+        return may_keep(content, type, message=material.user, before=material.before) or any(
+            rests_on(content, f"{each.of}\n{each.text}")
+            if each.kind is CorrectionKind.EDITED
+            else is_theirs(content, message=each.text)
+            for each in material.corrections
+        )
 
     def _relation(self, item: JsonValue) -> tuple[str, Memory] | None:
         """The kind of link and the memory at its end, where both are known."""

@@ -5,6 +5,7 @@ weeks.
 """
 
 import re
+from collections.abc import Sequence
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import MemoryType
@@ -64,6 +65,15 @@ def is_theirs(statement: str, *, message: str, before: str = "") -> bool:
     said = content_words(typed(message))
     if (said and len(said) <= ANSWER_WORDS_MAX) or (not said and typed(message).strip()):
         said += content_words(" ".join(each for each in sentences(before) if is_question(plain(each))))
+    return _rests_on(statement, said)
+
+
+def rests_on(statement: str, lines: str) -> bool:
+    """The same of lines of code, which the user wrote by hand and in their place."""
+    return _rests_on(statement, content_words(lines))
+
+
+def _rests_on(statement: str, said: Sequence[str]) -> bool:
     about = _SELF.without(plain(statement))
     named = all(stands_among(name, said) for name in names_in(about))
     return named and share_of(about, said) >= SHARE_MIN

@@ -48,9 +48,10 @@ def strength_of(sentence: str, type: MemoryType) -> Strength:
         return Strength.NONE
     words = plain(sentence)
     likes = _SOFTENS.search(words) is not None
-    is_strict = is_standing(words) or (_BINDS.search(words) is not None and not likes)
     is_kind = likes or _POLITE.search(words) is not None
-    if is_strict or (not is_kind and (is_demand(words) or forbids_something(sentence))):
+    forbids = forbids_something(sentence)
+    binds = _BINDS.search(words) is not None and not likes and (forbids or not is_kind)
+    if is_standing(words) or binds or (not is_kind and (is_demand(words) or forbids)):
         return Strength.MUST
     is_wish = type is MemoryType.PREFERENCE or prohibitions_in(sentence)
     return Strength.SHOULD if is_wish else Strength.NONE

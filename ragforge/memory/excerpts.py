@@ -10,6 +10,7 @@ from ragforge.domain.json import JsonValue
 from ragforge.domain.memories import Memory
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import CallStatus, ToolCall, TurnStatus
+from ragforge.memory.corrections import Correction
 from ragforge.memory.material import Material
 from ragforge.memory.sentences import one_line
 from ragforge.store.json_text import storable
@@ -23,7 +24,7 @@ CALLS_MAX = 30
 KNOWN_MAX = 60
 KNOWN_CHARS_MAX = 300
 
-_TAGS = "turn|person|assistant|tool|known|part"
+_TAGS = "turn|person|assistant|tool|known|part|correction"
 _TAG = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -81,6 +82,7 @@ def _turn(id: str, material: Material) -> str:
         "<person>",
         escaped(head_and_tail(material.user, USER_CHARS_MAX)),
         "</person>",
+        *map(_correction, material.corrections),
         *([f"[{left_out} earlier tool calls left out]"] if left_out else []),
         *(_call(call) for call in calls),
         "<assistant>",
@@ -96,6 +98,12 @@ def _call(call: ToolCall) -> str:
     failed = "" if call.status is CallStatus.OK else f" ({call.status})"
     result = escaped(head_and_tail(call.result, RESULT_CHARS_MAX))
     return f"<tool>\n{escaped(one_line(call.name))}{failed} {args}\n{result}\n</tool>"
+
+
+def _correction(correction: Correction) -> str:
+    of, text = (escaped(head_and_tail(each, RESULT_CHARS_MAX)) for each in (correction.of, correction.text))
+    words = f"\n{text}" if text else ""
+    return f'<correction kind="{correction.kind}">\nOf: {of}{words}\n</correction>'
 
 
 def _json(value: JsonValue) -> str:

@@ -4,7 +4,7 @@ What it finds should be right; that much is missed is the price. Only the user's
 of those neither questions, nor hypotheses, nor what somebody else is said to say.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct, field
@@ -25,7 +25,9 @@ from ragforge.domain.memories import (
 from ragforge.memory.classifier import Guess, guesses
 from ragforge.memory.clauses import Clause, clauses_of
 from ragforge.memory.constraints import is_demand, is_standing, strength_of
+from ragforge.memory.corrections import CorrectionKind, wishes_in
 from ragforge.memory.extractive import topics_of
+from ragforge.memory.likeness import content_words, share_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
 from ragforge.memory.prohibitions import names_object
@@ -46,8 +48,8 @@ CONFIDENCE_MIN = 0.5
 """Of what is kept at all."""
 CONFIDENCE_OF_RULES = 0.7
 """Of what a rule alone found."""
-CONFIDENCE_OF_STANDING = 0.8
-"""Of a wish that says that it is to hold always or never, at least."""
+CONFIDENCE_OF_WISHES = 0.8
+"""Of a preference that rules alone found: of one that demands or corrects just this, of others at most."""
 
 KEPT_MIN = 0.6
 """A clause is kept from this probability on."""
@@ -56,6 +58,8 @@ SURE_MIN = 0.45
 SECOND_MIN = 0.85
 """As a statement of its own beside another one in the same sentence."""
 FRAGMENT_WORDS_MAX = 4
+SAID_SHARE = 0.5
+"""Of the words of a wish, in what the message states: it is found already."""
 RULE_SHARE = 0.5
 """So much of what is missing to certainty a rule adds that is met."""
 RULE_TYPE_SHARE = 0.8
@@ -137,10 +141,10 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
         sentence = _by_the_whole(list(each))
-        if max(one.kept for one in sentence) < KEPT_MIN:
-            if not _forbids_by_name(sentence):
-                continue
+        if _forbids_by_name(sentence):
             sentence = [_Judged(one.clause, KEPT_MIN, _PREFERENCE, ruled=True) for one in sentence]
+        elif max(one.kept for one in sentence) < KEPT_MIN:
+            continue
         # What is told of one thing stays together with its reason: two that part are both sure.
         if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
             _add(found, sentence)
@@ -156,11 +160,23 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
 
 
 def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
-    """Whether it forbids a path, a program or a word of code: seldom said of something else."""
+    """Whether it forbids a path, a program or a word of code, which is seldom said of something else, and
+    would not be kept as what it is: by its words, or because the name is in another clause than the "never".
+    """
     words = " ".join(one.clause.words for one in sentence)
-    if sentence[0].clause.ends or is_wondering(words) or is_report(words) or not is_demand(words):
+    if sentence[0].clause.ends or is_wondering(words) or is_report(words):
         return False
-    return names_object(" ".join(one.clause.text for one in sentence))
+    if not names_object(" ".join(one.clause.text for one in sentence)):
+        return False
+    if is_demand(words):
+        return _likeliest(sentence)[1] < SURE_MIN or _is_split(sentence)
+    return _is_split(sentence) and any(one.type is MemoryType.PREFERENCE for one in sentence)
+
+
+def _is_split(sentence: Sequence[_Judged]) -> bool:
+    """Whether it would be told in parts of which none forbids anything by name."""
+    types = {one.type for one in sentence if one.kept >= SECOND_MIN}
+    return len(types) > 1 and not any(names_object(one.clause.text) for one in sentence)
 
 
 def _without_request(clauses: Sequence[Clause]) -> list[Clause]:
@@ -184,14 +200,19 @@ def _is_for_once(statement: UserStatement) -> bool:
     return is_wish and _FOR_ONCE.search(statement.words) is not None
 
 
-def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
-    """The statement of these clauses behind the others; a fragment goes on with the one just before it."""
+def _likeliest(run: Sequence[_Judged]) -> tuple[MemoryType, float]:
+    """What the clauses are together, and how likely."""
     sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
     type = max(sums, key=lambda type: sums[type])
+    return type, max(one.kept * one.types[type] for one in run)
+
+
+def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
+    """The statement of these clauses behind the others; a fragment goes on with the one just before it."""
+    type, sure = _likeliest(run)
     written = " ".join(one.clause.text for one in run).lstrip(" ,;")
     text = written.rstrip(" ,;")
     ending = written[len(text) :].strip()
-    sure = max(one.kept * one.types[type] for one in run)
     if any(one.clause.asked for one in run):
         sure = max(sure, CONFIDENCE_OF_RULES)
     last = found[-1] if found else None
@@ -241,12 +262,31 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
     said = said_by(material.user)
     changed = {words for _, words in said if found.change(words)}
     changed_mind = any(has_changed_mind(words) for _, words in said)
-    for statement in statements_in(material.user, material.before):
+    stated = statements_in(material.user, material.before)
+    for statement in (*stated, *_corrections(material, stated)):
         if not any(statement.words in words for words in changed):
             found.state(statement, changed_mind=changed_mind)
     for sentence, words in said:
         found.end(sentence, words)
     return tuple(found.memories.values()), tuple(found.links.values())
+
+
+def _corrections(material: Material, stated: Sequence[UserStatement]) -> Iterator[UserStatement]:
+    """What the user states in the reasons of calls that they declined, and wants by correcting.
+
+    stated: what the message states, which is not found again.
+    """
+    after_undo = any(each.kind is CorrectionKind.UNDONE for each in material.corrections)
+    reasons = [each.text for each in material.corrections if each.kind is CorrectionKind.DENIED]
+    for text, corrects in ((material.user, after_undo), *((reason, True) for reason in reasons)):
+        if text in reasons:
+            stated = statements_in(text)
+            yield from stated
+        for wish in wishes_in(text, corrects=corrects):
+            one = UserStatement(wish, plain(wish), MemoryType.PREFERENCE, 0, CONFIDENCE_OF_WISHES)
+            known = any(share_of(wish, content_words(each.text)) >= SAID_SHARE for each in stated)
+            if not known and not _is_for_once(one):
+                yield one
 
 
 class _Found(Struct):
@@ -266,11 +306,10 @@ class _Found(Struct):
 
     def state(self, statement: UserStatement, *, changed_mind: bool) -> None:
         """Keep the statement in place of what it replaces."""
-        stands = (
-            statement.type is MemoryType.PREFERENCE
-            and strength_of(statement.text, statement.type) is Strength.MUST
-        )
-        sure = max(statement.sure, CONFIDENCE_OF_STANDING) if stands else statement.sure
+        sure = statement.sure
+        if statement.type is MemoryType.PREFERENCE:
+            is_must = strength_of(statement.text, statement.type) is Strength.MUST
+            sure = CONFIDENCE_OF_WISHES if is_must else min(sure, CONFIDENCE_OF_WISHES)
         memory = _memory(self.material, statement.text, statement.type, sure=sure)
         if memory.id not in self.memories:
             known = (*self.material.near, *self.memories.values())

@@ -12,6 +12,7 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Usage
+from ragforge.memory.corrections import Correction
 from ragforge.store.json_text import storable
 
 SUMMARY_CHARS_MAX = 1_200
@@ -49,6 +50,8 @@ class Material(Struct, frozen=True):
     """What the assistant said just before the turn, which the user's words may answer."""
     speaker: str = ""
     """The id of the user, whose it is what they are and prefer."""
+    corrections: tuple[Correction, ...] = ()
+    """What the user corrected in the turn, or by it."""
 
     @property
     def user(self) -> str:

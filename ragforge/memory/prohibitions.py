@@ -69,7 +69,12 @@ def used_in(sentence: str) -> tuple[str, ...]:
     """The things that the sentence speaks of using or running."""
     text = _straight(sentence)
     found = (each for each in _verb().finditer(text) if each.lastgroup == Deed.USE)
-    return tuple(name for each in found for name in _objects(_clause(text[each.end() :]).lstrip()))
+    return tuple(name for each in found for name in names_behind(text[each.end() :]))
+
+
+def names_behind(words: str) -> tuple[str, ...]:
+    """The things that are named right behind a verb."""
+    return tuple(_objects(_clause(words).lstrip()))
 
 
 def _holds(other: tuple[int, int], one: tuple[int, int]) -> bool:
@@ -222,11 +227,12 @@ def _deed_of(verb: str) -> Deed | None:
 def names_object(sentence: str) -> bool:
     """Whether it forbids something that is a name: a path, code, a program or a product."""
     return any(
-        each.deed is Deed.DEPEND or any(is_path(name) or _is_name(name) for name in each.objects)
+        each.deed is Deed.DEPEND or any(is_path(name) or is_name(name) for name in each.objects)
         for each in prohibitions_in(sentence)
     )
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
+    """Whether it begins with a product, a language, a program or a word of code."""
     first = name.split(maxsplit=1)[0].casefold()
     return first in _NAMES or first in CODE_WORDS or first in PROGRAMS or _CODE.fullmatch(name) is not None

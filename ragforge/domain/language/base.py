@@ -84,6 +84,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """Demands and prohibitions for now."""
     for_once: Patterns = ()
     """A wish for one answer, or for a while."""
+    corrects: Patterns = ()
+    """How a sentence begins that says that something was done wrongly: what is wanted comes after it."""
+    chooses: Patterns = ()
+    """What is to be used comes right after."""
     done: Patterns = ()
     """A todo is done."""
     binds: Patterns = ()

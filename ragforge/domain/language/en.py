@@ -473,6 +473,11 @@ LANGUAGE = Language(
         r".*\b(?:in (?:a bit |some |more |full |great(?:er)? )*details?|at length|step by step|"
         r"in depth|again|once more)\b",
     ),
+    corrects=(
+        r"^(?:(?:oh|argh|hey),? )?(?:no|nope|nah|wrong|that'?s wrong|not (?:that|this|like (?:that|this)))"
+        r"(?:\s*[,.!;:–—-]+\s*|$)(?:no[,.!]+ )?(?:please,? |just )?",
+    ),
+    chooses=(r"\b(?:us(?:e|ing)|prefer|stick (?:to|with)|go with) (?:just |only )?",),
     standing=(
         r"<clause>(?:always|never),? (?!mind\b)<no_tale>\w+",
         r"\byou (?:must|should) (?:always|never)\b",
@@ -535,7 +540,7 @@ LANGUAGE = Language(
             "because|the |done|fixed)"
         ),
         r"<clause>(?:stay|stick|keep) (?:within|to|below|under|inside|out of)\b",
-        r"(?:,|\bbut|\band) nothing (?:in|outside|else|from|under)\b",
+        r"(?:,|\bbut|\band|\bso) nothing (?:in|outside|else|from|under|that)\b",
     ),
     done=(
         r"\b(?:(?:ticked|checked|crossed|struck) off|(?:is|are|it's|that's|all) done|finished|completed|"
@@ -548,12 +553,14 @@ LANGUAGE = Language(
         r"^\W*(?:i|i'm|my|please|kindly)\b",
     ),
     binds=(
-        r"\b(?:always|never|must|mustn't|shall not|from now on|from here on|every time|"
+        # Misspelt as people type it: Wikipedia, "Lists of common misspellings".
+        r"\b(?:al+[wasy]{3,5}|never|nev(?:r|re)|nver|must|mustn't|shall not|"
+        r"from now on|from here on|every time|"
         r"not (?:ok|okay|allowed|acceptable))\b",
     ),
     softens=(
-        r"\b(?:prefer|rather|like|love|ideally|nice to|if possible|if you can|when(?:ever)? you can|try to|"
-        r"as a rule)\b",
+        r"\b(?:prefer|rather|like|love|better|ideally|nice to|if possible|if you can|when(?:ever)? you can|"
+        r"try to|as a rule)\b",
     ),
     forbids=(
         (

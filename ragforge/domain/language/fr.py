@@ -461,6 +461,11 @@ LANGUAGE = Language(
         r"\b(?:en détails?|dans le détail|plus longuement|étape par étape|pas à pas|"
         r"à nouveau|de nouveau|encore une fois)\b",
     ),
+    corrects=(
+        r"^(?:(?:ah|oh|eh),? )?(?:non|nan|faux|c'est faux|pas (?:ça|comme ça|celui-là|celle-là))"
+        r"(?:\s*[,.!;:–—-]+\s*|$)(?:non[,.!]+ )?",
+    ),
+    chooses=(r"\b(?:utilis(?:e|es|ez|ons|er)|préfèr\w+|on prend|prends|prenez) (?:plutôt |juste )?",),
     standing=(
         r"<clause>(?:toujours|jamais) (?:de |d'|un|\w+(?:er|ir|re)\b)",
         r"<clause>(?:ne |n')(?:\w+ )?jamais\b",
@@ -477,6 +482,7 @@ LANGUAGE = Language(
     ),
     demands=(
         r"<clause>évite[zr]? (?!\w+é)",
+        r"(?:<clause>|\b(?:donc|et|mais|alors) )rien (?:qui|que|d'autre|en dehors)\b",
         (
             r"<clause>(?:ne |n')(?!importe|est|a |ai |oublie)(?:\w+ )?(?:pas|plus|rien|aucun\w*|\w+(?:e|s|"
             r"z|ons)(?:-\w+)? (?:pas|plus|rien|aucun\w*|que|surtout pas))\b"
@@ -545,7 +551,7 @@ LANGUAGE = Language(
         r"^\W*(?:je|j'\w+|mon|ma|mes|merci de|veuillez)\b",
     ),
     softens=(
-        r"\b(?:préfère|préférence|aime(?:rais)?|si possible|si tu peux|plutôt que|idéalement|essaie)\b",
+        r"\b(?:préfère|préférence|aime(?:rais)?|mieux|si possible|si tu peux|plutôt que|idéalement|essaie)\b",
     ),
     forbids=(
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b)(\w{3,}) "

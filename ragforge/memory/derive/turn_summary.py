@@ -26,10 +26,12 @@ from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import Owner, OwnerKind
+from ragforge.domain.versions import USER
+from ragforge.memory.corrections import Correction, CorrectionKind, edited, reasons, undone_before
 from ragforge.memory.derive.base import Derivation, Desk, Home, Moment, Queue, TakenBack
 from ragforge.memory.derive.levels import turn_chars
 from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
-from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.material import Material, Understanding, answer_of, redacted
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts
@@ -59,6 +61,8 @@ BETTER_MAX = 100
 NEAR_MAX = 8
 PREFERENCES_MAX = 200
 """How many are compared with a sentence that ends one."""
+MOVES_MAX = 20
+"""How many of a session's last moves are looked at for an undo just before a turn."""
 NEAR_ASKED = 16
 """More than are shown, because replaced and forgotten memories are found too."""
 UNREADABLE = "What the model answered could not be read as the summary of a turn."
@@ -421,7 +425,31 @@ async def material_of(home: Home, turn: Turn, *, speaker: str) -> Material:
     before = clean.text(answer_of(await asyncio.to_thread(forgotten.turn, parent))) if parent else ""
     if parent is not None:
         near_turns = (*near_turns, parent)
-    return Material(shown, home.project_id, tuple(calls), near, near_turns, before, speaker)
+    corrections = await corrections_of(home, shown, calls, forgotten)
+    return Material(
+        shown, home.project_id, tuple(calls), near, near_turns, before, speaker, tuple(corrections)
+    )
+
+
+async def corrections_of(
+    home: Home, turn: Turn, calls: Sequence[ToolCall], forgotten: Forgotten
+) -> list[Correction]:
+    """What the user corrected in the turn, or by it, as far as the store tells."""
+    found = list(reasons(calls))
+    versions = home.store.versions
+    try:
+        moves = await versions.moves(home.project_id, session_id=turn.session_id, limit=MOVES_MAX)
+        undone_id = undone_before(moves, parent=turn.parent, at=turn.started_at)
+        if undone_id and (undone := await home.store.turns.get(undone_id)):
+            words = text_of(home.redactor.parts(undone.user))
+            found.append(Correction(CorrectionKind.UNDONE, "", words))
+        for own in await versions.of_turns([turn.id]):
+            for by_hand in await versions.get(own.parents):
+                before = await versions.get(by_hand.parents) if by_hand.by == USER else ()
+                found += filter(None, (edited(by_hand, each) for each in before))
+    except StoreError as error:
+        log.warning("What turn %s corrects cannot be told: %s", turn.id, error)
+    return [replace(each, text=forgotten.cut(each.text), of=forgotten.cut(each.of)) for each in found]
 
 
 async def near_memories(home: Home, turn: Turn, *, speaker: str) -> tuple[Memory, ...]:
