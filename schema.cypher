@@ -113,6 +113,12 @@ CREATE INDEX summary_time IF NOT EXISTS
 FOR (n:ConversationSummary) ON (n.projectId, n.timestamp);
 CREATE INDEX memory_time IF NOT EXISTS
 FOR (n:Memory) ON (n.projectId, n.created);
+CREATE INDEX memory_important IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.importance, n.created);
+CREATE INDEX memory_recent IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.updated, n.created);
+CREATE INDEX memory_used IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.accessCount, n.created);
 CREATE INDEX usage_project IF NOT EXISTS
 FOR (n:Usage) ON (n.projectId, n.timestamp);
 

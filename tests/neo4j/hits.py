@@ -8,7 +8,7 @@ from neo4j import Query
 
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.connection import Graph, Row, plain_row
-from tests.servers.neo4j import EMBEDDER, Neo4jServer
+from tests.servers.neo4j import EMBEDDER, NOT_KEPT, Neo4jServer
 
 OF_SESSION = 25
 BATCH = 500
@@ -81,6 +81,12 @@ async def grow(graph: Graph, project: str, *, start: int, end: int, at: datetime
     for first in range(start, end, BATCH):
         await graph.run(TURNS, first=first, last=min(first + BATCH, end) - 1, **values)
     await graph.run(ROLLED_UP, **values)
+
+
+async def remove_all(graph: Graph) -> None:
+    """Remove what has grown: more than one transaction of a small server holds."""
+    nodes = f"MATCH (n) WHERE {NOT_KEPT}"
+    await graph.run(f"{nodes} CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF {BATCH} ROWS")
 
 
 def _hits(plan: Mapping[str, Any]) -> int:

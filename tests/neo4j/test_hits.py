@@ -21,7 +21,7 @@ from ragforge.store.neo4j.summaries import Neo4jSummaries
 from ragforge.store.neo4j.usage import Neo4jUsageLog
 from ragforge.store.neo4j.vectors_read import lacking, nearest
 from tests.neo4j.graph_rows import connected
-from tests.neo4j.hits import ProfiledGraph, grow
+from tests.neo4j.hits import ProfiledGraph, grow, remove_all
 from tests.servers import neo4j
 from tests.servers.neo4j import EMBEDDER, Neo4jServer
 from tests.servers.shared import Servers
@@ -68,6 +68,10 @@ QUESTIONS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     "the newest sessions": lambda of: of.sessions.recent(limit=5),
     "the newest sessions of a project": lambda of: of.sessions.recent(project_id=OTHERS, limit=5),
     "memories of a project": lambda of: of.memories.find(MemoryFilter(ASKED)),
+    **{
+        f"100 memories by {sort}": lambda of, sort=sort: of.memories.find(MemoryFilter(OTHERS, sort=sort))
+        for sort in MemorySort
+    },
     "goals": lambda of: of.memories.find(MemoryFilter(OTHERS, types=(MemoryType.GOAL,))),
     "rules": lambda of: of.memories.find(MemoryFilter(OTHERS, binding=True)),
     "memories of today": lambda of: of.memories.find(
@@ -95,6 +99,7 @@ async def asked(server: Neo4jServer, tmp_path: Path) -> AsyncIterator[Asked]:
     nodes = Nodes(graph, outbox, Carrier(graph, outbox, reach=nothing, fenced=nothing))
     sessions = Neo4jSessions(nodes, Claims(nodes, tmp_path, "machine"))
     yield Asked(graph, Neo4jUsageLog(nodes), sessions, Neo4jMemories(nodes), Neo4jSummaries(nodes))
+    await remove_all(graph)
     await graph.close()
     await outbox.close()
 

@@ -50,13 +50,15 @@ WITH DISTINCT n {WHOLE} ORDER BY n.created, n.id
 """
 
 ORDERS = {
-    MemorySort.RECENT: "n.updated",
-    MemorySort.IMPORTANCE: f"n.{MemorySort.IMPORTANCE}",
-    MemorySort.USED: "n.accessCount",
-    MemorySort.CREATED: "n.created",
+    MemorySort.RECENT: "updated",
+    MemorySort.IMPORTANCE: "importance",
+    MemorySort.USED: "accessCount",
+    MemorySort.CREATED: "created",
 }
+"""The properties that memories are listed by; each has an index within a project."""
 
-WAYS = (("n.projectId = $project",), ("n.scope = 'global'",))
+OF_PROJECT, OF_ALL = ("n.projectId = $project",), ("n.scope = 'global'",)
+WAYS = (OF_PROJECT, OF_ALL)
 """How a memory is in a project."""
 
 FORGOTTEN = f"""
@@ -301,7 +303,7 @@ def _fitting(wanted: MemoryFilter) -> str:
         *(["n.owner IN ['', $person]"] if wanted.person is not None else []),
         *(["n.type IN $types", *(f"n.{name} IS NOT NULL" for name in BY_KIND)] if wanted.types else []),
         *([f"n.strength IN {BINDING}"] if wanted.binding else []),
-        *([f"{ORDERS[MemorySort.IMPORTANCE]} >= $weight"] if wanted.importance_min > 0 else []),
+        *(["n.importance >= $weight"] if wanted.importance_min > 0 else []),
         *(["n.created >= $since"] if wanted.since is not None else []),
         *([] if wanted.forgotten else ["n.forgottenAt IS NULL"]),
     ]
@@ -309,29 +311,33 @@ def _fitting(wanted: MemoryFilter) -> str:
         *([] if wanted.replaced else [f"NOT {REPLACED}"]),
         *([] if wanted.abandoned else [f"NOT ({MEMORY_ABANDONED.format('n')})"]),
     ]
-    order = f"{ORDERS[wanted.sort]} DESC, n.created DESC, n.id"
+    sort = f"n.{ORDERS[wanted.sort]}"
+    order, listed = f"{sort} DESC, n.created DESC, n.id", (f"{sort} IS NOT NULL", "n.created IS NOT NULL")
     each = "\nUNION\n".join(
-        f"MATCH {_found_by(way, wanted)} WHERE {' AND '.join([*way, *conditions]) or 'true'}\n"
-        f"WITH n ORDER BY {order} WITH n WHERE {' AND '.join(dear) or 'true'}\n"
-        f"RETURN n ORDER BY {order} LIMIT $limit"
+        f"MATCH {_found_by(way, wanted)} WHERE {' AND '.join([*way, *listed, *conditions])}\n"
+        f"WITH n ORDER BY {as_indexed} WITH n WHERE {' AND '.join(dear) or 'true'}\n"
+        f"RETURN n ORDER BY {as_indexed} LIMIT $limit"
         for way in (WAYS if wanted.project_id is not None else ((),))
+        # The index of a project's memories ends the search at the limit if all that it holds is ordered by.
+        for as_indexed in (f"n.projectId DESC, {order}" if way == OF_PROJECT else order,)
     )
     return f"CALL () {{\n{each}\n}}\nWITH n ORDER BY {order} LIMIT $limit {WHOLE} ORDER BY {order}"
 
 
 def _found_by(way: Sequence[str], wanted: MemoryFilter) -> str:
     """The node `n`, with the index that finds it."""
-    match way:
-        case ("n.projectId = $project",) if wanted.binding:
-            by = "projectId, strength"
-        case ("n.projectId = $project",) if wanted.types:
-            by = f"projectId, {', '.join(BY_KIND)}"
-        case ("n.projectId = $project",):
-            by = "projectId" if wanted.since is None else "projectId, created"
-        case ("n.scope = 'global'",):
-            by = "scope"
-        case _ if wanted.person is not None and wanted.types:
-            by = f"owner, {', '.join(BY_KIND)}"
-        case _:
-            return f"(n:{Label.MEMORY})"
+    if way == OF_ALL:
+        by = "scope"
+    elif way == OF_PROJECT and wanted.binding:
+        by = "projectId, strength"
+    elif way == OF_PROJECT and wanted.types:
+        by = f"projectId, {', '.join(BY_KIND)}"
+    elif way == OF_PROJECT:
+        by = "projectId, created"
+        if wanted.since is None and wanted.sort is not MemorySort.CREATED:
+            by = f"projectId, {ORDERS[wanted.sort]}, created"
+    elif wanted.person is not None and wanted.types:
+        by = f"owner, {', '.join(BY_KIND)}"
+    else:
+        return f"(n:{Label.MEMORY})"
     return f"(n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}({by})"

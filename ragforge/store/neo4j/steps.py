@@ -219,6 +219,13 @@ CALL (n) { SET n.embeddingDimensions = size(n.embedding) } IN TRANSACTIONS OF 10
 """
 
 
+LISTED = """
+CREATE INDEX memory_important IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.importance, n.created);
+CREATE INDEX memory_recent IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.updated, n.created);
+CREATE INDEX memory_used IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.accessCount, n.created);
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -248,6 +255,7 @@ STEPS: tuple[Step, ...] = (
     Step("lookups", LOOKUPS, LOOKUPS_DATA),
     Step("what binds", BINDING),
     Step("owed", OWED, OWED_DATA),
+    Step("memories in their order", LISTED),
 )
 
 
