@@ -27,10 +27,12 @@ async def opened_library(options: Options) -> "AsyncGenerator[Library]":
     """The library of the folder; what still waits for a server at the end is told. Raises RagforgeError."""
     from ragforge.session.library import close_library, open_library
     from ragforge.session.persons import same_person_words
+    from ragforge.session.project import unasked_words
 
     opened = await open_library(cwd=options.cwd, flags=options.flags, environ=os.environ)
-    if words := same_person_words(opened.person):
-        tell(words)
+    for words in (same_person_words(opened.person), await unasked_words(opened)):
+        if words:
+            tell(words)
     try:
         yield opened
     finally:
@@ -48,6 +50,7 @@ async def opened_session(
     """
     from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
     from ragforge.session.persons import same_person_words
+    from ragforge.session.project import unasked_words
 
     named = options.resume if resume is None else resume
     if named == "":
@@ -60,7 +63,8 @@ async def opened_session(
         trusts_project=options.trust_project,
     )
     await workspace.background.close()  # no model is asked, and no work begins
-    for notice in (*workspace.loaded.notices, same_person_words(workspace.person)):
+    unasked = await unasked_words(workspace)
+    for notice in (*workspace.loaded.notices, same_person_words(workspace.person), unasked):
         if notice:
             tell(notice)
     try:

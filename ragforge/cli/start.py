@@ -22,6 +22,7 @@ from ragforge.session.open import (
     resume_session,
 )
 from ragforge.session.persons import same_person_words
+from ragforge.session.project import unasked_words
 from ragforge.session.server_connection import other_place
 from ragforge.session.state import Session, Workspace
 
@@ -50,8 +51,9 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
         tell(notice)
     for former in workspace.former:
         tell(former.words())
-    if words := same_person_words(workspace.person):
-        tell(words)
+    for words in (same_person_words(workspace.person), await unasked_words(workspace)):
+        if words:
+            tell(words)
     session = await _chosen(workspace, options, tell)
     await _apply_flags(session, options)
     if session.live.record.model and not session.live.stored:

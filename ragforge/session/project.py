@@ -3,17 +3,26 @@
 Paths are kept in this machine's own state, and with each session in the store: losing the former loses none.
 """
 
+import hashlib
 import os
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragforge.config.project import Place
+from ragforge.config.settings import FILE_SCHEME
 from ragforge.domain.approvals import foreign_allowed
-from ragforge.domain.ids import new_id, now
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import id_fits, new_id, now, short_id
+from ragforge.domain.printable import one_line
 from ragforge.domain.turns import Project
 from ragforge.store.base import Store
 from ragforge.store.local import LocalState
 
+if TYPE_CHECKING:
+    from ragforge.session.machine import Library
+
+ID_PART_CHARS_MIN = 4
 STORED_LOOKED_AT_MAX = 1_000
 """Sessions, the newest first, whose folders are compared with one that this machine does not know."""
 
@@ -26,14 +35,15 @@ async def identify_project(
     A new one gets its id here and is kept with its first session.
 
     A repository that moved (same first commit or remote, and none of the folders where it was known is
-    there any more) is the same project. Any other copy is a project of its own until the user says
-    otherwise.
+    there any more) is the same project. On a server, so is every clone of one remote; where that has several
+    projects, it is the oldest, and all of them are returned with it. Any other copy is a project of its own
+    until the user says otherwise.
     """
     known = await local.project_at(place.root)
     project = await store.projects.get(known) if known else None
     if project:
         return project, ()
-    if known is None and (found := await _stored_at(store, place)):
+    if found := await _stored_at(store, place):
         await local.set_project(place.root, found.id)
         return found, ()
     alike = await store.projects.find(git_remote=place.git_remote, first_commit=place.first_commit)
@@ -42,14 +52,27 @@ async def identify_project(
         if paths and not any(path.is_dir() for path in paths):
             await local.set_project(place.root, other.id)
             return other, ()
-    fresh = Project(
-        id=known or await local.project_at_or(place.root, new_id()),
+    clones = [] if store.url.startswith(FILE_SCHEME) else [each for each in alike if _is_clone(place, each)]
+    if clones:
+        clones.sort(key=lambda each: (each.created_at, each.id))
+        if len(clones) > 1:
+            return clones[0], tuple(clones)
+        await local.set_project(place.root, clones[0].id)
+        return clones[0], ()
+    shared = "" if store.url.startswith(FILE_SCHEME) else _shared_id(place)
+    id = known or await local.project_at_or(place.root, shared or new_id())
+    return new_project(place, id), tuple(alike)
+
+
+def new_project(place: Place, id: str) -> Project:
+    """Return a project of the folder, which is kept with its first session."""
+    return Project(
+        id=id,
         name=place.root.name or str(place.root),
         created_at=now(),
         git_remote=place.git_remote,
         first_commit=place.first_commit,
     )
-    return fresh, tuple(alike)
 
 
 async def allowed_repositories(local: LocalState, project_id: str | None) -> frozenset[Path]:
@@ -65,3 +88,69 @@ async def _stored_at(store: Store, place: Place) -> Project | None:
         if session.host == socket.gethostname() and root == (session.project_path or session.cwd):
             return await store.projects.get(session.project_id)
     return None
+
+
+async def find_named(store: Store, named: str) -> Project:
+    """Return the project of this name, or whose id begins or ends so.
+
+    Raises UsageError for none or several.
+    """
+    every = await store.projects.every()
+    found = [each for each in every if named in (each.id, each.name)]
+    found = found or [each for each in every if id_fits(each.id, named) and len(named) >= ID_PART_CHARS_MIN]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"There is no project {named!r}. `ragforge project list` lists them.")
+    lines = [f"  {each.id}  {await describe_project(store, each)}" for each in found]
+    raise UsageError("\n".join([f"Several projects fit {named!r}. Give the id of one:", *lines]))
+
+
+async def describe_project(store: Store, project: Project) -> str:
+    """Its name and id, and who used it last, where and when."""
+    return f"{one_line(project.name)} ({short_id(project.id)}), {await last_use(store, project)}"
+
+
+async def last_use(store: Store, project: Project) -> str:
+    """Who used the project last, where and when."""
+    rows = await store.sessions.recent(project_id=project.id, limit=1)
+    if not rows:
+        return "in which no session was begun"
+    session = rows[0].session
+    who = one_line(session.person or session.machine) or "somebody"
+    where = one_line(session.project_path or session.cwd) + (f" on {session.host}" if session.host else "")
+    return f"last used by {who} in {where}, {session.last_activity_at.astimezone():%Y-%m-%d %H:%M}"
+
+
+async def unasked_words(library: "Library") -> str:
+    """What the user should hear of projects that this folder may be too, where nobody is asked."""
+    alike = library.alike
+    if not alike:
+        return ""
+    told = "; ".join([await describe_project(library.store, each) for each in alike])
+    join = "`ragforge project join ID` makes this folder part of one"
+    if library.project in alike:
+        return f"Several projects have the remote of this folder, and the oldest is used: {told}. {join}."
+    return f"This folder shares its origin with another project and stays apart: {told}. {join}."
+
+
+def _is_clone(place: Place, project: Project) -> bool:
+    """Whether both have the remote. A path may be another repository's on another machine."""
+    if not place.git_remote or place.git_remote != project.git_remote:
+        return False
+    return _is_on_host(place.git_remote) or place.first_commit == project.first_commit != ""
+
+
+def _shared_id(place: Place) -> str:
+    """The id that clones of one remote find out for themselves, so that two that begin at once are one.
+
+    Empty where only the user can tell which project the folder is.
+    """
+    if not _is_on_host(place.git_remote):
+        return ""
+    return hashlib.sha256(f"project\n{place.git_remote}".encode()).hexdigest()[:32]
+
+
+def _is_on_host(remote: str) -> bool:
+    """Whether the remote is an address, and no path on some machine; see `normal_remote`."""
+    return bool(remote) and not remote.startswith((".", "/", "~"))

@@ -24,6 +24,10 @@ class Projects(Protocol):
 
     async def get(self, project_id: str) -> Project | None: ...
 
+    async def every(self) -> list[Project]:
+        """All projects, newest first."""
+        ...
+
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
         """Projects with the same remote or first commit, newest first; empty values match nothing."""
         ...

@@ -28,6 +28,7 @@ READS = {
     "memory list": ("memory", "list", "--json"),
     "memory show": ("memory", "show", "{memory}", "--json"),
     "memory why": ("memory", "why", "{memory}", "--json"),
+    "project list": ("project", "list", "--json"),
     "search": ("search", "zebra", "--json"),
     "sessions": ("sessions", "--json"),
 }
@@ -36,7 +37,16 @@ READS_SLOWLY = {"context"}
 SHOWS_NO_PART = {
     *("alternatives", "alternatives take", "checkout", "config", "config set", "config unset"),
     *("history gc", "history size", "memory add", "memory edit", "memory forget", "memory restore"),
-    *("merge", "metrics", "redo", "sessions delete", "sessions rename", "undo"),
+    *(
+        "merge",
+        "metrics",
+        "project join",
+        "project leave",
+        "redo",
+        "sessions delete",
+        "sessions rename",
+        "undo",
+    ),
 }
 
 

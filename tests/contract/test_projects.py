@@ -27,6 +27,8 @@ async def test_clones_are_found_by_remote_or_first_commit_newest_first(store: St
     assert await store.projects.find(first_commit=one) == [new, old]
     assert await store.projects.find(git_remote=remote, first_commit=one) == [new, old]
     assert await store.projects.find(git_remote=remote) == [old]
+    every = await store.projects.every()
+    assert [each for each in every if each in (old, new)] == [new, old]
 
 
 async def test_empty_remote_matches_no_project_without_one(store: Store) -> None:

@@ -1,11 +1,16 @@
-"""The question about a folder that seems to be a known project under another name."""
+"""The questions about a folder that seems to be a known project under another name, or a clone of several."""
 
 import os
+import subprocess
 
 import pytest
 
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
+from ragforge.store.base import Store
+from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.widgets.plain import PlainText
+from tests.contract import builders
 from tests.flow.running import say
 from tests.standins.gemini import Text
 from tests.tui.chat_app import Chat, Lab
@@ -65,3 +70,29 @@ async def test_after_a_no_it_is_said_that_there_is_no_session(lab: Lab, former_i
         await chat.answers("n")
         await chat.sees("No session was started in")
         assert project_of(chat) != former_id
+
+
+async def test_of_several_projects_with_its_remote_the_user_chooses_by_who_where_and_when(lab: Lab) -> None:
+    remote = "git@example.org:zoo.git"
+    for line in (["init", "-q"], ["remote", "add", "origin", remote]):
+        subprocess.run(["git", *line], cwd=lab.project, check=True)
+    workspace = await open_workspace(cwd=lab.project.parent, flags={}, environ=dict(os.environ))
+    await _keep_clone(workspace.store, "zoo", "ada@example.org")
+    await _keep_clone(workspace.store, "zoo-fork", "bob@example.org")
+    await close_workspace(workspace)
+    async with lab.chat() as chat:
+        await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the question")
+        asked = "\n".join(each.text for each in chat.top.query(PlainText))
+        assert "zoo: last used by ada@example.org in /home/x/zoo" in asked
+        key = next(line[0] for line in asked.splitlines() if "  zoo: " in line)
+        await chat.pilot.press(key)
+        await chat.until(lambda: project_of(chat) == "id of zoo", "the project")
+    async with lab.chat() as chat:
+        await chat.until(lambda: project_of(chat) == "id of zoo", "the project")
+        assert not isinstance(chat.top, ChooseScreen)
+
+
+async def _keep_clone(store: Store, name: str, person: str) -> None:
+    project = builders.a_project(id=f"id of {name}", name=name, git_remote="example.org/zoo")
+    await store.projects.add(project)
+    await builders.new_session(store, project, person=person, project_path=f"/home/x/{name}")

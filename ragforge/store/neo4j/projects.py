@@ -7,10 +7,12 @@ from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, project_of, project_row
 
+NEWEST_FIRST = f"RETURN {fields('n', Label.PROJECT)} AS n ORDER BY n.createdAt DESC, n.id DESC"
+EVERY = f"MATCH (n:{Label.PROJECT}) {NEWEST_FIRST}"
 FIND = f"""
 MATCH (n:{Label.PROJECT})
 WHERE ($remote <> '' AND n.gitRemote = $remote) OR ($commit <> '' AND n.firstCommit = $commit)
-RETURN {fields("n", Label.PROJECT)} AS n ORDER BY n.createdAt DESC, n.id DESC
+{NEWEST_FIRST}
 """
 
 
@@ -38,6 +40,14 @@ class Neo4jProjects:
             await self._keep(project)
         return project
 
+    async def every(self) -> list[Project]:
+        """All projects, newest first. While the server is away, those that are here."""
+        await self._nodes.settle()
+        try:
+            return [project_of(each["n"]) for each in await self._nodes.ask(EVERY)]
+        except StoreUnavailable:
+            return await self._every_here()
+
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
         git_remote, first_commit = storable(git_remote), storable(first_commit)
         await self._nodes.settle()
@@ -53,12 +63,14 @@ class Neo4jProjects:
             await self._nodes.outbox.write(lambda rows: rows.keep(Label.PROJECT, [project_row(project)]))
 
     async def _find_here(self, git_remote: str, first_commit: str) -> list[Project]:
-        rows = await self._nodes.outbox.read(lambda rows: rows.of_label(Label.PROJECT))
-        projects = [project_of(row.props) for row in rows]
-        found = [
+        return [
             each
-            for each in projects
+            for each in await self._every_here()
             if (git_remote and each.git_remote == git_remote)
             or (first_commit and each.first_commit == first_commit)
         ]
-        return sorted(found, key=lambda each: (each.created_at, each.id), reverse=True)
+
+    async def _every_here(self) -> list[Project]:
+        rows = await self._nodes.outbox.read(lambda rows: rows.of_label(Label.PROJECT))
+        projects = [project_of(row.props) for row in rows]
+        return sorted(projects, key=lambda each: (each.created_at, each.id), reverse=True)

@@ -6,6 +6,7 @@ from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.rows import RecordTable, one
 
 PROJECTS = RecordTable(PROJECT)
+NEWEST_FIRST = "created_at DESC, key DESC"
 
 
 class SqliteProjects:
@@ -33,12 +34,20 @@ class SqliteProjects:
 
         return await self._database.read(read)
 
+    async def every(self) -> list[Project]:
+
+        def read(connection: Connection) -> list[Project]:
+            rows = connection.execute(f"SELECT {PROJECTS.select} FROM project ORDER BY {NEWEST_FIRST}")
+            return [PROJECTS.record(row) for row in rows]
+
+        return await self._database.read(read)
+
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
 
         def read(connection: Connection) -> list[Project]:
             rows = connection.execute(
                 f"SELECT {PROJECTS.select} FROM project WHERE (?1 != '' AND git_remote = ?1) "
-                "OR (?2 != '' AND first_commit = ?2) ORDER BY created_at DESC, key DESC",
+                f"OR (?2 != '' AND first_commit = ?2) ORDER BY {NEWEST_FIRST}",
                 (storable(git_remote), first_commit),
             )
             return [PROJECTS.record(row) for row in rows]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragforge.commands.base import Option
+from ragforge.domain.ids import new_id
 from ragforge.domain.printable import escaped
 from ragforge.session.foreign_git import unread_repository, unread_words
+from ragforge.session.project import describe_project, last_use, new_project
 from ragforge.tui import terminal
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.textual_types import app_of
@@ -16,6 +19,9 @@ if TYPE_CHECKING:  # the session loads it when it is needed
     from ragforge.session.trust import FileTrust
     from ragforge.tui.chat.frame import ChatFrame
 
+APART = "apart"
+ASKED_MAX = 8
+"""Projects among which the user chooses by a digit; `ragforge project join` knows all."""
 READ_REPOSITORY = "Read the repository that .git leads to?"
 WHY_UNREAD = (
     "It does not know this folder, neither as its work tree nor as its submodule, so it may be anybody's. "
@@ -44,15 +50,36 @@ async def folder_is_meant(chat: ChatFrame) -> bool:
             break
         if answer is not None:
             await conversation.decline(former)
+    if len(workspace.alike) > 1:
+        await _ask_which(chat, conversation)
+        return True
     for other in workspace.alike:
-        paths = await workspace.local.paths_of(other.id)
-        known = f" It is known at {paths[0]}." if paths else ""
         question = f"This folder shares its origin with the project {other.name}. Is it the same project?"
-        detail = f"Yes: its history is found from here too.{known}"
-        if await chat.confirmed(question, detail=detail):
+        known = await describe_project(workspace.store, other)
+        if await chat.confirmed(question, detail=f"Yes: its history is found from here too. It is {known}."):
             await conversation.join(other)
-            break
     return True
+
+
+async def _ask_which(chat: ChatFrame, conversation: Conversation) -> None:
+    """Ask which of the projects with its origin the folder is; no answer leaves it open."""
+    from ragforge.tui.screens.choose import ChooseScreen  # most starts need no question
+
+    workspace = conversation.workspace
+    known = {each.id: each for each in workspace.alike[:ASKED_MAX]}
+    options = [
+        *[Option(each.name, await last_use(workspace.store, each), id) for id, each in known.items()],
+        Option("another one", "a project of its own, which shares nothing with these", APART),
+    ]
+    question = "Several projects share their origin with this folder. Which one is it?"
+    detail = "Its sessions, versions, memories and rules apply here from now on."
+    answer = await chat.ask(ChooseScreen(question, detail, options))
+    if answer == APART:
+        apart = new_project(workspace.place, new_id())
+        await workspace.store.projects.add(apart)  # or it would be asked about again
+        await conversation.join(apart)
+    elif answer:
+        await conversation.join(known[answer])
 
 
 async def ask_about_repositories(chat: ChatFrame) -> None:

@@ -1,0 +1,90 @@
+"""One repository, cloned by several users of one graph, is one project."""
+
+import asyncio
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+from ragforge.config.project import Place
+from ragforge.domain.ids import new_id
+from ragforge.session.project import identify_project
+from ragforge.store.base import Store
+from ragforge.store.local import open_local_state
+from tests.cli.running import Program
+from tests.contract.builders import NOON, a_project
+from tests.faults.graph import url_of
+from tests.servers.neo4j import Neo4jServer
+from tests.standins.openai import OpenAIStandIn
+
+Found = tuple[str, list[str]]
+
+
+async def identified(store: Store, machine: Path, **place: str) -> Found:
+    """The project's id, and those of the projects that it may be; on a machine that knows nothing yet."""
+    machine.mkdir()
+    local = await open_local_state(machine)
+    try:
+        project, alike = await identify_project(store, local, Place(cwd=machine, root=machine, **place))
+    finally:
+        await local.close()
+    return project.id, [each.id for each in alike]
+
+
+async def test_three_clones_whose_first_contact_is_a_prompt_are_one_project(
+    server: Neo4jServer, there: Store, tmp_path: Path
+) -> None:
+    name = new_id()
+    async with OpenAIStandIn() as model:
+
+        async def begin(user: str, remote: str) -> None:
+            folder = tmp_path / user
+            folder.mkdir()
+            program = Program(folder, "stand-in:test-model", {"RAGFORGE_STORE": url_of(server)})
+            program.configure(f'[endpoints.stand-in]\nbase_url = "{model.base_url}"\n')
+            for line in (["init", "-q"], ["remote", "add", "origin", remote]):
+                subprocess.run(["git", *line], cwd=program.project, check=True)
+            ran = await program.run("-p", f"I am {user}")
+            assert ran.code == 0, ran.err
+
+        remotes = {
+            "ada": f"git@example.org:{name}.git",
+            "bob": f"https://bob:pw@example.org/{name}",
+            "eve": f"ssh://git@Example.org:2222/{name}.git/",
+        }
+        await asyncio.gather(*(begin(user, remote) for user, remote in remotes.items()))
+    found = await there.projects.find(git_remote=f"example.org/{name}")
+    assert len(found) == 1
+    rows = await there.sessions.recent(project_id=found[0].id)
+    assert sorted(row.last_message for row in rows) == ["I am ada", "I am bob", "I am eve"]
+
+
+async def test_a_remote_joins_by_itself_and_a_first_commit_alone_does_not(
+    there: Store, tmp_path: Path
+) -> None:
+    remote, commit = f"example.org/{new_id()}", new_id()
+    old = a_project(git_remote=remote, first_commit=commit)
+    await there.projects.add(old)
+    assert await identified(there, tmp_path / "clone", git_remote=remote) == (old.id, [])
+    fork, alike = await identified(there, tmp_path / "fork", git_remote=f"{remote}-fork", first_commit=commit)
+    assert fork != old.id
+    assert alike == [old.id]
+    # A path names another repository on another machine, unless that began alike.
+    path = a_project(git_remote="/srv/zoo", first_commit=new_id())
+    await there.projects.add(path)
+    assert (await identified(there, tmp_path / "other", git_remote="/srv/zoo", first_commit="x"))[
+        0
+    ] != path.id
+    same = await identified(there, tmp_path / "same", git_remote="/srv/zoo", first_commit=path.first_commit)
+    assert same == (path.id, [])
+
+
+async def test_of_several_projects_of_one_remote_the_oldest_is_used_and_all_are_told(
+    there: Store, tmp_path: Path
+) -> None:
+    remote = f"example.org/{new_id()}"
+    projects = [a_project(git_remote=remote, created_at=NOON + timedelta(days=day)) for day in (1, 0, 2)]
+    for project in projects:
+        await there.projects.add(project)
+    used, alike = await identified(there, tmp_path / "clone", git_remote=remote)
+    assert used == projects[1].id
+    assert alike == [projects[1].id, projects[0].id, projects[2].id]
