@@ -186,6 +186,19 @@ class ConstraintSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "refuse"
 
 
+class HintSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Hints after an answer."""
+
+    enabled: Annotated[
+        bool,
+        About("Offer hints after an answer: what you prefer, intend or demand, where it fits.", YES_NO),
+    ] = True
+    shown_max: Annotated[
+        Annotated[int, Meta(ge=1, le=3)],
+        About("How many hints are offered after an answer at most.", "a whole number from 1 to 3"),
+    ] = 3
+
+
 class GeminiSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What only Gemini has."""
 
@@ -386,6 +399,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     memory: MemorySettings = MemorySettings()
     shell: ShellSettings = ShellSettings()
     constraints: ConstraintSettings = ConstraintSettings()
+    hints: HintSettings = HintSettings()
     gemini: GeminiSettings = GeminiSettings()
     retry: RetrySettings = RetrySettings()
     stream: StreamSettings = StreamSettings()

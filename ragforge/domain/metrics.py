@@ -53,7 +53,17 @@ COST = Metric(
     "US dollars that model calls cost, of those whose price is known.",
     ("model", "purpose"),
 )
-METRICS = (QUERY_SECONDS, CACHE_REQUESTS, TOKENS, COST)
+HINTS = Metric(
+    "memory_proactive_hints_generated_total",
+    "Hints offered after an answer: type is preference_reminder, intent_followup or constraint_warning.",
+    ("type",),
+)
+HINT_ANSWERS = Metric(
+    "memory_hints_answered_total",
+    "Hints by what the user answered: apply, ignore or later.",
+    ("type", "answer"),
+)
+METRICS = (QUERY_SECONDS, CACHE_REQUESTS, TOKENS, COST, HINTS, HINT_ANSWERS)
 
 
 class Tally:

@@ -1,5 +1,5 @@
 """This machine's own state: prompt history, drafts, queues, consent rules, where projects lie, what was
-recalled for which turn, and which turns ran on since they were summarised.
+recalled for which turn, what was hinted at, and which turns ran on since they were summarised.
 
 Nothing is in it alone that belongs to a conversation, so losing it loses none. It never travels with a store.
 The texts are kept as they are given: whoever calls has taken the secrets out.
@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -68,6 +68,21 @@ class Sealed(Struct, frozen=True):
     memory_id: str
     content: str
     lines: list[str]
+
+
+class HintHistory(Struct, frozen=True):
+    """How the user was hinted at a preference before.
+
+    session_id: where it was offered last. ignored: how often it was. postponed: it is due in the next session
+    or tomorrow.
+    """
+
+    preference_id: str
+    offered_at: datetime
+    session_id: str
+    ignored: int = 0
+    ignored_at: datetime | None = None
+    postponed: bool = False
 
 
 class LocalState:
@@ -554,6 +569,56 @@ class LocalState:
 
         return await self._read(job)
 
+    async def set_offered(self, preference_ids: Sequence[str], *, session_id: str, at: datetime) -> None:
+        """Remember that these preferences were hinted at; they are no longer put off."""
+        rows = [(preference, _ms(at), session_id) for preference in preference_ids]
+        await self._write(
+            lambda connection: connection.executemany(
+                "INSERT INTO hint (preference, offered, session) VALUES (?, ?, ?) "
+                "ON CONFLICT (preference) DO UPDATE SET offered = excluded.offered, "
+                "session = excluded.session, postponed = 0",
+                rows,
+            )
+        )
+
+    async def add_ignored(self, preference_id: str, *, at: datetime) -> None:
+        """Count that the hint at this preference was ignored."""
+        await self._write(
+            lambda connection: connection.execute(
+                "UPDATE hint SET ignored = ignored + 1, ignored_at = ? WHERE preference = ?",
+                (_ms(at), preference_id),
+            )
+        )
+
+    async def postpone(self, preference_id: str) -> None:
+        """Remember that the user put the hint at this preference off."""
+        await self._write(
+            lambda connection: connection.execute(
+                "UPDATE hint SET postponed = 1 WHERE preference = ?", (preference_id,)
+            )
+        )
+
+    async def hint_histories(self) -> dict[str, HintHistory]:
+        """How each preference was hinted at so far, by its id."""
+
+        def job(connection: Connection) -> dict[str, HintHistory]:
+            rows = connection.execute(
+                "SELECT preference, offered, session, ignored, ignored_at, postponed FROM hint"
+            )
+            return {
+                preference: HintHistory(
+                    preference,
+                    _moment(offered),
+                    session,
+                    ignored,
+                    None if ignored_at is None else _moment(ignored_at),
+                    bool(postponed),
+                )
+                for preference, offered, session, ignored, ignored_at, postponed in rows
+            }
+
+        return await self._read(job)
+
     async def _value(self, query: str, binding: str | bytes) -> str | None:
         """The only column of the only row, or None."""
 
@@ -610,5 +675,10 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _ms() -> int:
-    return int(now().timestamp() * 1000)
+def _ms(at: datetime | None = None) -> int:
+    """The moment, or now, in milliseconds of UTC."""
+    return int((at or now()).timestamp() * 1000)
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -98,6 +98,18 @@ CREATE TABLE metric (
 ) STRICT, WITHOUT ROWID;
 """
 
+# What was hinted at, and what the user answered: a row for each preference.
+_LOCAL_NINTH = """
+CREATE TABLE hint (
+    preference TEXT PRIMARY KEY,
+    offered INTEGER NOT NULL,
+    session TEXT NOT NULL, -- where it was offered last
+    ignored INTEGER NOT NULL DEFAULT 0, -- how often
+    ignored_at INTEGER,
+    postponed INTEGER NOT NULL DEFAULT 0 -- 1: due in the next session or tomorrow
+) STRICT, WITHOUT ROWID;
+"""
+
 APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
 LOCAL = Schema(
     application_id=APPLICATION_ID,
@@ -110,6 +122,7 @@ LOCAL = Schema(
         _LOCAL_SIXTH,
         _LOCAL_SEVENTH,
         _LOCAL_EIGHTH,
+        _LOCAL_NINTH,
     ),
 )
 
