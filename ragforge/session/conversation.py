@@ -19,6 +19,7 @@ from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
 from ragforge.session import history, queue, setup, turn
 from ragforge.session.foreign_git import read_repository
+from ragforge.session.hints import SessionHints
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
@@ -77,6 +78,7 @@ class Conversation:
         self.workspace = workspace
         self.session = session
         self._prepare = prepare
+        self._hints = SessionHints(session)
 
     # The turn
 
@@ -192,6 +194,14 @@ class Conversation:
     def memory_book(self) -> MemoryBook:
         """What is remembered, to look through and change."""
         return MemoryBook(self.workspace)
+
+    @property
+    def hints(self) -> SessionHints:
+        """What is offered in the session in front; of another one nothing stays."""
+        if self._hints.session.id != self.session.id:
+            self._hints = SessionHints(self.session)
+        self._hints.session = self.session
+        return self._hints
 
     async def recalled(self, turn_id: str) -> ContextBlock | None:
         """What was put in front of the turn's message, or None where that is not known any more."""

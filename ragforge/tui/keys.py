@@ -30,6 +30,7 @@ class Where(StrEnum):
     VERSIONS = "versions"
     RECALLED = "recalled"
     APPROVAL = "approval"
+    HINTS = "hints"
 
 
 class Key(Struct, frozen=True):
@@ -47,7 +48,7 @@ class Key(Struct, frozen=True):
     told: bool = True
 
 
-_P, _C, _L, _M, _V, _R, _A = (
+_P, _C, _L, _M, _V, _R, _A, _H = (
     Where.PROMPT,
     Where.CHAT,
     Where.LIST,
@@ -55,6 +56,7 @@ _P, _C, _L, _M, _V, _R, _A = (
     Where.VERSIONS,
     Where.RECALLED,
     Where.APPROVAL,
+    Where.HINTS,
 )
 
 TABLE: tuple[Key, ...] = (
@@ -114,6 +116,7 @@ TABLE: tuple[Key, ...] = (
     Key("scroll_line_down", ("shift+down",), "a line down", _C),
     Key("show_newest", ("ctrl+end",), "to the newest output", _C),
     Key("do_hint", ("f4",), "run the command that the hint below the input names", _C),
+    Key("hints", ("f8",), "the hints that the line below the input counts", _C),
     Key("forget_kept", ("ctrl+n",), "forget what the last line `remembered` names", _C),
     Key("walk", ("f6",), "move to the conversation: Tab and arrows walk, Enter opens, Esc returns", _C),
     Key("suspend", ("ctrl+z",), "back to the shell; `fg` returns", _C),
@@ -145,6 +148,8 @@ TABLE: tuple[Key, ...] = (
     Key("show_figures", ("right",), "on a recalled item: all of it, with its figures", _R),
     Key("hide_figures", ("left",), "on a recalled item: one line again", _R),
     Key("forget_recalled", ("delete", "ctrl+x"), "on a recalled memory: forget it (asks first)", _R),
+    Key("ignore_hint", ("i",), "ignore the hint", _H),
+    Key("postpone_hint", ("l",), "the hint later: in the next session, or tomorrow", _H),
     Key("answer_1", ("1", "y"), "yes, once", _A),
     Key("answer_2", ("2",), "the second answer", _A),
     Key("answer_3", ("3", "n"), "no", _A),
@@ -153,7 +158,14 @@ TABLE: tuple[Key, ...] = (
     Key("refuse", ("escape",), "no, and interrupt", _A),
 )
 
-_TOGETHER = (frozenset({_P, _C}), frozenset({_L, _M}), frozenset({_L, _V}), frozenset({_R}), frozenset({_A}))
+_TOGETHER = (
+    frozenset({_P, _C}),
+    frozenset({_L, _M}),
+    frozenset({_L, _V}),
+    frozenset({_L, _H}),
+    frozenset({_R}),
+    frozenset({_A}),
+)
 _NAMED = {str(key.value) for key in Keys} | {"enter", "space", "underscore", "slash", "backslash"}
 _MODIFIERS = ("ctrl", "alt", "shift", "super", "hyper", "meta")
 

@@ -46,6 +46,8 @@ class ChatCommands(Struct, frozen=True):
         await transcript.action_end()
         with transcript.answering():
             await self.chat.attempt(doing)
+        # What was forgotten, replaced or undone is hinted at no longer.
+        await self.chat.attempt(self.ready().hints.drop_outdated())
         self.chat.show_status()
 
     def start_forgetting(self, message: str) -> None:
@@ -117,6 +119,7 @@ class ChatCommands(Struct, frozen=True):
             shown = await conversation.start_new()
             await chat.show_session(draft=shown.draft)
             chat.say("A new session. The one before is kept; /sessions lists it.")
+            self.sessions.hints.session_began()
 
     async def _show_moved(self, moved: HeadMoved) -> None:
         chat, result = self.chat, moved.result
@@ -148,6 +151,10 @@ class ChatCommands(Struct, frozen=True):
     async def go_to(self, session_id: str, turn: int | None = None) -> None:
         """Bring the session to the front, at a turn counted from 1 where one is named."""
         await self.sessions.go_to(session_id, turn)
+
+    def write(self, text: str) -> None:
+        """Put a text into the prompt, before what is typed there; nothing is sent."""
+        self.chat.prompt.put_back(text)
 
     def say(self, text: str) -> None:
         """Show a line in the conversation that is not part of it."""

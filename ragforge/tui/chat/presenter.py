@@ -6,6 +6,7 @@ from ragforge.domain.inputs import Say, Shell, Slash, parse_input
 from ragforge.memory.forget_request import forget_request
 from ragforge.tui.chat.commands import ChatCommands
 from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.chat.hints import Hints
 from ragforge.tui.chat.opening import open_conversation
 from ragforge.tui.chat.own_shell import run_shell
 from ragforge.tui.chat.sessions import Sessions
@@ -21,8 +22,9 @@ class ChatPresenter:
 
     def __init__(self, chat: ChatFrame) -> None:
         self._chat = chat
-        self.turns = Turns(chat)
-        self.sessions = Sessions(chat, self.turns)
+        self.hints = Hints(chat)
+        self.turns = Turns(chat, self.hints)
+        self.sessions = Sessions(chat, self.turns, self.hints)
         self.commands = ChatCommands(chat, self.turns, self.sessions)
 
     async def open(self, open_session: OpenSession) -> None:

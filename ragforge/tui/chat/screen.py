@@ -120,6 +120,8 @@ class ChatScreen(ChatFrame):
             self.start_list.narrow(self.prompt.text)
         if self._parts and self.conversation:
             self._look_for_hint(self.prompt.text)
+            if self._presenter:
+                self._presenter.hints.prompt_changed()
         if self._draft_timer is None:
             self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
 
@@ -200,6 +202,10 @@ class ChatScreen(ChatFrame):
     def action_sessions(self) -> None:
         if self.conversation:
             self.presenter.commands.start("sessions")
+
+    def action_hints(self) -> None:
+        if self.conversation:
+            self.presenter.commands.start("hints")
 
     def action_rewind(self) -> None:
         """The turns, to go back to before one."""

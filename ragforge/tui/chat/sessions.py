@@ -15,6 +15,7 @@ from ragforge.tui.textual_types import app_of
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Shown
     from ragforge.tui.chat.frame import ChatFrame
+    from ragforge.tui.chat.hints import Hints
     from ragforge.tui.chat.turns import Turns
 
 START = "Type a message, or /help for commands and keys."
@@ -25,6 +26,7 @@ class Sessions(Struct, frozen=True):
 
     chat: ChatFrame
     turns: Turns
+    hints: Hints
 
     async def go_to(self, session_id: str, turn: int | None = None) -> None:
         """Bring that session to the front, at a turn counted from 1 where one is named."""
@@ -64,6 +66,7 @@ class Sessions(Struct, frozen=True):
         if not await folder_questions.may_stay(chat):
             return
         chat.say(START)
+        self.hints.session_began()
         if opened.show_list:
             await chat.show_start_list()
 
@@ -94,6 +97,8 @@ class Sessions(Struct, frozen=True):
             chat.say(notice)
         if first and not await folder_questions.may_stay(chat):
             return
+        if is_other:
+            self.hints.session_began()
         if shown.waits:
             self.turns.retry()
 

@@ -26,6 +26,7 @@ def status_of(conversation: Conversation, before: Status | None = None) -> Statu
         context_tokens_max=before.context_tokens_max,
         queued=len(live.queue),
         jobs=sum(job.exit_code is None for job in workspace.jobs.list()),
+        hints=len(conversation.hints.open),
         away=before.away,
         waiting=before.waiting,
         background=before.background,

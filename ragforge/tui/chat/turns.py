@@ -18,6 +18,7 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui import terminal
 from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.chat.hints import Hints
 from ragforge.tui.mentions import parts_of
 from ragforge.tui.textual_types import app_of
 
@@ -31,8 +32,9 @@ GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 class Turns:
     """The turns of the session in front, one at a time."""
 
-    def __init__(self, chat: ChatFrame) -> None:
+    def __init__(self, chat: ChatFrame, hints: Hints) -> None:
         self._chat = chat
+        self._hints = hints
         self._worker: Worker[None] | None = None
         self._begun = asyncio.Event()
         """The newest turn is stored, or could not be."""
@@ -148,11 +150,13 @@ class Turns:
                     match event:
                         case TurnStarted(running):
                             self._begun.set()
+                            self._hints.turn_began()
                             self._show_started()
                         case UsageUpdated():
                             chat.status.status = chat.status.status.after(event)
                         case TurnEnded(ended):
                             running = None
+                            self._hints.turn_ended(event)
                             if event.came_to_nothing:
                                 chat.put_back(text_of(ended.user))
                             if monotonic() - began_s > CALLED_AFTER_S:

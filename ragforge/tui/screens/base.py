@@ -37,6 +37,10 @@ class Chat(Protocol):
         """Run a command line, without its slash."""
         ...
 
+    def write(self, text: str) -> None:
+        """Put a text into the prompt, before what is typed there; nothing is sent."""
+        ...
+
     def say(self, text: str) -> None:
         """Show a line in the conversation that is not part of it."""
         ...

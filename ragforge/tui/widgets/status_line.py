@@ -46,6 +46,8 @@ class Status(Struct, frozen=True):
     """Why that waits, or goes on without a model."""
     background_usd: float | None = 0.0
     """What summaries, embeddings and look-ups of this session cost, apart from the chat; None is unknown."""
+    hints: int = 0
+    """How many wait for an answer."""
     notice: str = ""
     """A state that lasts, e.g. "read only" or "incognito"."""
 
@@ -140,6 +142,7 @@ def _facts(status: Status) -> list[_Fact]:
     tokens_in, tokens_out = usage.input_tokens, usage.output_tokens + usage.thought_tokens
     tokens = f"{number_words(tokens_in)} in {number_words(tokens_out)} out" if usage.total_tokens else ""
     jobs = counted(status.jobs, "job") if status.jobs else ""
+    hints = counted(status.hints, "hint") if status.hints else ""
     facts = [
         _mode_fact(status.mode),
         _Fact(status.notice, status.notice, "$text-warning", 1),
@@ -155,6 +158,7 @@ def _facts(status: Status) -> list[_Fact]:
         _Fact(*_cost_words(status), _MUTED, 6),
         _Fact(*_background_cost_words(status), _MUTED, 12),
         _Fact(jobs, jobs, "$text-accent", 7),
+        _Fact(hints, hints, _MUTED, 7),
         _Fact(status.background_note, "memory: /context", "$text-warning", 13),
         _Fact(status.background, status.background.replace("turns ", "").replace("turn ", ""), _MUTED, 14),
         _Fact(status.git_branch, status.git_branch[:16], _MUTED, 8),
