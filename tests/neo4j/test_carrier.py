@@ -1,5 +1,10 @@
-"""What brings rows to a server lets it plan their queries first, and again after it has lost its plans."""
+"""What brings rows to a server lets it plan their queries first, and again after it has lost its plans.
 
+A slow one is sent less.
+"""
+
+import time
+from array import array
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +12,7 @@ from typing import Any
 import pytest
 
 from ragforge.domain import timeouts
+from ragforge.domain.vectors import Embedding, Owner, OwnerKind
 from ragforge.store.neo4j import Here, Neo4jStore
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.carry import statement
@@ -30,12 +36,20 @@ class Watched(Graph):
     def __init__(self, address: Address) -> None:
         super().__init__(address)
         self.carried: list[tuple[Cargo, bool]] = []
+        self.sent: list[tuple[float, int]] = []
+        """When how many rows were sent."""
+        self.too_late = 0
+        """So many of these get no answer in time."""
 
     async def write(
         self, query: str, /, *, deadline_s: float = timeouts.NEO4J_WRITE_S_MAX, **parameters: Any
     ) -> list[Row]:
         if query in CARRIES:
             self.carried.append((CARRIES[query], any(parameters["rows"].values())))
+            if self.carried[-1][1]:
+                self.sent.append((time.monotonic(), sum(map(len, parameters["rows"].values()))))
+                if len(self.sent) <= self.too_late:
+                    deadline_s = 0.001
         return await super().write(query, deadline_s=deadline_s, **parameters)
 
     def planned_before_rows(self) -> set[Cargo]:
@@ -86,6 +100,26 @@ async def test_after_an_index_was_made_all_is_planned_again_before_the_next_row(
         await said(store, session)
         await arrived(store)
         assert graph.planned_before_rows() == lost
+
+
+async def test_a_slow_server_gets_less_once_it_has_given_up_what_it_was_sent(
+    graph: Watched, store: Neo4jStore
+) -> None:
+    await arrived(store)
+    graph.sent.clear()
+    graph.too_late = 2
+    # Nothing has these ids, so the server has little to do.
+    await store.vectors.save(
+        [
+            Embedding(Owner(OwnerKind.TURN, str(number)), MODEL, "h", array("f", [1.0]))
+            for number in range(520)
+        ]
+    )
+    await arrived(store)
+    times, sizes = zip(*graph.sent, strict=True)
+    assert sizes == (500, 250, 125, 250, 145)
+    assert times[1] - times[0] > timeouts.NEO4J_SERVER_GRACE_S
+    assert times[2] - times[1] > timeouts.NEO4J_SERVER_GRACE_S
 
 
 @pytest.mark.long_on_servers

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -12,7 +13,7 @@ from ragforge.store.deadline import note_if_late, seconds_left
 from ragforge.store.neo4j.carry import carry, warm_up
 from ragforge.store.neo4j.carry_lock import alone
 from ragforge.store.neo4j.connection import Graph
-from ragforge.store.neo4j.errors import LoginRefused, ReadsOnly, StatementRefused
+from ragforge.store.neo4j.errors import LoginRefused, OutcomeUnknown, ReadsOnly, StatementRefused
 from ragforge.store.neo4j.outbox import Cargo, Outbox, OutboxRow, Rows
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ VECTOR_BYTES_MAX = 700_000
 """What goes in one query, so that a shared small server takes a fifth of the deadline for it."""
 
 PATIENCE_MAX = 8
+SHARE_MIN = 1 / 64
 
 Reach = Callable[[], Awaitable[None]]
 Fenced = Callable[[tuple[str, ...]], Awaitable[None]]
@@ -48,6 +50,8 @@ class Carrier:
         self._moved = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
         self._patience = 1
+        self._share = 1.0
+        """How much of a batch is sent at once: less to a server that was too slow for the one before."""
         self._warm = False
         """Whether the server has planned what rows are written by."""
         self._partial = 0
@@ -172,6 +176,9 @@ class Carrier:
                 self._away, self._trouble = str(error), error
                 self._patience = min(PATIENCE_MAX, self._patience * 2)
                 await self._tell()
+                if isinstance(error, OutcomeUnknown):
+                    # Until the server has given up, it may still be at work on what was sent.
+                    await asyncio.sleep(timeouts.NEO4J_SERVER_GRACE_S)
                 await (
                     asyncio.sleep(timeouts.NEO4J_LOGIN_RETRY_S)
                     if isinstance(error, LoginRefused)
@@ -187,7 +194,7 @@ class Carrier:
     async def _pause(self, pause_s: float) -> None:
         self._wanted.clear()
         with suppress(TimeoutError):
-            async with asyncio.timeout(pause_s):
+            async with asyncio.timeout(pause_s * random.uniform(0.5, 1)):
                 await self._wanted.wait()
 
     async def _tell(self) -> None:
@@ -214,7 +221,7 @@ class Carrier:
         if not await self._outbox.count():
             return False
         async with alone(self._lock_path, held=self._hold):
-            rows = await self._outbox.read(_next_batch)
+            rows = await self._outbox.read(lambda rows: _next_batch(rows, self._share))
             if rows:
                 await self._send(rows)
         return bool(rows)
@@ -236,8 +243,11 @@ class Carrier:
                 deadline_s=deadline_s * self._patience,
                 database=self._outbox.database_id,
             )
-            self._patience = 1
+            self._patience, self._share = 1, min(1.0, 2 * self._share)
             self.abandoned_stale |= arrived.unsettled
+        except OutcomeUnknown:
+            self._share = max(SHARE_MIN, self._share / 2)
+            raise
         except StatementRefused as error:
             await self._send_apart(rows, error)
             return
@@ -260,9 +270,10 @@ class Carrier:
             await self._send(half)
 
 
-def _next_batch(rows: Rows) -> list[OutboxRow]:
+def _next_batch(rows: Rows, share: float) -> list[OutboxRow]:
     for cargo in Cargo:
         bytes_max = VECTOR_BYTES_MAX if cargo is Cargo.VECTORS else BYTES_MAX
-        if found := rows.waiting(cargo, rows_max=ROWS_MAX, bytes_max=bytes_max):
+        found = rows.waiting(cargo, rows_max=int(ROWS_MAX * share), bytes_max=int(bytes_max * share))
+        if found:
             return found
     return []
