@@ -35,7 +35,7 @@ from ragforge.session.logs import start_log
 from ragforge.session.machine import Library
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.persons import user_name
-from ragforge.session.project import allowed_repositories
+from ragforge.session.project import allowed_repositories, is_folder, own_folder
 from ragforge.session.recall_embedder import close_recall, open_recall
 from ragforge.session.relocation import follow_folder, former_paths, former_projects, note_folder
 from ragforge.session.state import Former, Live, ModelView, Session, Spending, Workspace
@@ -261,13 +261,17 @@ async def _resumed(
     workspace: Workspace, record: ConversationSession, claim: Claim | None, *, read_only: bool
 ) -> Resumed:
     notices: list[str] = []
-    if not Path(record.cwd).is_dir():
+    if folder := await own_folder(workspace, record):
+        notices.append(f"This session was begun in {_place_words(record)}. It goes on in {folder}.")
+        record = replace(record, cwd=str(folder))
+    elif not is_folder(Path(record.cwd)):
         notices.append(
             f"The folder of this session, {record.cwd}, is gone. It goes on in {workspace.place.cwd}."
         )
         record = replace(record, cwd=str(workspace.place.cwd))
-    elif not Path(record.cwd).resolve().is_relative_to(workspace.place.root):
-        notices.append(f"This session belongs to {record.cwd} and goes on there.")
+    if not Path(record.cwd).resolve().is_relative_to(workspace.place.root):
+        if not folder:
+            notices.append(f"This session belongs to {record.cwd} and goes on there.")
         workspace = await _workspace_of(workspace, record)
         notices += await recover_folder(workspace.worktree())
     rows = await workspace.store.usage.by_model(session_id=record.id)
@@ -299,6 +303,11 @@ async def _resumed(
     return resumed
 
 
+def _place_words(record: ConversationSession) -> str:
+    on = f" on {record.host}" if record.host else ""
+    return f"{record.cwd}{on} by {record.person or record.machine or 'somebody'}"
+
+
 async def _workspace_of(workspace: Workspace, record: ConversationSession) -> Workspace:
     """The workspace as it is in the session's own folder. Raises UsageError for a wrong setting there."""
     place = find_project(Path(record.cwd), identify=False)
@@ -322,6 +331,11 @@ async def fork_session(
 ) -> Session:
     """A new session with a head of its own on the turns of another, up to `at` or its head."""
     moment = now()
+    if folder := await own_folder(workspace, record):
+        root = workspace.place.root
+        root = root if folder.is_relative_to(root) else find_project(folder, identify=False).root
+        here = {"host": socket.gethostname(), "user": user_name()}
+        record = replace(record, cwd=str(folder), project_path=str(root), **here)
     fork = replace(
         record,
         id=new_id(),

@@ -15,7 +15,7 @@ from ragforge.domain.approvals import foreign_allowed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import id_fits, new_id, now, short_id
 from ragforge.domain.printable import one_line
-from ragforge.domain.turns import Project
+from ragforge.domain.turns import ConversationSession, Project
 from ragforge.store.base import Store
 from ragforge.store.local import LocalState
 
@@ -88,6 +88,35 @@ async def _stored_at(store: Store, place: Place) -> Project | None:
         if session.host == socket.gethostname() and root == (session.project_path or session.cwd):
             return await store.projects.get(session.project_id)
     return None
+
+
+async def own_folder(library: "Library", session: ConversationSession) -> Path | None:
+    """Return the user's own folder for a session that somebody else began, or that began on another machine.
+
+    It is at the session's place within the project's folder. None for a session of the user's own or in that
+    folder already, and where the project has no folder here.
+    """
+    is_here = session.host in ("", socket.gethostname())
+    if is_here and session.begun_by(library.person) == library.person.id:
+        return None
+    if session.project_id == library.project.id:
+        root = library.place.root
+    else:
+        root = next(filter(is_folder, await library.local.paths_of(session.project_id)), None)
+    cwd = Path(session.cwd)
+    if root is None or (is_folder(cwd) and cwd.resolve().is_relative_to(root)):
+        return None
+    inside = cwd.is_relative_to(session.project_path) if session.project_path else False
+    folder = root / cwd.relative_to(session.project_path) if inside else root
+    return folder if is_folder(folder) else root
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is a folder that the user may look into."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 async def find_named(store: Store, named: str) -> Project:

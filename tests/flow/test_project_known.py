@@ -3,6 +3,10 @@
 import socket
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from ragforge.session.open import close_session, fork_session, resume_session
+from ragforge.session.project import own_folder
 from ragforge.store.files import machine_file
 from tests.cli.running import Program
 from tests.flow.running import environ, opened, say
@@ -57,3 +61,35 @@ async def test_the_same_path_on_another_machine_is_another_project(
     forget(tmp_path / "data")
     async with opened(tmp_path, env) as session:
         assert session.workspace.project.id != project
+
+
+async def test_a_session_that_somebody_else_began_goes_on_in_the_users_own_folder(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    theirs, mine = tmp_path / "theirs" / "src", tmp_path / "project" / "src"
+    for folder in (theirs, mine):
+        folder.mkdir(parents=True)
+    gemini.script(Text("hi"))
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        workspace = session.workspace
+        session.change(person="ada@example.org", cwd=str(theirs), project_path=str(theirs.parent))
+        await say(session, "hello")
+        record = session.live.record
+        await close_session(session)
+        resumed = await resume_session(workspace, record)
+        assert resumed.session.live.record.cwd == str(mine)
+        assert resumed.session.workspace.place == workspace.place
+        (told,) = resumed.notices
+        assert f"begun in {theirs} on {record.host} by ada@example.org. It goes on in {mine}." in told
+        await close_session(resumed.session)
+        fork = await fork_session(workspace, record)
+        assert (fork.live.record.cwd, fork.live.record.project_path) == (str(mine), str(mine.parent))
+        await close_session(fork)
+        # Of old sessions it is not known where the project was; what is nowhere in it goes on at its root.
+        for place in ({"project_path": ""}, {"cwd": str(theirs.parent / "gone")}):
+            assert await own_folder(workspace, replace(record, **place)) == mine.parent
+        assert await own_folder(workspace, replace(record, person=workspace.person.id)) is None
+        elsewhere = replace(record, person=workspace.person.id, host="elsewhere")
+        assert await own_folder(workspace, elsewhere) == mine
+        assert await own_folder(workspace, replace(record, cwd=str(mine))) is None
+        assert await own_folder(workspace, replace(record, project_id="another")) is None
