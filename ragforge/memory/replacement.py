@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, decision_words, filled, first_group, stop_words
 from ragforge.domain.language.products import FIELDS, KNOWN_NAMES
+from ragforge.domain.language.words import TEXTS_KEPT_MAX
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.memory.likeness import content_words, names_in, stands_among
 from ragforge.memory.purposes import names_part
@@ -96,7 +97,7 @@ def _named_otherwise(decision: Memory, words: str, known: Sequence[Memory]) -> M
     return max(named, key=lambda old: old.created_at, default=None)
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def names_otherwise(sentence: str, statement: str) -> bool:
     """Whether the sentence names another thing for what the statement speaks of: "written in B instead of A"
     where that is written in A, or in the same words another product of the same kind, "stored in MySQL" and
@@ -144,7 +145,7 @@ def takes_back(sentence: str, change: str, statement: str) -> bool:
     return bool(new.back & old.gone and old.names & _naming(statement).words - new.back)
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def _naming(sentence: str) -> _Naming:
     readable = _readable(sentence)
     going = list(_GOES.finditer(readable))
@@ -225,7 +226,7 @@ def may_end(words: str) -> bool:
     return _STOPS.search(plain(words)) is not None
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def ends_instruction(sentence: str, instruction: str) -> bool:
     """Whether the sentence says that the instruction holds no longer: the clause that says so speaks of the
     same and of little else."""
@@ -240,7 +241,7 @@ def has_ending_clause(sentence: str) -> bool:
     return bool(_ending_clauses(sentence))
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def _ending_clauses(sentence: str) -> tuple[frozenset[str], ...]:
     """What each clause speaks of by which something ends."""
     clauses = [(each, _STOPS.search(each)) for each in _CLAUSE_END.split(plain(sentence))]

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.domain.language.lexicon import in_english
-from ragforge.domain.language.words import stem
+from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem
 from ragforge.memory.statements import is_question, is_wondering, plain
 from ragforge.memory.terms import about
 
@@ -33,7 +33,7 @@ class SetValue(Struct, frozen=True):
     value: NumberWithUnit
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def set_values(sentence: str) -> tuple[SetValue, ...]:
     """What the sentence sets; nothing where it asks or wonders."""
     words = plain(sentence)

@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 
 from ragforge.domain.language.base import common_words
 from ragforge.domain.language.lexicon import in_english
-from ragforge.domain.language.words import stem, words_of
+from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem, words_of
 
 SAME_SHARE = 0.6
 """Of the words of a statement: a text that holds so many of them says it."""
@@ -26,13 +26,13 @@ def common_terms() -> frozenset[str]:
     return frozenset(stem(word) for each in common_words() for word in words_of(each))
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def about(text: str) -> frozenset[str]:
     """The stems that say what it is about: without numbers and without words that everybody uses."""
     return frozenset(term for term in terms(text) - common_terms() if not any(map(str.isdigit, term)))
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def numbers_in(text: str) -> frozenset[str]:
     """Its numbers as they are written: `9443`, `1.5`, `10:30`."""
     return frozenset(_NUMBER.findall(text))

@@ -6,11 +6,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf
+from ragforge.domain.language.words import TEXTS_KEPT_MAX
 from ragforge.domain.memories import MemoryType
 from ragforge.memory.statements import plain
-
-STATEMENTS_MAX = 4_096
-"""How many statements are kept as they were read: the same ones are found again and again."""
 
 _TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
 _LIST = re.compile(r"^(?P<lead>[^:]{0,60}:)\s*(?P<items>.+)$")
@@ -24,7 +22,7 @@ class TodoList(Struct, frozen=True):
     items: tuple[str, ...]
 
 
-@lru_cache(STATEMENTS_MAX)
+@lru_cache(TEXTS_KEPT_MAX)
 def todo_list(statement: str) -> TodoList | None:
     """The parts of a to-do list; None where the statement is not one."""
     found = _LIST.match(statement)

@@ -1,9 +1,14 @@
 """The words by which texts are compared, and which statements replace others."""
 
+import gc
+import itertools
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragforge.domain.language.words import TEXTS_KEPT_MAX
 from ragforge.domain.memories import Memory, MemorySource, MemoryType
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn
@@ -11,7 +16,10 @@ from ragforge.memory.memories import new_memory
 from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.recall.resumption import resumes
 from ragforge.memory.recall.validity import Validity
-from ragforge.memory.terms import says, terms
+from ragforge.memory.replacement import ends_instruction, names_otherwise
+from ragforge.memory.set_values import set_values
+from ragforge.memory.terms import about, numbers_in, says, terms
+from ragforge.memory.todo_list import todo_list
 
 AT = datetime(2026, 3, 4, tzinfo=UTC)
 
@@ -144,3 +152,30 @@ def test_what_returns_holds_again_and_what_took_its_place_does_not() -> None:
         by = valid.replacement(change, statement)
         assert by is not None
         assert by.turn_id == back.id
+
+
+READ_FROM_TEXTS: dict[str, Callable[[str], object]] = {
+    "about": about,
+    "numbers": numbers_in,
+    "values": set_values,
+    "to do": todo_list,
+    "names": lambda text: names_otherwise(text, text),
+    "ends": lambda text: ends_instruction(text, text),
+}
+
+
+@pytest.mark.parametrize("what", READ_FROM_TEXTS)
+def test_what_is_read_from_texts_is_kept_for_the_last_of_them_alone(what: str) -> None:
+    read = READ_FROM_TEXTS[what]
+    words = "cedar heron quartz maple otter basil ferry lintel walnut slate"
+    texts = [" ".join(some) for some in itertools.permutations(words.split(), 4)][: TEXTS_KEPT_MAX + 300]
+    for text in texts[:TEXTS_KEPT_MAX]:
+        read(text)
+    for text in texts:
+        terms(text)  # keeps more of them, all of which it has read now
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for text in texts[TEXTS_KEPT_MAX:]:
+        read(text)
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 300 / 2
