@@ -85,6 +85,10 @@ class Ground:
         copy(self.folder, self.base / "kept")
 
     def renew(self) -> Path:
+        # Only root may take away what is in a folder that is read-only.
+        for each in self.folder.rglob("*"):
+            if each.is_dir() and not each.is_symlink():
+                each.chmod(0o755)
         shutil.rmtree(self.folder)
         copy(self.base / "kept", self.folder)
         return self.folder
