@@ -11,7 +11,7 @@ from ragforge.domain.errors import StoreDamaged, StoreForeign, StoreNewer, Store
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Turn
 from ragforge.store.neo4j.address import Address
-from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.connection import Graph, Transaction
 from ragforge.store.neo4j.migrations import database_info, migrate, prepare
 from ragforge.store.neo4j.schema import find, fits, standing, use_embedder, wanted_now
 from ragforge.store.neo4j.steps import STEPS, Step, statements
@@ -48,10 +48,17 @@ async def graph(server: Neo4jServer) -> AsyncIterator[Graph]:
 
 async def strip(graph: Graph) -> None:
     await graph.run("MATCH (n) DETACH DELETE n")
-    for row in await graph.read("SHOW CONSTRAINTS YIELD name"):
-        await graph.run(f"DROP CONSTRAINT {row['name']}")
-    for row in await graph.read("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'"):
-        await graph.run(f"DROP INDEX {row['name']}")
+    await run_at_once(graph, [each.definition.drop for each in (await standing(graph)).values()])
+
+
+async def run_at_once(graph: Graph, changes: Sequence[str]) -> None:
+    """Change the schema in one transaction, which takes a fifth of the time of one for each change."""
+
+    async def work(transaction: Transaction) -> None:
+        for change in changes:
+            await transaction.run(change)
+
+    await graph.transaction(work, deadline_s=PATIENT_S)
 
 
 async def shown(graph: Graph) -> list[list[dict[str, Any]]]:
@@ -65,19 +72,21 @@ async def shown(graph: Graph) -> list[list[dict[str, Any]]]:
 
 
 @pytest.mark.each_server
-async def test_the_file_of_the_schema_and_the_migrations_build_the_same(graph: Graph) -> None:
-    await prepare(graph, adopt=False)
-    migrated = await shown(graph)
+async def test_the_file_and_two_processes_build_one_schema_in_which_an_embedder_gets_its_indexes(
+    graph: Graph,
+) -> None:
+    lines = [line for line in SCHEMA.read_text().splitlines() if not line.startswith("//")]
+    await run_at_once(graph, statements("\n".join(lines) + "\n"))
+    of_file = await shown(graph)
+    await strip(graph)
+    await prepare_by_two_processes(graph)
+    assert await shown(graph) == of_file
     for one, there in await find(graph, wanted_now(graph, "", 256)):
         assert fits(one, there), one
-    await strip(graph)
-    lines = [line for line in SCHEMA.read_text().splitlines() if not line.startswith("//")]
-    for statement in statements("\n".join(lines) + "\n"):
-        await graph.run(statement)
-    assert await shown(graph) == migrated
+    await assert_other_dimensions_get_indexes(graph)
 
 
-async def test_two_processes_that_prepare_an_empty_database_make_one(graph: Graph) -> None:
+async def prepare_by_two_processes(graph: Graph) -> None:
     other = Graph(graph.address)
     await other.connect()
     first, second = await asyncio.gather(prepare(graph, adopt=False), prepare(other, adopt=False))
@@ -85,6 +94,33 @@ async def test_two_processes_that_prepare_an_empty_database_make_one(graph: Grap
     assert first == second
     assert await graph.read("MATCH (d:RagforgeDatabase) RETURN count(d) AS n") == [{"n": 1}]
     assert await prepare(graph, adopt=False) == first
+
+
+async def assert_other_dimensions_get_indexes(graph: Graph) -> None:
+    await graph.run(
+        "CREATE "
+        "(:ConversationTurn {id: 'old', embedding: [1.0, 2], embeddingModel: 'm', embeddingHash: 'h'}), "
+        "(:ConversationTurn {id: 'other', embedding: [1.0], embeddingModel: 'x', embeddingHash: 'h'})"
+    )
+    for dimensions, made in ((3, True), (3, False), (4, True)):
+        assert await use_embedder(graph, "m", dimensions, wait_s=PATIENT_S) is made
+        found = await standing(graph)
+        assert found["turn_embedding"].definition.dimensions == dimensions
+        assert found["summary_embedding"].definition.dimensions == dimensions
+        assert found["memory_embedding"].definition.dimensions == dimensions
+        inside = found["turn_embedding"].definition.properties[1:]
+        assert inside == (("projectId", "sessionId", "embeddingModel") if graph.version >= (2026, 1) else ())
+    rows = await graph.read(
+        "MATCH (t:ConversationTurn) RETURN t.id AS id, t.embedding AS vector, t.embeddingStale AS stale "
+        "ORDER BY id"
+    )
+    assert rows == [
+        {"id": "old", "vector": None, "stale": True},
+        {"id": "other", "vector": [1.0], "stale": None},
+    ]
+    info = await database_info(graph)
+    assert info is not None
+    assert (info.embedder, info.dimensions) == ("m", 4)
 
 
 async def test_looking_at_an_empty_database_writes_nothing(graph: Graph) -> None:
@@ -279,35 +315,6 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     info = await database_info(graph)
     assert info is not None
     assert not info.abandoned_stale
-
-
-@pytest.mark.each_server
-async def test_an_embedder_of_other_dimensions_gets_indexes_of_its_own(graph: Graph) -> None:
-    await prepare(graph, adopt=False)
-    await graph.run(
-        "CREATE "
-        "(:ConversationTurn {id: 'old', embedding: [1.0, 2], embeddingModel: 'm', embeddingHash: 'h'}), "
-        "(:ConversationTurn {id: 'other', embedding: [1.0], embeddingModel: 'x', embeddingHash: 'h'})"
-    )
-    for dimensions, made in ((3, True), (3, False), (4, True)):
-        assert await use_embedder(graph, "m", dimensions, wait_s=PATIENT_S) is made
-        found = await standing(graph)
-        assert found["turn_embedding"].definition.dimensions == dimensions
-        assert found["summary_embedding"].definition.dimensions == dimensions
-        assert found["memory_embedding"].definition.dimensions == dimensions
-        inside = found["turn_embedding"].definition.properties[1:]
-        assert inside == (("projectId", "sessionId", "embeddingModel") if graph.version >= (2026, 1) else ())
-    rows = await graph.read(
-        "MATCH (t:ConversationTurn) RETURN t.id AS id, t.embedding AS vector, t.embeddingStale AS stale "
-        "ORDER BY id"
-    )
-    assert rows == [
-        {"id": "old", "vector": None, "stale": True},
-        {"id": "other", "vector": [1.0], "stale": None},
-    ]
-    info = await database_info(graph)
-    assert info is not None
-    assert (info.embedder, info.dimensions) == ("m", 4)
 
 
 @pytest.mark.parametrize("dimensions", [0, -1, 4097])
