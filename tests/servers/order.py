@@ -8,8 +8,9 @@ FileT = TypeVar("FileT", bound=Hashable)
 
 WITHOUT_FIRST = 0.3
 """So much of what needs no server comes before the first file that does: servers take a minute to start."""
-WITHOUT_LAST = 0.1
-"""So much of it comes last: short files, which keep all processes busy to the end."""
+WITHOUT_LAST = 0.25
+"""So much of it comes last: short files, which keep all processes busy to the end, also beside tests that
+have a server for themselves and wait for its indexes."""
 
 
 def mixed(files: Iterable[FileT], needs_server: Callable[[FileT], bool]) -> list[FileT]:

@@ -26,6 +26,8 @@ OWN_KIND = "neo4j-5"
 OWN_PASSWORD = "of the administrator"
 OWN_FILES = {f"tests/faults/test_neo4j_{name}.py" for name in ("killed", "met", "server")}
 """Those that ask for `own_neo4j`."""
+SCHEMA_FILE = "tests/neo4j/test_schema.py"
+"""Its tests make and drop all indexes, for which a server takes seconds in which it does little."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -135,10 +137,14 @@ def own_neo4j(_own_neo4j: OwnServer) -> Iterator[OwnServer]:
 
 
 class SharingAServer(LoadFileScheduling):
-    """Files are never split, and those that share a server that may be killed go to one process."""
+    """Files are split by server alone, where each test has it for itself for long, and those that share a
+    server that may be killed go to one process.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
+        if file == SCHEMA_FILE:
+            return next((f"{file} {kind}" for kind in neo4j.VERSIONS if f"[{kind}" in nodeid), file)
         return "own server" if file in OWN_FILES else file
 
 
