@@ -17,6 +17,7 @@ from ragforge.session import hints as session_hints
 from ragforge.session.hints import SessionHints
 from ragforge.session.memory_tools import save_memory
 from ragforge.session.metrics import all_counts
+from ragforge.session.moves import undo
 from ragforge.session.open import new_session
 from ragforge.session.state import Session
 from ragforge.tools.base import ToSave
@@ -131,6 +132,27 @@ async def test_what_is_forgotten_replaced_or_another_persons_is_not_hinted_at(
         newer = await todo(session, f"{LIMIT} in the gateway")
         await remember(store, newer, updates=[memory.id])
         assert memory.id not in {hint.source_preference_id for hint in await made()}
+
+
+async def test_what_was_undone_is_not_hinted_at(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini), flags=OFFLINE) as session:
+        said_in = (await ended(session, gemini)).turn
+        wanted = new_memory(
+            LIMIT,
+            MemoryType.TODO,
+            project_id=session.workspace.project.id,
+            at=said_in.started_at,
+            source=MemorySource.BACKGROUND,
+            turns=(said_in.id,),
+        )
+        await remember(session.workspace.store, wanted)
+        another = await new_session(session.workspace)
+        hints, turn = SessionHints(another), await ended(another, gemini)
+        assert await offered(hints, turn) == [LIMIT]
+        await undo(session)
+        await hints.drop_outdated()
+        assert hints.open == ()
+        assert await SessionHints(await new_session(session.workspace)).after_turn(turn) == []
 
 
 async def test_there_are_none_where_hints_or_memory_are_off(tmp_path: Path, gemini: GeminiStandIn) -> None:

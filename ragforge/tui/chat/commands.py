@@ -46,8 +46,9 @@ class ChatCommands(Struct, frozen=True):
         await transcript.action_end()
         with transcript.answering():
             await self.chat.attempt(doing)
-        # What was forgotten, replaced or undone is hinted at no longer.
-        await self.chat.attempt(self.ready().hints.drop_outdated())
+        with suppress(RagforgeError):  # /hints looks again
+            # What was forgotten, replaced or undone is hinted at no longer.
+            await self.ready().hints.drop_outdated()
         self.chat.show_status()
 
     def start_forgetting(self, message: str) -> None:
