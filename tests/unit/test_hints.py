@@ -147,9 +147,10 @@ async def test_what_applying_does_follows_from_the_memory() -> None:
     assert hints[must.id].action_payload.action is HintAction.WRITE
 
 
-async def test_a_busy_day_has_hints_worth_giving_and_few_others() -> None:
-    report = await measure(read_day(DAY))
-    assert report.turns == 60
+@pytest.mark.parametrize(("day", "turns"), [("day.jsonl", 60), ("second_day.jsonl", 30)])
+async def test_a_busy_day_has_hints_worth_giving_and_few_others(day: str, turns: int) -> None:
+    report = await measure(read_day(DAY.with_name(day)))
+    assert report.turns == turns
     assert report.offered > 5
     assert len(report.with_hints) <= report.turns / 3
     assert report.right >= 0.7 * report.offered
