@@ -26,11 +26,16 @@ def asks(before: str) -> bool:
     return "?" in one_line(before)[-QUESTION_CHARS_MAX:]
 
 
+def is_short(said: str) -> bool:
+    """Whether it may answer something in a few words."""
+    return len(said.split()) <= WORDS_MAX
+
+
 def needs_question(statement: str, before: str) -> bool:
     """Whether the words say too little without what the assistant said. Where that asked nothing, only a
     value with hardly a word does: "way too wet, 25".
     """
-    return len(statement.split()) <= WORDS_MAX and (asks(before) or len(about(statement)) < TELLING_WORDS)
+    return is_short(statement) and (asks(before) or len(about(statement)) < TELLING_WORDS)
 
 
 def with_question(statement: str, before: str) -> str:

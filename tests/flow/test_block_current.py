@@ -121,6 +121,20 @@ async def test_what_has_nothing_to_do_with_anything_gets_what_holds_always_and_n
         assert block.tokens <= 200
 
 
+async def test_an_answer_of_few_words_stands_with_its_question_and_what_does_not_fit_stays_out(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    panel = [
+        ("the panel of the sprinklers needs keys", "It has eight. May two valves be on the same key?"),
+        ("no", "The panel refuses a key that is taken."),
+    ]
+    asked, answered, *_ = await said_before(session, [*panel, *SEEDLINGS])
+    block = await block_for(session, gemini, "Can the sprinkler panel have two valves on a key?")
+    shown = {item.turn_id: item.text for item in block.items}
+    assert shown.keys() == {asked.id, answered.id}, shown
+    assert "May two valves be on the same key? no -> " in shown[answered.id]
+
+
 async def test_standing_instructions_that_bind_come_first_and_what_has_no_room_is_counted(
     session: Session, gemini: GeminiStandIn
 ) -> None:

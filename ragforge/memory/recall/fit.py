@@ -84,6 +84,11 @@ class Fit:
         """The terms that are one in a text that writes them as one."""
 
     @property
+    def is_known(self) -> bool:
+        """Whether the message is in the language that the embedder knows, as far as can be told."""
+        return (self._language or ENGLISH) is ENGLISH
+
+    @property
     def is_empty(self) -> bool:
         """Whether the message asks for nothing: a greeting, thanks."""
         return not self.terms or (self._is_polite and self.terms <= common_terms())

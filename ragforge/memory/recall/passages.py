@@ -13,6 +13,7 @@ from ragforge.memory.material import answer_of
 from ragforge.memory.recall.fit import Fit, Fitness
 from ragforge.memory.recall.validity import Validity
 from ragforge.memory.sentences import FENCED, cut_sentence, one_line, sentences
+from ragforge.memory.short_answers import asks, needs_question, with_question
 from ragforge.memory.terms import terms
 
 WHOLE_CHARS_MAX = 120
@@ -44,6 +45,8 @@ class TurnPassages(Struct, frozen=True):
     user: tuple[Passage, ...] = ()
     answer: tuple[Passage, ...] = ()
     """Of what was answered, of a model's summary and of what its tools found."""
+    replies: bool = False
+    """Whether the user's words answer a question in few words, and stand with it."""
 
     @property
     def fitness(self) -> Fitness:
@@ -63,14 +66,20 @@ async def passages_of(
     *,
     above: Mapping[str, Sequence[Summary]],
     found: Mapping[str, Sequence[str]],
+    before: Mapping[str, str] | None = None,
 ) -> list[TurnPassages]:
     """The turns as statements, measured by the message.
 
     above: the summaries over each turn. found: what tools answered in a turn, as far as it was found.
+    before: what the assistant had said before a turn that may be a short answer to it.
     """
+    asked = before or {}
 
     def split() -> list[TurnPassages]:
-        return [_split(fit, turn, above.get(turn.id, ()), found.get(turn.id, ())) for turn in turns]
+        return [
+            _split(fit, turn, above.get(turn.id, ()), found.get(turn.id, ()), asked.get(turn.id, ""))
+            for turn in turns
+        ]
 
     return await measured(fit, await asyncio.to_thread(split))
 
@@ -84,27 +93,32 @@ async def measured(fit: Fit, split: Sequence[TurnPassages]) -> list[TurnPassages
             each.turn,
             tuple(Passage(passage.text, next(fitness)) for passage in each.user),
             tuple(Passage(passage.text, next(fitness)) for passage in each.answer),
+            each.replies,
         )
         for each in split
     ]
 
 
-def _split(fit: Fit, turn: Turn, above: Sequence[Summary], found: Sequence[str]) -> TurnPassages:
+def _split(fit: Fit, turn: Turn, above: Sequence[Summary], found: Sequence[str], before: str) -> TurnPassages:
     said = one_line(text_of(turn.user))
     user = [said] if len(said) <= WHOLE_CHARS_MAX else sentences(text_of(turn.user)) or [said]
-    told = [
+    replies = asks(before) and needs_question(said, before)
+    if replies:
+        user = [with_question(said, before)]
+    summarised = [
         sentence
         for summary in above
         if summary.level == 1 and summary.method is SummaryMethod.MODEL
         for sentence in sentences(summary.text)
     ]
     called = [text for text in found if len(words_of(text)) >= CALL_WORDS_MIN]
-    answer = [*told, *sentences(answer_of(turn)), *_code_lines(fit, answer_of(turn)), *called]
-    chosen = (
-        _nearest(fit, user),
-        _nearest(fit, [each for each in answer if len(each) >= SENTENCE_CHARS_MIN]),
-    )
-    return TurnPassages(turn, *(tuple(map(Passage, each)) for each in chosen))
+    answer = [*summarised, *sentences(answer_of(turn)), *_code_lines(fit, answer_of(turn)), *called]
+    told = _nearest(fit, [each for each in answer if len(each) >= SENTENCE_CHARS_MIN])
+    return TurnPassages(turn, _unmeasured(_nearest(fit, user)), _unmeasured(told), replies)
+
+
+def _unmeasured(texts: Sequence[str]) -> tuple[Passage, ...]:
+    return tuple(map(Passage, texts))
 
 
 def _code_lines(fit: Fit, text: str) -> list[str]:

@@ -15,10 +15,12 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.discovery import discover
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.memories import Memory
+from ragforge.domain.messages import text_of
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
 from ragforge.memory.forgotten import NOTHING, Forgotten
+from ragforge.memory.material import answer_of
 from ragforge.memory.recall.fit import Fit
 from ragforge.memory.recall.passages import TurnPassages, passages_of
 from ragforge.memory.recall.replacements import ReplacedStatement, replaced_statements, replacing_turns
@@ -27,6 +29,7 @@ from ragforge.memory.recall.results import RankedHit, SearchResults
 from ragforge.memory.recall.resumption import Resumption, left_off, resumes
 from ragforge.memory.recall.search import Recall, search
 from ragforge.memory.recall.validity import Validity
+from ragforge.memory.short_answers import is_short
 from ragforge.store.deadline import answered_by
 
 log = logging.getLogger(__name__)
@@ -90,6 +93,8 @@ class FoundTurns(Struct, frozen=True):
     turns: Sequence[TurnPassages]
     """Those that were found, and those that replace something in them."""
     valid: Validity
+    is_sure: bool = True
+    """Whether what does not fit the message is of no use to it."""
 
 
 class Lookup:
@@ -182,9 +187,21 @@ class Lookup:
             self.attempt(partial(replaced_statements, store, ids), list[ReplacedStatement]()),
         )
         ids = list(dict.fromkeys([*ids, *replacing]))
-        read = await self.attempt(partial(store.turns.read, ids), list[Turn]())
-        turns = await passages_of(fit, await self.without_forgotten(read), above=above, found=called)
-        return FoundTurns(turns, await asyncio.to_thread(Validity, [each.turn for each in turns], known))
+        read = await self.without_forgotten(await self.attempt(partial(store.turns.read, ids), list[Turn]()))
+        before = await self._answered(read)
+        turns = await passages_of(fit, read, above=above, found=called, before=before)
+        valid = await asyncio.to_thread(Validity, [each.turn for each in turns], known)
+        return FoundTurns(turns, valid, is_sure=fit.is_known)
+
+    async def _answered(self, turns: Sequence[Turn]) -> dict[str, str]:
+        """What the assistant had said before each of the turns that are too short to be understood alone."""
+        known = {turn.id: turn for turn in turns}
+        asked = {turn.id: turn.parent for turn in turns if turn.parent and is_short(text_of(turn.user))}
+        wanted = sorted(set(asked.values()) - known.keys())
+        if wanted:
+            read = await self.attempt(partial(self.recall.store.turns.read, wanted), list[Turn]())
+            known |= {turn.id: turn for turn in await self.without_forgotten(read)}
+        return {turn: answer_of(known[parent]) for turn, parent in asked.items() if parent in known}
 
     async def holding(self, memories: Sequence[Memory], above: Above) -> list[str]:
         """What of each memory holds; empty where nothing does."""

@@ -13,7 +13,8 @@ from ragforge.memory.recall.source import Above, ContextSource, Finding, FoundTu
 FLOOR = 0.55
 """Of the best score: what is below it is not shown."""
 DOUBTFUL_MORE = 0.10
-"""So much more it takes where no statement of the turn fits the message."""
+"""So much more it takes where no statement of the turn fits the message, in a language of which the embedder
+compares pieces of words; of a message that it understands nothing else is shown."""
 TURNS_MAX = 8
 
 SECTION = Section("Relevant Past Context (turns)", share=0.6, place=2)
@@ -33,15 +34,21 @@ SOURCE = ContextSource((SECTION,), order=3, look=_look)
 
 
 def _items(found: FoundTurns, hits: Mapping[str, RankedHit]) -> list[Recalled]:
-    """A line a turn; behind one that is marked, the turn that replaced it."""
+    """A line a turn; behind one that is marked the turn that replaced it, behind a question its answer."""
     by_id = {each.turn.id: each for each in found.turns}
+    replies = {each.turn.parent: each for each in found.turns if each.replies}
     items: dict[str, Recalled] = {}
-    for each, score in ranked([one for one in found.turns if one.turn.id in hits], hits):
+    candidates = [one for one in found.turns if one.turn.id in hits and (one.fits or not found.is_sure)]
+    for each, score in ranked(candidates, hits):
         said = statement(each, found.valid)
-        items.setdefault(each.turn.id, _item(each, hits.get(each.turn.id), said.text, score))
-        if (new := by_id.get(said.replaced_by)) and new.turn.id not in items:
-            text = statement(new, found.valid).text
-            items[new.turn.id] = _item(new, hits.get(new.turn.id), text, score)
+        reply = replies.get(each.turn.id) if said.text.endswith("?") else None
+        # The question stands with its answer.
+        text = (reply and said.text.rpartition(" -> ")[0]) or said.text
+        items.setdefault(each.turn.id, _item(each, hits.get(each.turn.id), text, score))
+        for new in filter(None, (by_id.get(said.replaced_by), reply)):
+            if new.turn.id not in items:
+                text = statement(new, found.valid).text
+                items[new.turn.id] = _item(new, hits.get(new.turn.id), text, score)
     return [item for item in items.values() if item.text]
 
 
