@@ -6,10 +6,14 @@ weeks.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import MemoryType
+from ragforge.memory.classifier import guesses
+from ragforge.memory.clauses import clauses_of
 from ragforge.memory.constraints import binds
+from ragforge.memory.extract import type_of
 from ragforge.memory.likeness import content_words, names_in, share_of, stands_among
 from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
@@ -17,6 +21,8 @@ from ragforge.memory.statements import is_question, plain
 
 GIVEN = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE, MemoryType.GOAL})
 """What only the user can give."""
+READS_MIN = 0.3
+"""How likely, for a statement that a model calls a fact. What programs do and are is mostly below a tenth."""
 SHARE_MIN = 0.5
 """Of the statement's content words, in the words of the user."""
 ANSWER_WORDS_MAX = 6
@@ -80,7 +86,24 @@ def _rests_on(statement: str, said: Sequence[str]) -> bool:
 
 
 def may_keep(statement: str, type: MemoryType, *, message: str, before: str = "") -> bool:
-    """Whether a model may have it remembered: what only the user can give, and demands, need their words."""
-    if type in GIVEN or binds(statement) or _OF_THE_USER.search(plain(statement)):
+    """Whether a model may have it remembered: what only the user can give, and demands, need their words,
+    whatever the model calls it."""
+    if (
+        type in GIVEN
+        or binds(statement)
+        or _OF_THE_USER.search(plain(statement))
+        or _reads_as_given(statement)
+    ):
         return is_theirs(statement, message=message, before=before)
     return True
+
+
+@lru_cache(1_024)
+def _reads_as_given(statement: str) -> bool:
+    """Whether, said by the user, it would be kept as something that only they can give."""
+    if type_of(plain(statement)) in GIVEN:
+        return True
+    return any(
+        each.kept * sum(each.types[type] for type in GIVEN) >= READS_MIN
+        for each in guesses(clauses_of(statement), "")
+    )
