@@ -26,6 +26,9 @@ class SessionsArguments(Struct, frozen=True):
     limit: Annotated[
         int, Meta(ge=1, le=LIMIT_MAX), shell_option("--limit", metavar="N", help="At most this many.")
     ] = 50
+    by: Annotated[
+        str | None, shell_option("--by", metavar="NAME", help="Those that this user began: a name or an id.")
+    ] = None
     json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
@@ -48,12 +51,22 @@ async def _run(session: "Session", args: SessionsArguments) -> Outcome:
 
 
 async def _list(library: "Library", args: SessionsArguments) -> Outcome:
+    from ragforge.session.persons import person_named
+
     project_id = None if args.all_projects else library.project.id
-    rows = await library.store.sessions.recent(project_id=project_id, limit=args.limit)
+    limit = args.limit if args.by is None else LIMIT_MAX
+    rows = await library.store.sessions.recent(project_id=project_id, limit=limit)
+    begun_by = {row.session.id: row.session.begun_by(library.person) for row in rows}
+    persons = set(begun_by.values())
+    if args.by is not None and rows:
+        wanted = person_named(args.by, persons)
+        rows = [row for row in rows if begun_by[row.session.id] == wanted][: args.limit]
     if args.json:
-        return Report(data=[_as_json(row) for row in rows])
+        return Report(data=[_as_json(row, begun_by[row.session.id]) for row in rows])
     none = "No sessions in this project yet (--all lists those of every project)."
-    return Report([line for row in rows for line in _lines(row)], () if rows else (none,))
+    shown = begun_by if len(persons) > 1 else {}
+    lines = [line for row in rows for line in _lines(row, shown.get(row.session.id, ""))]
+    return Report(lines, () if rows else (none,))
 
 
 async def _rename(library: "Library", args: RenameArguments) -> Outcome:
@@ -82,7 +95,7 @@ async def _delete(library: "Library", args: DeleteArguments) -> Outcome:
     return Tell("Deleted.")
 
 
-def _as_json(row: "SessionRow") -> dict[str, object]:
+def _as_json(row: "SessionRow", person: str) -> dict[str, object]:
     return {
         "id": row.session.id,
         "title": row.session.title,
@@ -92,15 +105,17 @@ def _as_json(row: "SessionRow") -> dict[str, object]:
         "turns": row.turns,
         "last_message": row.last_message,
         "model": row.session.model,
+        "person": person,
     }
 
 
-def _lines(row: "SessionRow") -> tuple[str, str]:
+def _lines(row: "SessionRow", person: str) -> tuple[str, str]:
     record = row.session
     when = moment_words(record.last_activity_at)
     return (
         f"{record.id}  {when}  {row.turns:>4} turns  {one_line(record.title) or '(no title)'}",
-        f"    {one_line(record.cwd)}  {one_line(record.model) or 'no model'}",
+        f"    {one_line(record.cwd)}  {one_line(record.model) or 'no model'}"
+        + (f"  {one_line(person)}" if person else ""),
     )
 
 

@@ -7,13 +7,14 @@ machine do. The same address on another machine is the same person, unless the u
 import asyncio
 import getpass
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from ragforge.config.project import Place, git_email
 from ragforge.config.settings import FILE_SCHEME
+from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import PERSONAL, MemoryFilter
 from ragforge.domain.turns import Person, user_and_machine
 from ragforge.store.base import Store
@@ -67,6 +68,19 @@ async def known_person(data_dir: Path, store_url: str) -> Person:
     finally:
         await local.close()
     return Person(known or machine, machine, alone=store_url.startswith(FILE_SCHEME))
+
+
+def person_named(named: str, known: Collection[str]) -> str:
+    """The id that is meant, whole or by what precedes its `@`. Raises UsageError for none or several."""
+    found = sorted(each for each in known if named in (each, each.partition("@")[0]) and each)
+    if named in found:
+        return named
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"Several people are called {named!r}: {', '.join(found)}. Give the id.")
+    others = ", ".join(sorted(filter(None, known)))
+    raise UsageError(f"Nobody called {named!r} began a session here; {others} did.")
 
 
 def same_person_words(person: Person) -> str:

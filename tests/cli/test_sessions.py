@@ -2,10 +2,13 @@
 
 import asyncio
 
+from ragforge.store.local import open_local_state
 from tests.cli.running import Program
+from tests.contract.builders import a_project, new_session
+from tests.faults.graph import opened
 from tests.standins.openai import OpenAIStandIn
 
-ROW_KEYS = ["id", "title", "cwd", "started", "last_activity", "turns", "last_message", "model"]
+ROW_KEYS = ["id", "title", "cwd", "started", "last_activity", "turns", "last_message", "model", "person"]
 
 
 async def test_sessions_are_listed_renamed_and_deleted(quick: Program, openai: OpenAIStandIn):
@@ -95,3 +98,24 @@ async def test_the_version_is_one_line(alone: Program):
     ran = await alone.run("--version")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("ragforge 0.")
+
+
+async def test_sessions_say_who_began_them_and_are_narrowed_to_one_person(alone: Program) -> None:
+    persons = ("ada@example.org", "ada@laptop", "bob@example.org")
+    async with opened(f"sqlite://{alone.data}/ragforge.db", alone.data) as store:
+        project = a_project()
+        await store.projects.add(project)
+        for person in persons:
+            await new_session(store, project, title=f"Of {person}", person=person)
+    local = await open_local_state(alone.data)
+    await local.set_project(alone.project, project.id)
+    await local.close()
+    listed = (await alone.run("sessions")).out
+    assert all(f"  {person}\n" in listed for person in persons)
+    for named, person in (("bob", "bob@example.org"), ("ada@laptop", "ada@laptop")):
+        rows = (await alone.run("sessions", "--by", named, "--limit", "1", "--json")).json
+        assert [(row["title"], row["person"]) for row in rows] == [(f"Of {person}", person)]
+    several, nobody = await alone.run("sessions", "--by", "ada"), await alone.run("sessions", "--by", "eve")
+    assert (several.code, nobody.code) == (2, 2)
+    assert "ada@example.org, ada@laptop" in several.err
+    assert "Nobody called 'eve'" in nobody.err
