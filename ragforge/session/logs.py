@@ -12,12 +12,15 @@ if TYPE_CHECKING:  # loaded with the first line: most runs have nothing to log
 
 LOG_BYTES_MAX = 1_000_000
 LOG_FILES_KEPT = 2
+TOLD = ("ragforge.session.hints",)
+"""Loggers whose lines of level INFO are kept as well: what was offered without being asked for."""
 _FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 
 def start_log(environ: Mapping[str, str], redactor: "Redactor | None" = None) -> None:
     """Let every warning and error of this process, and of the libraries in it, go to the log file.
 
+    Of `TOLD` every line of level INFO goes there too.
     Called again with a redactor, as soon as it is known, it is used from then on. Until then the
     environment's secrets are taken out. The file is made with its first line.
     """
@@ -27,6 +30,8 @@ def start_log(environ: Mapping[str, str], redactor: "Redactor | None" = None) ->
         ours = LogFile(environ)
         root.addHandler(ours)
         logging.captureWarnings(True)
+        for name in TOLD:
+            logging.getLogger(name).setLevel(logging.INFO)
     ours.redactor = redactor or ours.redactor
 
 
@@ -42,7 +47,8 @@ class LogFile(logging.Handler):
     """Writes redacted lines to a file that is rotated. One that cannot be written is done without."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.INFO)
+        self.addFilter(lambda record: record.levelno >= logging.WARNING or record.name in TOLD)
         self._environ = environ
         self._file: RotatingFileHandler | None = None
         self.redactor: Redactor | None = None

@@ -17,6 +17,9 @@ logging.getLogger("httpx2").warning("early, with the key %s", os.environ["GEMINI
 start_log(os.environ, Redactor(["a-password-of-the-keyring"]))
 logging.getLogger("google.genai").warning("calls with a-password-of-the-keyring")
 logging.getLogger("httpx2").info("too quiet for the file")
+logging.getLogger("httpx2").setLevel(logging.INFO)
+logging.getLogger("httpx2").info("too quiet, whatever the library wants")
+logging.getLogger("ragforge.session.hints").info("Hint offered")
 warnings.warn("a library's own warning")
 try:
     raise ValueError("failed with a-password-of-the-keyring")
@@ -41,7 +44,12 @@ async def test_what_is_logged_goes_to_the_file_alone_and_without_secrets(alone: 
     assert (ran.code, ran.out, ran.err) == (0, "", "")
     file = alone.data / "ragforge.log"
     text = file.read_text()
-    for words in ("early, with the key [redacted]", "calls with [redacted]", "a library's own warning"):
+    for words in (
+        "early, with the key [redacted]",
+        "calls with [redacted]",
+        "Hint offered",
+        "a library's own warning",
+    ):
         assert words in text
     assert "ValueError: failed with [redacted]" in text
     assert "the-key-of-the-environment" not in text
