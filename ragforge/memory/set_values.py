@@ -13,6 +13,7 @@ from ragforge.memory.terms import about
 
 _SETS = AnyOf(lambda language: language.sets)
 _VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+)?")
+_DIGIT = re.compile(r"\d")
 CLOCK = "clock"
 _CLOCK_WORDS = frozenset({"h", "am", "pm"})
 TOPIC_SHARE = 0.5
@@ -37,7 +38,8 @@ class SetValue(Struct, frozen=True):
 def set_values(sentence: str) -> tuple[SetValue, ...]:
     """What the sentence sets; nothing where it asks or wonders."""
     words = plain(sentence)
-    if is_question(words) or is_wondering(words):
+    # Most sentences have no number, and the patterns take their time to find none.
+    if not _DIGIT.search(words) or is_question(words) or is_wondering(words):
         return ()
     return tuple(
         SetValue(topic, values[0])
