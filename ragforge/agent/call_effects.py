@@ -9,34 +9,13 @@ from msgspec import Struct
 
 from ragforge.domain.approvals import ChangeFile, RunCommand
 from ragforge.domain.language.file_kinds import PROSE
-from ragforge.shell.grammar import SimpleCommand, parse_command
+from ragforge.shell.grammar import Parsed, parse_command
+from ragforge.shell.program_names import WRAPPERS
 from ragforge.tools.base import Effect, Preview
 
 DEPTH_MAX = 3
 """How deep commands within commands are read."""
 
-WRAPPERS = frozenset(
-    [
-        "sudo",
-        "doas",
-        "env",
-        "time",
-        "nice",
-        "nohup",
-        "timeout",
-        "xargs",
-        "command",
-        "exec",
-        "stdbuf",
-        "setsid",
-        "ionice",
-        "npx",
-        "bunx",
-        "uvx",
-        "pnpx",
-    ]
-)
-"""They run the command in their arguments."""
 RUN_BY = frozenset(
     {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("bundle", "exec")}
 ) | {
@@ -127,6 +106,8 @@ class CallEffects(Struct, frozen=True):
     """Names of dependencies that would be added."""
     words: frozenset[str] = frozenset()
     """All words in small letters, by which most rules are seen not to apply."""
+    code: str = ""
+    """All added code, by which more of them are."""
 
 
 def effects_of(effect: Effect, preview: Preview, *, root: Path, cwd: Path) -> CallEffects:
@@ -148,7 +129,8 @@ def _of_change(paths: tuple[str, ...], diff: str) -> CallEffects:
     before = [each[1:] for each in lines if each[:1] in "- " and each[:4] != "--- "]
     packages = _named(name, [each.text for each in added]) - _named(name, before)
     words = frozenset(each for line in added for each in words_of(line.text)).union(*map(words_of, paths))
-    return CallEffects(written=paths, added=added, packages=tuple(sorted(packages)), words=words)
+    code = "\n".join(each.code for each in added)
+    return CallEffects(written=paths, added=added, packages=tuple(sorted(packages)), words=words, code=code)
 
 
 def words_of(text: str) -> list[str]:
@@ -157,7 +139,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _added(path: str, lines: Sequence[str]) -> Iterator[AddedLine]:
-    """The lines as code; in a text of several lines between quotation marks there is none."""
+    """Pair each line with its code. Prose, and a string of several lines, have none."""
     ending = PurePosixPath(path).suffix[1:].lower()
     if ending in PROSE:
         yield from (AddedLine(path, line, "") for line in lines)
@@ -189,8 +171,8 @@ def _named(path: str, lines: Sequence[str]) -> set[str]:
 
 def _of_command(command: str, *, root: Path, cwd: Path) -> CallEffects:
     written, deleted, commands, packages = list[str](), list[str](), list[tuple[str, ...]](), list[str]()
-    folder = cwd
-    for words in _commands(command):
+    folder, parsed = cwd, parse_command(command)
+    for words in _commands(parsed, command):
         commands.append(words)
         if words[0] == "cd" and len(words) > 1:
             folder = folder / words[1]
@@ -199,24 +181,16 @@ def _of_command(command: str, *, root: Path, cwd: Path) -> CallEffects:
         deleted += (_shown(os.path.normpath(folder / each), root) for each in gone)
         written += (_shown(os.path.normpath(folder / each), root) for each in made)
         packages += packages_of(words)
-    targets = _targets(command)
-    written += (_shown(os.path.normpath(folder / each), root) for each in targets)
-    spoken = frozenset(
-        each for words in (*commands, written, deleted) for word in words for each in words_of(word)
-    )
+    written += (_shown(os.path.normpath(folder / each), root) for each in _targets(parsed, command))
+    spoken = frozenset(each for text in (command, *written, *deleted) for each in words_of(text))
     return CallEffects(tuple(commands), tuple(written), tuple(deleted), (), tuple(packages), spoken)
 
 
-def _commands(command: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
+def _commands(parsed: Parsed | None, command: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
     """The simple commands, each also as what it runs where it starts another."""
-    parsed = parse_command(command)
-    simple = [each.texts for each in _readable(parsed.commands)] if parsed else _cut(command)
+    simple = [each.texts for each in parsed.commands if each.words] if parsed else _cut(command)
     for words in simple:
         yield from _unwrapped(words, depth)
-
-
-def _readable(commands: Sequence[SimpleCommand]) -> list[SimpleCommand]:
-    return [each for each in commands if each.words]
 
 
 def _cut(command: str) -> list[tuple[str, ...]]:
@@ -226,7 +200,6 @@ def _cut(command: str) -> list[tuple[str, ...]]:
 
 
 def _unwrapped(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
-    words = tuple(words)
     while words and re.fullmatch(r"\w+=.*", words[0]):
         words = words[1:]
     if not words or depth > DEPTH_MAX:
@@ -235,14 +208,15 @@ def _unwrapped(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
     yield (name, *words[1:])
     rest = list(words[1:])
     if name in SHELLS and "-c" in rest[:-1]:
-        yield from _commands(rest[rest.index("-c") + 1], depth + 1)
+        inner = rest[rest.index("-c") + 1]
+        yield from _commands(parse_command(inner), inner, depth + 1)
     elif name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
         yield from _unwrapped(tuple(rest[1:]), depth + 1)
     elif name in WRAPPERS or (name, rest[0] if rest else "") in RUN_BY:
-        inner = rest if name in WRAPPERS else rest[1:]
-        while inner and (inner[0].startswith("-") or inner[0].replace(".", "").isdigit() or "=" in inner[0]):
-            inner = inner[1:]
-        yield from _unwrapped(tuple(inner), depth + 1)
+        rest = rest if name in WRAPPERS else rest[1:]
+        while rest and (rest[0].startswith("-") or rest[0].replace(".", "").isdigit() or "=" in rest[0]):
+            rest = rest[1:]
+        yield from _unwrapped(tuple(rest), depth + 1)
 
 
 def program_name(word: str) -> str:
@@ -289,8 +263,7 @@ def _paths(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return [], made
 
 
-def _targets(command: str) -> list[str]:
-    parsed = parse_command(command)
+def _targets(parsed: Parsed | None, command: str) -> list[str]:
     if parsed is None:
         return re.findall(r">>?\s*([\w./-]+)", command)
     return [

@@ -8,8 +8,10 @@ from pathlib import PurePosixPath
 
 from ragforge.agent.call_effects import AddedLine, CallEffects, words_of
 from ragforge.domain.approvals import Constraint, ConstraintHit, Deed, Prohibition
-from ragforge.domain.language.base import acts, languages
+from ragforge.domain.language.base import AnyOf, acts, words_in
 from ragforge.domain.language.file_kinds import CODE_WORDS, KINDS
+from ragforge.domain.language.words import stem
+from ragforge.shell.readonly_commands import find_reads
 
 FOUND_CHARS_MAX = 120
 SAME_FLAGS = {"--force": ("-f", "--force-with-lease"), "-f": ("--force",), "-r": ("--recursive", "-R")}
@@ -18,6 +20,11 @@ _TESTS = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__)(?:/|$)|(?:^|/)test_|_test\.|\.(?:test|spec)\.|Tests?\.\w+$"
 )
 _ASIDE = re.compile(r"(?:^|/)(?:scripts?|tools?|docs?|examples?|bench\w*|host)(?:/|$)")
+
+_ACT = re.compile(r"[a-zà-ÿ]{3,}(?:tion|men[t]|ing)s?")
+"""A noun for something that is done."""
+STEM_CHARS_MIN = 4
+_TABS = AnyOf(lambda language: language.tabs)
 
 Finder = Callable[[CallEffects], str]
 """The part of a call that goes against a prohibition; empty where none does."""
@@ -106,29 +113,63 @@ def _use(prohibition: Prohibition) -> Finder:
 
 
 def _one_use(name: str, prohibition: Prohibition) -> Finder:
+    if _TABS.match(name):
+        return lambda effects: _indented(effects.added, prohibition)
     command = acts().get(name.casefold(), name).split()
+    keys = [_forms(each) for each in words_of(command[0]) or [command[0]]]
     text = None if prohibition.deed is Deed.RUN else _text(name)
-    keys = frozenset(words_of(command[0])) or frozenset({command[0]})
+    is_act = _ACT.fullmatch(name) is not None
 
     def find(effects: CallEffects) -> str:
-        is_symbol = text is not None and "\t" in text[1]
-        if not (is_symbol or any(_forms(key) & effects.words for key in keys)):
+        if is_act and (done := _done(name, prohibition, effects)):
+            return done
+        if any(key.isdisjoint(effects.words) for key in keys):
             return ""
         ran = _ran(command, prohibition, effects.commands)
         if ran or name in effects.packages:
             return ran or name
-        if text is None:
+        if text is None or (len(command) == 1 and not text.search(effects.code)):
             return ""
-        return next(
-            (line.text.strip() or "a tab" for line in effects.added if _stands(text[0], line, prohibition)),
-            "",
-        )
+        return next((line.text.strip() for line in effects.added if _stands(text, line, prohibition)), "")
 
     return find
 
 
-def _forms(word: str) -> set[str]:
-    return {word, word.removesuffix("s"), f"{word}s"}
+def _done(name: str, prohibition: Prohibition, effects: CallEffects) -> str:
+    """The first command that does what the noun says, `rails db:migrate` for migrations, where it holds."""
+    if prohibition.within and not any(_is_meant(place, effects) for place in prohibition.within):
+        return ""
+    wanted = stem(name)
+    for words in effects.commands:
+        if find_reads(words) is None and any(_alike(wanted, each) for each in words_of(" ".join(words))):
+            return " ".join(words)
+    return ""
+
+
+def _is_meant(place: str, effects: CallEffects) -> bool:
+    """Whether the command names the place, as in `RAILS_ENV=production`; here is everywhere."""
+    words = [each for each in words_of(place) if each not in words_in("determiners")]
+    return any(
+        word in words_in("places") or any(_alike(stem(word), each) for each in effects.words)
+        for word in words
+    )
+
+
+def _alike(wanted: str, word: str) -> bool:
+    """Whether the word has the stem, or one of the two goes on."""
+    other = stem(word)
+    shorter, longer = sorted((wanted, other), key=len)
+    return len(shorter) >= STEM_CHARS_MIN and longer.startswith(shorter)
+
+
+def _indented(lines: Sequence[AddedLine], prohibition: Prohibition) -> str:
+    """The first line that begins with a tab, in a file that needs none."""
+    found = (line for line in lines if line.text.lstrip(" ").startswith("\t") and not _wants_tabs(line.path))
+    return next((line.text.strip() or "a tab" for line in found if _holds_at(prohibition, line)), "")
+
+
+def _forms(word: str) -> frozenset[str]:
+    return frozenset({word, word.removesuffix("s"), f"{word}s"})
 
 
 def _ran(command: Sequence[str], prohibition: Prohibition, commands: Sequence[tuple[str, ...]]) -> str:
@@ -148,7 +189,7 @@ def _ran(command: Sequence[str], prohibition: Prohibition, commands: Sequence[tu
 def _on_branch(branches: Sequence[str], branch: str, words: Sequence[str]) -> bool:
     """Whether it is about one of these branches; what is checked out before is not known here."""
     named = {branch, *(part for word in words[2:] for part in word.split(":"))}
-    return bool(named & set(branches)) or bool(_places() & {each.casefold() for each in branches})
+    return bool(named & set(branches)) or bool(words_in("places") & {each.casefold() for each in branches})
 
 
 def _holds_words(wanted: Sequence[str], given: Sequence[str]) -> bool:
@@ -169,39 +210,30 @@ def _has_flag(flag: str, given: Sequence[str]) -> bool:
     return all(letter in clusters for letter in flag[1:])
 
 
-def _text(name: str) -> tuple[re.Pattern[str], str]:
-    """What finds the words in code, and a part of it by which it is known."""
-    spelled = next(
-        (each.spelled[name.casefold()] for each in languages() if name.casefold() in each.spelled), ""
-    )
-    if spelled:
-        return re.compile(re.escape(spelled)), spelled
+def _text(name: str) -> re.Pattern[str]:
+    """What finds the words in code."""
     if name.endswith("()"):
-        return re.compile(rf"(?<!\w){re.escape(name[:-2])}\s*\("), name
+        return re.compile(rf"(?<!\w){re.escape(name[:-2])}\s*\(")
     if len(name.split()) > 1:
-        parts = sorted(_stem(each) for each in words_of(name))
-        return re.compile(r"\b" + r"\W+".join(rf"{re.escape(each)}e?s?" for each in parts) + r"\b"), name
+        parts = sorted(_singular(each) for each in words_of(name))
+        return re.compile(r"\b" + r"\W+".join(rf"{re.escape(each)}e?s?" for each in parts) + r"\b")
     if name.casefold() in CODE_WORDS:
-        return re.compile(rf"(?<![\w.$-]){re.escape(name)}(?![\w-])"), name
+        return re.compile(rf"(?<![\w.$-]){re.escape(name)}(?![\w-])")
     if not name.isalpha() or not name.islower():
-        return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)"), name
-    stem = re.escape(_stem(name))
-    large = stem[0].upper() + stem[1:]
-    return re.compile(rf"(?:(?<![A-Za-z]){stem}|{large})(?:s|\d+)?(?![a-z_])"), name
+        return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    word = re.escape(_singular(name))
+    large = word[0].upper() + word[1:]
+    return re.compile(rf"(?:(?<![A-Za-z]){word}|{large})(?:s|\d+)?(?![a-z_])")
 
 
-def _stem(word: str) -> str:
+def _singular(word: str) -> str:
+    """As it is in code: a stem would fit too much."""
     return word.lower().removesuffix("s") if len(word) > 3 else word.lower()
 
 
 def _stands(pattern: re.Pattern[str], line: AddedLine, prohibition: Prohibition) -> bool:
-    if pattern.pattern == "\\\t":
-        found = line.text.lstrip(" ").startswith("\t") and not _wants_tabs(line.path)
-    else:
-        found = (
-            pattern.search(line.code) is not None or pattern.search(_in_order(line.code, pattern)) is not None
-        )
-    return found and _holds_at(prohibition, line)
+    found = pattern.search(line.code) or pattern.search(_in_order(line.code, pattern))
+    return found is not None and _holds_at(prohibition, line)
 
 
 def _in_order(code: str, pattern: re.Pattern[str]) -> str:
@@ -236,22 +268,16 @@ def _is_at(place: str, line: AddedLine) -> bool:
     """Whether the line is in the place: a path, a language, the tests, or a word of the path or the line."""
     if "/" in place or place.startswith((".", "*")):
         return _path(place).search(line.path) is not None
-    words = [each for each in words_of(place) if each not in ("code", "le", "la", "the")]
+    words = [each for each in words_of(place) if each not in words_in("determiners")]
     ending = PurePosixPath(line.path).suffix[1:].lower()
     known = [KINDS[each] for each in (*words, place.casefold()) if each in KINDS]
     if known:
         return any(ending in each for each in known)
-    if any(_stem(each) in ("test", "spec") for each in words):
+    if any(_singular(each) in ("test", "spec") for each in words):
         return _TESTS.search(line.path) is not None
-    if set(words) & _places():
+    if set(words) & words_in("places"):
         return True
-    if set(words) & {"library", "app", "application", "production", "prod"}:
+    if set(words) & words_in("product"):
         return not (_TESTS.search(line.path) or _ASIDE.search(line.path))
-    there = {_stem(each) for each in (*words_of(line.path), *words_of(line.text))}
-    return bool({_stem(each) for each in words} & there)
-
-
-@lru_cache(1)
-def _places() -> frozenset[str]:
-    """Words for all of a project or a machine."""
-    return frozenset(word for each in languages() for word in each.places.split())
+    there = {_singular(each) for each in (*words_of(line.path), *words_of(line.text))}
+    return bool({_singular(each) for each in words} & there)

@@ -176,9 +176,9 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
     ready = _Ready(tool, args, preview, decision.hits)
     refused = await _ask_consent(call, ready, decision)
     if decision.hits:
-        stopped = refused is not None
-        await parts.count(decision.hits, stopped)
-        await parts.events.send(ConstraintsMet(request.id, decision.hits, isinstance(decision, Ask), stopped))
+        met = ConstraintsMet(request.id, decision.hits, isinstance(decision, Ask), refused is not None)
+        await parts.count(met)
+        await parts.events.send(met)
     # What the user has just allowed needs no telling.
     return refused or (replace(ready, hits=()) if isinstance(decision, Ask) else ready)
 

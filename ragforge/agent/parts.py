@@ -9,8 +9,8 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct, field
 
 from ragforge.agent.permissions import Decision
-from ragforge.domain.approvals import Approve, ConstraintHit, Rule
-from ragforge.domain.events import AgentEvent, ToolOutput
+from ragforge.domain.approvals import Approve, Rule
+from ragforge.domain.events import AgentEvent, ConstraintsMet, ToolOutput
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import Message
 from ragforge.domain.redact import Redactor
@@ -138,8 +138,8 @@ class AgentParts(Struct, frozen=True):
     tools: Mapping[str, AnyTool]
     context: ToolContext
     consent: Callable[[AnyTool, JsonObject, Preview], Awaitable[Decision]]
-    count: Callable[[Sequence[ConstraintHit], bool], Awaitable[None]]
-    """What became of a call that goes against constraints: whether it was stopped."""
+    count: Callable[[ConstraintsMet], Awaitable[None]]
+    """What became of a call that goes against constraints."""
     add_rules: Callable[[tuple[Rule, ...]], Awaitable[None]]
     approve: Approve
     record: Recorder

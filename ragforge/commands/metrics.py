@@ -14,9 +14,9 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 
 async def _print(library: "Library", args: NoArguments) -> Outcome:
-    from ragforge.session.metrics import metrics_text
+    from ragforge.session.metrics import all_samples, metrics_text
 
-    text = await metrics_text(library.local)
+    text = metrics_text(await all_samples(library))
     return Report(text.splitlines(), markdown=f"```\n{text}```")
 
 

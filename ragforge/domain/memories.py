@@ -76,13 +76,20 @@ class Strength(StrEnum):
     MUST = "must"
     """A constraint: each call that breaks it is asked about."""
 
-    @property
-    def rank(self) -> int:
-        """0 for none, more for what binds more."""
-        return _STRENGTH_RANKS[self]
+
+STRENGTHS = tuple(Strength)
+"""What binds more stands behind what binds less."""
 
 
-_STRENGTH_RANKS = {each: rank for rank, each in enumerate(Strength)}
+class WishKind(StrEnum):
+    """What kind of wish a memory is."""
+
+    PREFERENCE = "preference"
+    INTENT = "intent"
+    CONSTRAINT = "constraint"
+
+
+INTENTS = frozenset({MemoryType.GOAL, MemoryType.TODO})
 
 
 class MemoryOrigin(StrEnum):
@@ -182,6 +189,15 @@ MEMORY = Description(
     ),
     derived=("replaced", "abandoned"),
 )
+
+
+def wish_kind(memory: Memory) -> WishKind | None:
+    """What kind of wish it is; None where it is none."""
+    if memory.strength is Strength.MUST:
+        return WishKind.CONSTRAINT
+    if memory.type in INTENTS:
+        return WishKind.INTENT
+    return WishKind.PREFERENCE if memory.type is MemoryType.PREFERENCE else None
 
 
 def marks_of(memory: Memory) -> list[str]:

@@ -63,7 +63,37 @@ HINT_ANSWERS = Metric(
     "Hints by what the user answered: apply, ignore or later.",
     ("type", "answer"),
 )
-METRICS = (QUERY_SECONDS, CACHE_REQUESTS, TOKENS, COST, HINTS, HINT_ANSWERS)
+CONSTRAINT_HITS = Metric(
+    "memory_constraint_hits_total",
+    "Calls that went against what the user said, by constraint: answer is declined or allowed by the user, "
+    "refused (nobody to ask) or noted (it ran, and was told).",
+    ("answer",),
+)
+PREFERENCES_EXTRACTED = Metric(
+    "memory_preferences_extracted_total",
+    "Wishes kept of turns, new or said again: type is preference, intent (a goal or todo) or constraint.",
+    ("type",),
+)
+PREFERENCES_REJECTED = Metric(
+    "memory_preferences_rejected_total",
+    "Wishes that a model gave and that are not kept: reason is unreadable, not_the_users, not_their_words or "
+    "not_stored.",
+    ("reason",),
+)
+PREFERENCE_CONFIDENCE = Metric(
+    "memory_preference_confidence",
+    "How sure the wishes are that were kept, from 0 to 1.",
+    buckets=(0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0),
+)
+EXTRACTION_SECONDS = Metric(
+    "memory_preference_extraction_seconds",
+    "Time to find what was said in turns that ended, with the model's call where there is one.",
+    buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+)
+METRICS = (
+    *(QUERY_SECONDS, CACHE_REQUESTS, TOKENS, COST, HINTS, HINT_ANSWERS, CONSTRAINT_HITS),
+    *(PREFERENCES_EXTRACTED, PREFERENCES_REJECTED, PREFERENCE_CONFIDENCE, EXTRACTION_SECONDS),
+)
 
 
 class Tally:

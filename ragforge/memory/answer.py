@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.memories import (
     IMPORTANCE,
+    INTENTS,
     MEMORY_CHARS_MAX,
     Association,
     AssociationKind,
@@ -22,6 +23,7 @@ from ragforge.domain.memories import (
     Strength,
     normalised,
 )
+from ragforge.domain.metrics import PREFERENCES_REJECTED, TALLY
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.memory.authority import is_theirs, may_keep, rests_on, typed
 from ragforge.memory.constraints import bound, word_for_word
@@ -228,6 +230,7 @@ class _Reader:
         try:
             said = msgspec.convert(item, _Said, strict=False)
         except msgspec.ValidationError:
+            _reject("unreadable", item.get("type") if isinstance(item, dict) else None)
             return
         memory = self._memory(said)
         if memory is None:
@@ -262,9 +265,11 @@ class _Reader:
         turn = self._material.turn
         content = one_line(said.content)
         if not normalised(content) or (said.said_by != "person" and said.type not in FOUND_OUT):
+            _reject("not_the_users" if normalised(content) else "unreadable", said.type)
             return None
         if not self._may_keep(content, said.type):
             self._refused.add(said.type)
+            _reject("not_their_words", said.type)
             return None
         scope = MemoryScope(said.scope) if said.scope in set(MemoryScope) else MemoryScope.PROJECT
         importance = _share(said.importance)
@@ -329,6 +334,11 @@ class _Reader:
         said_in = turn.id if link is AssociationKind.UPDATES else ""
         new = Association(link, memory.id, old.id, turn.started_at, said_in)
         self._links.setdefault((link, memory.id, old.id), new)
+
+
+def _reject(reason: str, type: JsonValue) -> None:
+    if type in (MemoryType.PREFERENCE, *INTENTS):
+        TALLY.count(PREFERENCES_REJECTED, reason)
 
 
 def _agrees(memory: Memory, others: Iterable[Memory]) -> bool:

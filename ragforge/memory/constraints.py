@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.approvals import Constraint
 from ragforge.domain.language.base import AnyOf
-from ragforge.domain.memories import Memory, MemoryType, Strength
+from ragforge.domain.memories import STRENGTHS, Memory, MemoryType, Strength
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
 from ragforge.memory.prohibitions import forbids_something, names_in, prohibitions_in, used_in
 from ragforge.memory.sentences import cut_words
@@ -65,7 +65,7 @@ def bound(
     strength, named: what a model says of them as well; said: the user's own words then.
     """
     told = strength if memory.type in WISHES else Strength.NONE
-    binds = max(strength_of(memory.content, memory.type), told, key=lambda each: each.rank)
+    binds = max(strength_of(memory.content, memory.type), told, key=STRENGTHS.index)
     about = applies_to_in(memory.content, said=said, named=named) if binds else ()
     return replace(memory, strength=binds, applies_to=about)
 

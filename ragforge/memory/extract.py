@@ -169,7 +169,8 @@ def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
     if not names_object(" ".join(one.clause.text for one in sentence)):
         return False
     if is_demand(words):
-        return _likeliest(sentence)[1] < SURE_MIN or _is_split(sentence)
+        is_unsure = max(one.kept for one in sentence) < KEPT_MIN or _likeliest(sentence)[1] < SURE_MIN
+        return is_unsure or _is_split(sentence)
     return _is_split(sentence) and any(one.type is MemoryType.PREFERENCE for one in sentence)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from ragforge.domain.approvals import Deed, Prohibition
-from ragforge.domain.language.base import AnyOf, acts, languages
+from ragforge.domain.language.base import AnyOf, acts, languages, words_in
 from ragforge.domain.language.file_kinds import CODE_WORDS, ENDINGS, KINDS, PROGRAMS
 from ragforge.domain.language.products import KNOWN_NAMES
 
@@ -59,7 +59,7 @@ def names_in(sentence: str) -> tuple[str, ...]:
         for found in re.finditer(r"[\w.+#-]*[\w+#]", text)
         if found[0].casefold() in _NAMES or _FLAG.fullmatch(found[0])
     ]
-    spans += [found.span() for found in _SETTING.finditer(text) if found[1] not in _of_all("object_ends")]
+    spans += [found.span() for found in _SETTING.finditer(text) if found[1] not in words_in("object_ends")]
     spans += [(found.start(1), found.end(1)) for found in re.finditer(r"`([^`\n]{1,60})`", text)]
     kept = [one for one in spans if not any(_holds(other, one) for other in spans)]
     return tuple(dict.fromkeys(text[start:end] for start, end in sorted(kept)))
@@ -123,9 +123,9 @@ def _prohibitions(words: str, deed: Deed | None) -> list[Prohibition]:
     if deed is Deed.CHANGE or deed is Deed.DELETE:
         paths = tuple(dict.fromkeys(found[0] for found in _PATH.finditer(words) if is_path(found[0])))
         objects = paths or tuple(_objects(words))
-        named = tuple(each for each in objects if each.casefold() not in _of_all("determiners"))
+        named = tuple(each for each in objects if each.casefold() not in words_in("determiners"))
         return [Prohibition(deed, named, (), outside)] if named else []
-    if _first_words(words) & _of_all("dependencies"):
+    if _first_words(words) & words_in("dependencies"):
         return [Prohibition(Deed.DEPEND, (), within, outside)]
     objects = tuple(_objects(words))
     if objects and all(map(is_path, objects)) and deed is not Deed.USE:
@@ -150,7 +150,7 @@ def _objects(words: str) -> Iterator[str]:
         name: list[str] = []
         for word in part.split(" "):
             bare = word.strip(_QUOTES).casefold()
-            ends = bare in _of_all("object_ends")
+            ends = bare in words_in("object_ends")
             if word.startswith("(") or (ends and not _goes_on_with_flag(part, word)):
                 break
             if bare and not ends:
@@ -164,16 +164,16 @@ def _objects(words: str) -> Iterator[str]:
 
 def _without_determiners(name: list[str]) -> list[str]:
     """The words without those around them; of nothing else the last one."""
-    while len(name) > 1 and name[0].casefold() in _of_all("determiners"):
+    while len(name) > 1 and name[0].casefold() in words_in("determiners"):
         name = name[1:]
-    while len(name) > 1 and name[-1].casefold() in _of_all("determiners"):
+    while len(name) > 1 and name[-1].casefold() in words_in("determiners"):
         name = name[:-1]
     return name
 
 
 def word_ends(part: str) -> bool:
     """Whether a word of the part ends the enumeration of names."""
-    return any(word.strip(_QUOTES).casefold() in _of_all("object_ends") for word in part.split())
+    return any(word.strip(_QUOTES).casefold() in words_in("object_ends") for word in part.split())
 
 
 def _goes_on_with_flag(part: str, word: str) -> bool:
@@ -201,13 +201,7 @@ def _place_after(field: str, words: str) -> tuple[str, ...]:
     if brackets and is_path(brackets[1].strip(_QUOTES)):
         return (brackets[1].strip(_QUOTES),)
     named = _objects(re.sub(r"^(?:l'|d')", "", found[1]))
-    return tuple(each for each in named if each.casefold() not in _of_all("determiners"))
-
-
-@cache
-def _of_all(field: str) -> frozenset[str]:
-    """The words that all languages have in this field."""
-    return frozenset(word for language in languages() for word in getattr(language, field).split())
+    return tuple(each for each in named if each.casefold() not in words_in("determiners"))
 
 
 @cache

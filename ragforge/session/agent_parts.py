@@ -28,7 +28,7 @@ from ragforge.session.memory_tools import recall_memory, save_memory
 from ragforge.session.model import NO_MODEL, limits_of, pricing_of, provider_of
 from ragforge.session.state import Session
 from ragforge.store.base import Store
-from ragforge.tools.base import AnyTool, Preview, ToolContext
+from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext
 
 
 class StoreRecorder:
@@ -84,7 +84,7 @@ async def agent_parts(
         tools=tools_of(session),
         context=replace(tool_context(session), get_result=window.result),
         consent=partial(_consent, session, constraints),
-        count=lambda hits, held: constraints.answered(hits, held=held),
+        count=constraints.answered,
         add_rules=live.consent.grant,
         approve=approve,
         record=StoreRecorder(workspace.store, workspace.redactor),
@@ -112,6 +112,7 @@ async def _consent(
         mode=consent.mode,
         unattended=consent.unattended or (ALONE if consent.headless else ""),
         warns=session.workspace.settings.constraints.headless == "warn",
+        unread=constraints.is_unread and tool.effect is not Effect.READ,
     )
     if consent.unattended and isinstance(decision, Ask):
         return Refuse(f"Not done, because it {decision.reason}. {consent.unattended}")

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from ragforge.agent.call_effects import effects_of
 from ragforge.agent.constraint_hits import hits_of, matches_everything
 from ragforge.agent.execute import against
-from ragforge.agent.permissions import Ask, Decision, Refuse
-from ragforge.domain.approvals import Constraint, ConstraintHit, Mode
+from ragforge.agent.permissions import Ask, Decision, Refuse, only_reads
+from ragforge.domain.approvals import Constraint, ConstraintHit, Mode, RunCommand
 from ragforge.domain.errors import StoreError
+from ragforge.domain.events import ConstraintsMet
 from ragforge.domain.memories import MemoryFilter, MemorySort
+from ragforge.domain.metrics import CONSTRAINT_HITS, TALLY
 from ragforge.memory.constraints import constraint_of
 from ragforge.session.state import Session
 from ragforge.tools.base import AnyTool, Effect, Preview
@@ -25,6 +27,7 @@ CONSTRAINTS_MAX = 1_000
 
 
 ALONE = "This run has no person to ask."
+UNREAD = "what you said must not happen cannot be read, because the store is away"
 
 
 class Constraints(Struct):
@@ -35,9 +38,13 @@ class Constraints(Struct):
     asked: set[str] = field(default_factory=set[str])
     """Ids of those that any call goes against and that were asked about: once is enough."""
 
+    is_unread: bool = False
+    """Whether the newest look at them failed, and none of earlier turns are known here."""
+
     async def hits(self, tool: AnyTool, preview: Preview) -> tuple[ConstraintHit, ...]:
-        """What the call goes against, the newest first; nothing where the store cannot be read."""
-        if tool.effect is Effect.READ:
+        """What the call goes against, the newest first."""
+        command = preview.proposal.command if isinstance(preview.proposal, RunCommand) else ""
+        if tool.effect is Effect.READ or (command and only_reads(command) and self.known is None):
             return ()
         if self.known is None:
             self.known = await self._read()
@@ -47,19 +54,44 @@ class Constraints(Struct):
         found = hits_of(self.known, effects_of(tool.effect, preview, root=root, cwd=cwd))
         return tuple(each for each in found if each.constraint.id not in self.asked)
 
-    async def answered(self, hits: Sequence[ConstraintHit], *, held: bool) -> None:
-        """Count that the call was not run (`held`), or was."""
+    async def answered(self, met: ConstraintsMet) -> None:
+        """Count what became of a call."""
+        hits = met.hits
         self.asked |= {each.constraint.id for each in hits if matches_everything(each.constraint)}
+        answers = ("noted", "allowed") if not met.stopped else ("refused", "declined")
+        TALLY.count(CONSTRAINT_HITS, answers[met.asked], by=len(hits))
         counted = [each.constraint.id for each in hits if each.since is None]
         try:
-            await self.session.workspace.store.memories.count_answers(counted, held=held)
+            await self.session.workspace.store.memories.count_answers(counted, held=met.stopped)
         except StoreError as error:
             log.warning("What became of a call against a constraint is not counted: %s", error)
 
-    async def _read(self) -> list[Constraint]:
+    async def _read(self) -> tuple[Constraint, ...] | None:
+        """Those that hold; of a store that is away those of the last time, None where there was none."""
         workspace = self.session.workspace
         if not workspace.settings.memory.enabled:
-            return []
+            return ()
+        last, project_id, link = workspace.constraints, workspace.project.id, workspace.store.link
+        partial = link.partial
+        try:
+            found = await self._found()
+        except StoreError as error:
+            log.warning("The constraints cannot be read: %s", error)
+            found = None
+        link = workspace.store.link
+        if found is not None and not (link.away and link.partial > partial):
+            last[project_id] = found
+            self.is_unread = False
+            return found
+        self.is_unread = project_id not in last
+        if self.is_unread:
+            return None
+        known = {each.id: each for each in (*last[project_id], *(found or ()))}
+        return tuple(known.values())
+
+    async def _found(self) -> tuple[Constraint, ...]:
+        """What the store has. Raises StoreError."""
+        workspace = self.session.workspace
         wanted = MemoryFilter(
             project_id=workspace.project.id,
             session_id=self.session.id,
@@ -68,27 +100,33 @@ class Constraints(Struct):
             sort=MemorySort.RECENT,
             limit=CONSTRAINTS_MAX,
         )
-        try:
-            found = await workspace.store.memories.find(wanted)
-        except StoreError as error:
-            log.warning("The constraints cannot be read, so no call is held against them: %s", error)
-            return []
-        return [constraint for each in found if (constraint := constraint_of(each)).prohibitions]
+        found = await workspace.store.memories.find(wanted)
+        return tuple(constraint for each in found if (constraint := constraint_of(each)).prohibitions)
 
 
 def decide_with(
-    decision: Decision, hits: Sequence[ConstraintHit], *, mode: Mode, unattended: str, warns: bool
+    decision: Decision,
+    hits: Sequence[ConstraintHit],
+    *,
+    mode: Mode,
+    unattended: str,
+    warns: bool,
+    unread: bool = False,
 ) -> Decision:
     """The decision about a call that goes against constraints.
 
     unattended: why nobody can be asked. warns: such calls are run there all the same, and told about.
+    unread: what the constraints are is not known, so the call may go against one.
     """
-    if isinstance(decision, Refuse) or not hits:
+    if isinstance(decision, Refuse) or not (hits or unread):
         return decision
     binding = [each for each in hits if each.binds]
-    if not binding or mode is Mode.ALL or (unattended and warns):
+    if not (binding or unread) or mode is Mode.ALL or (unattended and warns):
         return replace(decision, hits=tuple(hits))
     if unattended:
-        return Refuse(f"Not done. {against(binding)} {unattended}", tuple(hits))
-    reason = decision.reason if isinstance(decision, Ask) else "goes against what you said"
-    return Ask(reason, (), tuple(hits))
+        why = against(binding) if binding else f"{UNREAD[0].upper()}{UNREAD[1:]}."
+        return Refuse(f"Not done. {why} {unattended}", tuple(hits))
+    reasons = [decision.reason] if isinstance(decision, Ask) else []
+    if unread:
+        reasons.append(UNREAD)
+    return Ask("; ".join(reasons) or "goes against what you said", (), tuple(hits))

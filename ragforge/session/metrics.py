@@ -7,14 +7,17 @@ however it ends.
 import asyncio
 import logging
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError, UsageError
+from ragforge.domain.memories import INTENTS, MemoryFilter, MemoryType, WishKind, wish_kind
 from ragforge.domain.metrics import CACHE_REQUESTS, METRICS, NO_BOUND, SUM, TALLY, Metric, Sample
 from ragforge.session.machine import Library
 from ragforge.store.local import LocalState
@@ -28,6 +31,11 @@ if TYPE_CHECKING:  # only who publishes metrics pays for loading it
 log = logging.getLogger(__name__)
 
 HIT_RATE = Metric("memory_cache_hit_rate", "The share of searches whose answer was cached.")
+PREFERENCES_ACTIVE = Metric(
+    "memory_preferences_active", "The user's wishes that hold in the project: type as extracted.", ("type",)
+)
+WISHES_MAX = 10_000
+"""More are not counted."""
 
 
 async def keep_counts(local: LocalState) -> None:
@@ -48,11 +56,30 @@ async def all_counts(local: LocalState) -> dict[Sample, float]:
     return await local.counts()
 
 
-async def metrics_text(local: LocalState) -> str:
-    """All metrics in Prometheus' text format (version 0.0.4). Raises StoreError."""
+async def all_samples(library: Library) -> dict[Sample, float]:
+    """The same, and how many wishes hold here. Raises StoreError where the counts cannot be read."""
+    return {**await all_counts(library.local), **await _wishes(library)}
+
+
+async def _wishes(library: Library) -> dict[Sample, float]:
+    """How many wishes of the user hold in the project, by their kind; none where the store is away."""
+    here = MemoryFilter(library.project.id, person=library.person.id, limit=WISHES_MAX)
+    try:
+        found = await library.store.memories.find(
+            replace(here, types=(MemoryType.PREFERENCE, *sorted(INTENTS)))
+        )
+        found += await library.store.memories.find(replace(here, binding=True))
+    except StoreError as error:
+        log.warning("The wishes that hold are not counted: %s", error)
+        return {}
+    kinds = Counter(filter(None, map(wish_kind, {each.id: each for each in found}.values())))
+    return {(PREFERENCES_ACTIVE.name, (str(kind),), ""): kinds[kind] for kind in WishKind}
+
+
+def metrics_text(counts: Mapping[Sample, float]) -> str:
+    """All of these in Prometheus' text format (version 0.0.4)."""
     from prometheus_client import generate_latest
 
-    counts = await all_counts(local)
     return generate_latest(_registry(lambda: counts)).decode()
 
 
@@ -72,11 +99,11 @@ class MetricsPublication:
         settings = workspace.settings.metrics
         await keep_counts(workspace.local)
         if settings.textfile:
-            await _write(Path(settings.textfile), await metrics_text(workspace.local))
+            await _write(Path(settings.textfile), metrics_text(await all_samples(workspace)))
         if settings.listen != self._listens:
             await self._stop()
             if settings.listen:
-                await self._serve(settings.listen, workspace.local)
+                await self._serve(settings.listen, workspace)
             self._listens = settings.listen
 
     async def close(self, workspace: Library) -> None:
@@ -87,14 +114,14 @@ class MetricsPublication:
             log.warning("What was counted last is not kept: %s", error)
         await self._stop()
 
-    async def _serve(self, address: str, local: LocalState) -> None:
+    async def _serve(self, address: str, library: Library) -> None:
         from prometheus_client import start_http_server
 
         loop = asyncio.get_running_loop()
 
         def counts() -> Mapping[Sample, float]:
             """Called in a thread of the server."""
-            asked = asyncio.run_coroutine_threadsafe(all_counts(local), loop)
+            asked = asyncio.run_coroutine_threadsafe(all_samples(library), loop)
             return asked.result(timeouts.METRICS_S_MAX)
 
         url = urlsplit(f"//{address}")
@@ -169,6 +196,10 @@ def _families(counts: Mapping[Sample, float]) -> "Iterator[Family]":
             for labels, parts in found[metric.name].items():
                 counter.add_metric(labels, parts[""])
             yield counter
+    wishes = GaugeMetricFamily(PREFERENCES_ACTIVE.name, PREFERENCES_ACTIVE.help, labels=("type",))
+    for labels, parts in found[PREFERENCES_ACTIVE.name].items():
+        wishes.add_metric(labels, parts[""])
+    yield wishes
     asked = {labels: parts[""] for labels, parts in found[CACHE_REQUESTS.name].items()}
     if asked:
         rate = asked.get(("hit",), 0.0) / sum(asked.values())

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragforge.domain.approvals import Mode
+from ragforge.domain.approvals import Constraint, Mode
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
@@ -99,6 +99,8 @@ class Workspace(Library, frozen=True):
     """Whether anything is put in front of a message; --no-memory switches it off for the run."""
     incognito: bool = False
     """All that is kept goes away with the program."""
+    constraints: dict[str, tuple[Constraint, ...]] = field(default_factory=dict[str, tuple[Constraint, ...]])
+    """What the user forbade in a project, as it was read last: it holds on while the store is away."""
 
     @property
     def files(self) -> ProjectFiles:

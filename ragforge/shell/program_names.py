@@ -19,12 +19,15 @@ ed ex vi vim view rview rvim nvim vimdiff vigr vipw emacs nano pico rnano jove j
 lessecho more most man zless zmore batcat bat pg choom cowsay cowthink ranger mc nnn lf yum fzf sk
 journalctl systemctl loginctl timedatectl busctl systemd-resolve
 """
+_WRAPPERS = """
+env xargs parallel sudo doas pkexec unshare firejail setpriv nohup nice ionice chrt cpulimit softlimit
+multitime timeout stdbuf unbuffer setsid time watch distcc ccache torify torsocks proxychains fakeroot eval
+exec command builtin npx pnpx bunx uvx
+"""
 _STARTERS = """
-env xargs parallel sudo doas su sg ksu runuser pkexec pexec chroot unshare nsenter firejail capsh setpriv
-setarch linux32 linux64 arch-nspawn nohup nice ionice chrt taskset cpulimit softlimit multitime timeout
-stdbuf unbuffer setsid time watch script scriptreplay flock setlock logsave aa-exec run-parts run-mailcap
-runscript start-stop-daemon service entr direnv dotenv coproc distcc ccache torify torsocks proxychains
-faketime fakeroot xdotool tasksh ld.so split csvtool hyperfine eval exec source . command builtin trap alias
+su sg ksu runuser pexec chroot nsenter capsh setarch linux32 linux64 arch-nspawn taskset script scriptreplay
+flock setlock logsave aa-exec run-parts run-mailcap runscript start-stop-daemon service entr direnv dotenv
+coproc faketime xdotool tasksh ld.so split csvtool hyperfine source . trap alias
 enable hash set shopt export read mapfile readarray getopts cd pushd popd let test [ printf
 """
 _REMOTE = """
@@ -36,7 +39,7 @@ tcpdump hping3 iftop dstat wg-quick fail2ban-client check_by_ssh check_ssl_cert 
 fastfetch minicom asterisk
 """
 _BUILDERS = """
-npx pnpx bunx uvx cpan cpanm easy_install pipx gem rustup rustc gcc cc c89 c99 g++ clang latex latexmk tex
+cpan cpanm easy_install pipx gem rustup rustc gcc cc c89 c99 g++ clang latex latexmk tex
 pdftex pdflatex xelatex lualatex luatex xetex pandoc pic nroff troff cdist cmake meson ninja autoconf
 autoheader autoreconf acr bazel buck scons forge gtester rebar3 mix cabal stack opam luarocks easyrsa
 logrotate ldconfig rpm rpmdb rpmquery rpmverify dpkg cpio ffmpeg exiftool enscript dvips scrot zathura
@@ -50,7 +53,9 @@ conda mamba micromamba pixi nix nix-env nix-shell nix-build guix choco winget sc
 volta corepack helm krew rye bower jspm wheel twine virtualenv pyenv rbenv sdk aoss apport-cli xbps-install
 """
 
-RUNNERS = frozenset(
+WRAPPERS = frozenset(_WRAPPERS.split())
+"""They run the command that their arguments are, behind flags, numbers and assignments."""
+RUNNERS = WRAPPERS | frozenset(
     (
         _SHELLS + _INTERPRETERS + _EDITORS_AND_PAGERS + _STARTERS + _REMOTE + _BUILDERS + _PACKAGE_MANAGERS
     ).split()

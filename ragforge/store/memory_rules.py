@@ -6,6 +6,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import (
     MEMORY_CHARS_MAX,
     PERSONAL,
+    STRENGTHS,
     Memory,
     MemorySource,
     memory_id,
@@ -56,7 +57,7 @@ def merged(first: Memory, again: Memory) -> Memory:
         source=again.source if again.source is MemorySource.USER else first.source,
         origin=again.origin if _is_users_now(first, again) else first.origin or again.origin,
         turns=tuple(dict.fromkeys((*first.turns, *again.turns))),
-        strength=max(first.strength, again.strength, key=lambda each: each.rank),
+        strength=max(first.strength, again.strength, key=STRENGTHS.index),
         applies_to=tuple(dict.fromkeys((*first.applies_to, *again.applies_to))),
         said=max(first.said, again.said),
         forgotten_at=None if restores(again) else first.forgotten_at,

@@ -4,14 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.agent.permissions import Allow, Ask, Decision, Refuse
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, Rule
+from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.events import ConstraintsMet, ToolEnded
-from ragforge.domain.memories import MemoryFilter, Strength
+from ragforge.domain.memories import Memory, MemoryFilter, Strength
+from ragforge.domain.metrics import TALLY
 from ragforge.domain.turns import CallStatus
+from ragforge.session.constraints import ALONE, UNREAD, decide_with
+from ragforge.session.metrics import all_samples, metrics_text
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
+from ragforge.store.sqlite.memories import SqliteMemories
 from tests.flow.recorded import shell
 from tests.flow.running import User, environ, of_type, opened, say, says_no
+from tests.flow.test_metrics import samples
 from tests.standins.gemini import GeminiStandIn, Text
 
 SAID = "By the way: never use pip, we use uv."
@@ -34,6 +41,7 @@ async def test_a_rule_said_three_sessions_ago_stands_in_the_approval(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     env = environ(tmp_path, gemini)
+    TALLY.take()
     async with opened(tmp_path, env, flags=OFFLINE) as session:
         gemini.script(Text("Noted."))
         await told(session)
@@ -58,6 +66,12 @@ async def test_a_rule_said_three_sessions_ago_stands_in_the_approval(
     assert [each.call.status for each in of_type(events, ToolEnded)] == [CallStatus.OK, CallStatus.DENIED]
     assert [(event.asked, event.stopped) for event in of_type(events, ConstraintsMet)] == [(True, True)]
     assert await rules(session) == [(RULE, Strength.MUST, 1, 0)]
+    counted = samples(metrics_text(await all_samples(workspace)))
+    assert counted["memory_constraint_hits_total", "declined"] == 1
+    assert counted["memory_preferences_extracted_total", "constraint"] == 1
+    assert counted["memory_preferences_active", "constraint"] == 1
+    assert counted["memory_preference_confidence_bucket", "0.8"] == 1
+    assert counted["memory_preference_extraction_seconds_count",] >= 1
     await close_session(session)
     await close_workspace(workspace)
 
@@ -98,3 +112,46 @@ async def test_where_nobody_is_asked_the_model_hears_the_sentence(
         (met,) = of_type(events, ConstraintsMet)
         assert (met.asked, met.stopped) == (False, status is CallStatus.DENIED)
         assert [row[2:] for row in await rules(session)] == [(1, 0) if met.stopped else (0, 1)]
+
+
+async def test_while_the_rules_cannot_be_read_those_of_before_hold_and_else_every_change_is_asked_about(
+    tmp_path: Path, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini), flags=OFFLINE) as session:
+        gemini.script(Text("Noted."))
+        await told(session)
+        session.live.consent.grant_for_run([Rule("shell", "pip")])
+        find = SqliteMemories.find
+
+        async def away(self: SqliteMemories, wanted: MemoryFilter) -> list[Memory]:
+            if wanted.binding:
+                raise StoreUnavailable("The disk does not answer.")
+            return await find(self, wanted)
+
+        monkeypatch.setattr(SqliteMemories, "find", away)
+        user = says_no()
+        gemini.script(shell("ls"), shell("pip list"), Text("Well."))
+        await say(session, "Write x.", user)
+        assert [(request.reason, request.hits) for request in user.asked] == [(UNREAD, ())]
+        monkeypatch.undo()
+        gemini.script(shell("pip list"), Text("Well."))
+        await say(session, "Say x.", user)
+        monkeypatch.setattr(SqliteMemories, "find", away)
+        gemini.script(shell("pip list"), Text("Well."))
+        await say(session, "Which pip is there?", user)
+        assert [len(request.hits) for request in user.asked] == [0, 1, 1]
+        monkeypatch.undo()
+
+
+def test_what_cannot_be_read_is_asked_about_and_refused_where_nobody_is() -> None:
+    def decided(
+        decision: Decision, mode: Mode = Mode.ASK, *, alone: str = "", warns: bool = False
+    ) -> Decision:
+        return decide_with(decision, (), mode=mode, unattended=alone, warns=warns, unread=True)
+
+    assert decided(Allow()) == Ask(UNREAD)
+    assert decided(Ask("changes a file", (Rule("edit", "a"),))) == Ask(f"changes a file; {UNREAD}")
+    assert decided(Allow(), Mode.ALL) == Allow()
+    assert isinstance(decided(Allow(), alone=ALONE), Refuse)
+    assert decided(Allow(), alone=ALONE, warns=True) == Allow()
+    assert decided(Refuse("no")) == Refuse("no")

@@ -4,11 +4,14 @@ from pathlib import Path
 
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer
 from ragforge.domain.memories import MemoryFilter, MemoryType, Strength
+from ragforge.domain.metrics import TALLY
+from ragforge.session.metrics import all_samples, metrics_text
 from ragforge.session.moves import undo
 from ragforge.session.state import Session
 from tests.flow.beside import a_memory, by_the_model, done
 from tests.flow.recorded import shell, write
 from tests.flow.running import environ, opened, say, says_no
+from tests.flow.test_metrics import samples
 from tests.standins.gemini import GeminiStandIn, Text
 
 MUST, SHOULD = Strength.MUST, Strength.SHOULD
@@ -39,6 +42,7 @@ async def test_the_model_is_shown_corrections_and_what_it_makes_of_them_is_kept(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     written, by_hand = "print('starting the job')\n", "log.info('starting the job')\n"
+    TALLY.take()
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         gemini.script(write("job.py", written), shell("bower install"), Text("Done."), Text("Fine."))
         asked_no = "yarn here"
@@ -54,6 +58,8 @@ async def test_the_model_is_shown_corrections_and_what_it_makes_of_them_is_kept(
         gemini.script_structured(by_the_model("Went on.", edited, made_up))
         await say(session, "Go on.")
         assert set(await preferences(session)) == {"The user wants yarn here.", edited["content"]}
+        counted = samples(metrics_text(await all_samples(session.workspace)))
+        assert counted["memory_preferences_rejected_total", "not_their_words"] == 1
         first, second = (request.last_text for request in gemini.structured()[:2])
         assert f'<correction kind="declined call">\nOf: shell(command: bower install)\n{asked_no}' in first
         assert f'<correction kind="edited by hand">\nOf: {written}{by_hand}</correction>' in second

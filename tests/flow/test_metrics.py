@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ragforge.domain.metrics import TALLY
-from ragforge.session.metrics import metrics_text
+from ragforge.session.metrics import all_counts, metrics_text
 from ragforge.session.state import Session
 from ragforge.store.local import LocalState, open_local_state
 from tests.flow.beside import beside, done, until
@@ -44,7 +44,7 @@ async def ask(session: Session, gemini: GeminiStandIn) -> None:
 async def counted(tmp_path: Path) -> dict[tuple[str, ...], float]:
     local = await open_local_state(tmp_path / "data")
     try:
-        return samples(await metrics_text(local))
+        return samples(metrics_text(await all_counts(local)))
     finally:
         await local.close()
 
@@ -112,6 +112,6 @@ async def test_what_cannot_be_kept_now_is_kept_later(tmp_path: Path, gemini: Gem
     with monkeypatch.context() as patched:
         patched.setattr(LocalState, "add_counts", full)
         with pytest.raises(OSError, match="No space"):
-            await metrics_text(local)
-    assert samples(await metrics_text(local))["llm_cost_usd_total", MODEL, "chat"] == 0.5
+            metrics_text(await all_counts(local))
+    assert samples(metrics_text(await all_counts(local)))["llm_cost_usd_total", MODEL, "chat"] == 0.5
     await local.close()

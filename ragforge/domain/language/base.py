@@ -108,10 +108,12 @@ class Language(Struct, frozen=True, kw_only=True):
     """Verbs by what they do, `change`, `delete` or `use`, as a pattern each."""
     acts: Mapping[str, str] = field(default_factory=dict[str, str])
     """What is done, by its name, as the command that does it."""
-    spelled: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What a word stands for, letter by letter."""
+    tabs: Patterns = ()
+    """Tabs at the beginning of lines."""
     places: str = ""
     """Words for the whole of a machine or a project."""
+    product: str = ""
+    """Words for what is shipped: no tests, scripts or documentation."""
     object_ends: str = ""
     """Words that end the name of a thing."""
     determiners: str = ""
@@ -184,27 +186,33 @@ def languages() -> tuple[Language, ...]:
 
 
 @cache
+def words_in(field: str) -> frozenset[str]:
+    """The words that all languages have in this field."""
+    return frozenset(word for each in languages() for word in getattr(each, field).split())
+
+
+@cache
 def stop_words() -> frozenset[str]:
     """Those of all languages."""
-    return frozenset(word for each in languages() for word in each.stop_words.split())
+    return words_in("stop_words")
 
 
 @cache
 def common_words() -> frozenset[str]:
     """Those of all languages."""
-    return frozenset(word for each in languages() for word in each.common_words.split())
+    return words_in("common_words")
 
 
 @cache
 def courtesies() -> frozenset[str]:
     """Those of all languages."""
-    return frozenset(word for each in languages() for word in each.courtesies.split())
+    return words_in("courtesies")
 
 
 @cache
 def decision_words() -> frozenset[str]:
     """Those of all languages."""
-    return frozenset(word for each in languages() for word in each.decision_words.split())
+    return words_in("decision_words")
 
 
 @cache

@@ -604,7 +604,7 @@ LANGUAGE = Language(
         further existing files file folder folders directory directories dir code library package tool
         command
     """,
-    within=r"in|into|inside|within|under|on|to|for",
+    within=r"in|into|inside|within|under|on|to|for|against",
     acts={
         "force-push": "git push --force",
         "force push": "git push --force",
@@ -616,8 +616,9 @@ LANGUAGE = Language(
         "amend": "git commit --amend",
         "rebase": "git rebase",
     },
-    spelled={"tab": "\t", "tabs": "\t", "tab characters": "\t"},
+    tabs=(r"tabs?(?: characters?)?$",),
     places="here box machine repo repository project server laptop codebase",
+    product="library app application production prod",
     outside=r"outside(?: of)?|except (?:in|for|under)|but (?:in|for)",
     dependencies="dependency dependencies library libraries package packages dep deps",
     instead=(

@@ -604,8 +604,9 @@ LANGUAGE = Language(
         "commits": "git commit",
         "rebaser": "git rebase",
     },
-    spelled={"tab": "\t", "tabs": "\t", "tabulation": "\t", "tabulations": "\t"},
+    tabs=(r"tab(?:ulation)?s?$",),
     places="ici machine dépôt projet serveur repo poste",
+    product="bibliothèque appli application production prod",
     outside=r"en dehors d(?:e|es|u)|hors d(?:e|es|u)|sauf (?:dans|pour)|excepté dans",
     dependencies="dépendance dépendances librairie librairies bibliothèque bibliothèques",
     instead=(

@@ -18,8 +18,15 @@ from ragforge.domain import timeouts
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import Conflict, StoreError, UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.memories import AssociationKind, Memory, MemoryFilter, MemoryType
+from ragforge.domain.memories import AssociationKind, Memory, MemoryFilter, MemoryType, wish_kind
 from ragforge.domain.messages import text_of
+from ragforge.domain.metrics import (
+    EXTRACTION_SECONDS,
+    PREFERENCE_CONFIDENCE,
+    PREFERENCES_EXTRACTED,
+    PREFERENCES_REJECTED,
+    TALLY,
+)
 from ragforge.domain.schedule import KeptMemory, KeptOfTurn
 from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.domain.summaries import Summary, SummaryMethod
@@ -303,7 +310,9 @@ class TurnSummaries(Derivation):
 
     async def _understand(self, home: Home, turns: Sequence[Turn], *, patient: bool) -> None:
         materials = [await material_of(home, turn, speaker=await self._speaker(home, turn)) for turn in turns]
+        began = time.perf_counter()
         understood = await understand_turns(self.desk, home, materials, patient=patient)
+        TALLY.observe(EXTRACTION_SECONDS, time.perf_counter() - began)
         for turn in turns:
             owners, new = await keep(home, understood[turn.id])
             if new and turn.id in self._in_hand:
@@ -566,9 +575,14 @@ async def keep(home: Home, understanding: Understanding) -> tuple[list[Owner], t
         try:
             stored = await remember(store, memory)
             kept.append(Owner(OwnerKind.MEMORY, stored.id))
+            if kind := wish_kind(stored):
+                TALLY.count(PREFERENCES_EXTRACTED, kind)
+                TALLY.observe(PREFERENCE_CONFIDENCE, stored.confidence)
             new += [stored] if stored.id not in known else []
         except (UsageError, Conflict) as error:
             log.warning("A memory of turn %s is not kept: %s", safe.summary.covers[0], error)
+            if wish_kind(memory):
+                TALLY.count(PREFERENCES_REJECTED, "not_stored")
     try:
         if safe.associations:
             await associate(store, safe.associations)

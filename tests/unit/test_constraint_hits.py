@@ -1,0 +1,98 @@
+"""Which rules a call goes against: places, contradictions, what fits everything, nouns for what is done."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from ragforge.agent.call_effects import effects_of
+from ragforge.agent.constraint_hits import hits_of, matches_everything
+from ragforge.domain.approvals import ChangeFile, Constraint, RunCommand
+from ragforge.files.diffs import unified
+from ragforge.tools.base import Effect, Preview
+from tests.constraints.measure import ROOT, constraints_from
+from tests.constraints.speed import best_s, rules
+
+SPEED_S_MAX = 0.02
+"""Twenty times what is asked for: a busy machine is no reason to fail, a rule read anew at each call is."""
+
+
+def preview_of(call: str) -> tuple[Effect, Preview]:
+    """Of a command; or of a line that is added to a file, written `path: line`."""
+    path, colon, line = call.partition(": ")
+    if not colon:
+        return Effect.SHELL, Preview(RunCommand(call))
+    return Effect.WRITE, Preview(ChangeFile(path, unified("x\n", f"x\n{line}\n", path)), (ROOT / path,))
+
+
+def hit(constraints: list[Constraint], call: str) -> list[str]:
+    effect, preview = preview_of(call)
+    effects = effects_of(effect, preview, root=ROOT, cwd=ROOT)
+    return [each.constraint.text for each in hits_of(constraints, effects)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "against", "harmless"),
+    [
+        (
+            "Never run migrations in production.",
+            "APP_ENV=production make migrate",
+            "APP_ENV=dev make migrate",
+        ),
+        (
+            "Never run migrations in production.",
+            "flask db migrate --to production",
+            "ls production/migrations",
+        ),
+        ("never run deployments from here", "make deploy", "cat deploy.log"),
+        ("no tabs in the python files", "a.py: \tx = 1", "Makefile: \trun"),
+        ("never use bower", "sudo -n env A=1 bower i", "echo rainbower"),
+        ("never use os.system in the app", "lib.py: os.system('x')", "scripts/a.py: os.system('x')"),
+    ],
+)
+def test_a_rule_finds_what_goes_against_it_and_no_more(rule: str, against: str, harmless: str) -> None:
+    constraints = constraints_from(rule)
+    assert hit(constraints, against)
+    assert not hit(constraints, harmless)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Should we never use bower?",
+        'The readme says "never use bower".',
+        "If we never used bower, would that work?",
+        "```\nnever use bower\n```",
+        "never",
+        "Never ever!",
+    ],
+)
+def test_what_only_looks_like_a_rule_stops_nothing(said: str) -> None:
+    assert not hit(constraints_from(said), "bower install")
+
+
+def test_of_two_rules_that_contradict_each_other_the_newer_holds_and_both_are_told() -> None:
+    (old,) = constraints_from("never use bower")
+    (new,) = constraints_from("always use bower")
+    new = replace(new, id="new", said_at=old.said_at + timedelta(days=1))
+    effect, preview = preview_of("bower install")
+    effects = effects_of(effect, preview, root=ROOT, cwd=ROOT)
+    for order in ([old, new], [new, old]):
+        (found,) = hits_of(order, effects)
+        assert not found.binds
+        assert old.text in found.words
+        assert new.text in found.words
+    (found,) = hits_of([old, replace(new, said_at=old.said_at - timedelta(days=1))], effects)
+    assert found.binds
+
+
+def test_a_pattern_of_all_files_fits_every_change() -> None:
+    (rule,) = constraints_from("Never edit anything in **/*.")
+    assert matches_everything(rule)
+    assert hit([rule], "a.py: x = 1")
+
+
+def test_many_rules_are_held_against_a_call_in_no_time() -> None:
+    effect, preview = preview_of("src/app.py: value = compute(value)")
+    held = rules(1_000)
+    assert best_s(lambda: hits_of(held, effects_of(effect, preview, root=ROOT, cwd=ROOT)), 5) < SPEED_S_MAX
