@@ -51,7 +51,7 @@ WITH DISTINCT n {WHOLE} ORDER BY n.created, n.id
 
 ORDERS = {
     MemorySort.RECENT: "updated",
-    MemorySort.IMPORTANCE: "importance",
+    MemorySort.IMPORTANCE: str(MemorySort.IMPORTANCE),
     MemorySort.USED: "accessCount",
     MemorySort.CREATED: "created",
 }
@@ -303,7 +303,7 @@ def _fitting(wanted: MemoryFilter) -> str:
         *(["n.owner IN ['', $person]"] if wanted.person is not None else []),
         *(["n.type IN $types", *(f"n.{name} IS NOT NULL" for name in BY_KIND)] if wanted.types else []),
         *([f"n.strength IN {BINDING}"] if wanted.binding else []),
-        *(["n.importance >= $weight"] if wanted.importance_min > 0 else []),
+        *([f"n.{ORDERS[MemorySort.IMPORTANCE]} >= $weight"] if wanted.importance_min > 0 else []),
         *(["n.created >= $since"] if wanted.since is not None else []),
         *([] if wanted.forgotten else ["n.forgottenAt IS NULL"]),
     ]

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.memories import MemorySort
 from ragforge.domain.vectors import DIMENSIONS_MAX
 from ragforge.store.memory_rules import BY_KIND
 from ragforge.store.neo4j.connection import Graph
@@ -179,7 +180,7 @@ LASTING: tuple[Definition, ...] = (
     _range("memory_kind", Label.MEMORY, "projectId", *BY_KIND),
     _range("memory_owner", Label.MEMORY, "owner", *BY_KIND),
     _range("memory_time", Label.MEMORY, "projectId", "created"),
-    _range("memory_important", Label.MEMORY, "projectId", "importance", "created"),
+    _range("memory_important", Label.MEMORY, "projectId", str(MemorySort.IMPORTANCE), "created"),
     _range("memory_recent", Label.MEMORY, "projectId", "updated", "created"),
     _range("memory_used", Label.MEMORY, "projectId", "accessCount", "created"),
     _range("usage_time", Label.USAGE, "timestamp"),

@@ -4,6 +4,8 @@ import hashlib
 
 from msgspec import Struct
 
+from ragforge.domain.memories import MemorySort
+
 FIRST = """
 CREATE CONSTRAINT project_id IF NOT EXISTS FOR (n:Project) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT session_id IF NOT EXISTS FOR (n:ConversationSession) REQUIRE n.sessionId IS UNIQUE;
@@ -219,8 +221,9 @@ CALL (n) { SET n.embeddingDimensions = size(n.embedding) } IN TRANSACTIONS OF 10
 """
 
 
-LISTED = """
-CREATE INDEX memory_important IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.importance, n.created);
+_WEIGHT = MemorySort.IMPORTANCE
+LISTED = f"""
+CREATE INDEX memory_important IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.{_WEIGHT}, n.created);
 CREATE INDEX memory_recent IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.updated, n.created);
 CREATE INDEX memory_used IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.accessCount, n.created);
 """
