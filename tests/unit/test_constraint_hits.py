@@ -35,14 +35,14 @@ def hit(constraints: list[Constraint], call: str) -> list[str]:
     ("rule", "against", "harmless"),
     [
         (
-            "Never run migrations in production.",
-            "APP_ENV=production make migrate",
-            "APP_ENV=dev make migrate",
+            "Never run evictions on staging.",
+            "APP_ENV=staging make evict",
+            "APP_ENV=dev make evict",
         ),
         (
-            "Never run migrations in production.",
-            "flask db migrate --to production",
-            "ls production/migrations",
+            "Never run evictions on staging.",
+            "cachectl evict --on staging",
+            "ls staging/evictions",
         ),
         ("never run deployments from here", "make deploy", "cat deploy.log"),
         ("no tabs in the python files", "a.py: \tx = 1", "Makefile: \trun"),
