@@ -57,26 +57,10 @@ _COMMENTS = (
     (
         re.compile(r"(?:^|\s)#.*"),
         frozenset(
-            [
-                "py",
-                "pyi",
-                "sh",
-                "bash",
-                "zsh",
-                "rb",
-                "yml",
-                "yaml",
-                "toml",
-                "r",
-                "pl",
-                "ex",
-                "exs",
-                "cfg",
-                "ini",
-                "tf",
-                "gd",
-                "jl",
-            ]
+            {
+                *("py", "pyi", "sh", "bash", "zsh", "rb", "yml", "yaml", "toml"),
+                *("r", "pl", "ex", "exs", "cfg", "ini", "tf", "gd", "jl"),
+            }
         ),
     ),
     (re.compile(r"(?:^|\s)--\s.*"), frozenset(["sql", "lua", "hs"])),

@@ -80,7 +80,7 @@ async def _leave(session: "Session", args: NoArguments) -> Outcome:
     workspace = session.workspace
     before = await workspace.store.projects.get(workspace.project.id)
     if before is None:
-        raise UsageError("Nothing was said in this folder's project yet, so there is none to leave.")
+        raise UsageError("This folder's project has no sessions yet, so there is nothing to leave.")
     apart = new_project(workspace.place, new_id())
     await workspace.store.projects.add(apart)  # or its remote would bring it back
     await join_project(workspace, apart)

@@ -192,7 +192,7 @@ MEMORY = Description(
 
 
 def wish_kind(memory: Memory) -> WishKind | None:
-    """What kind of wish it is; None where it is none."""
+    """The kind of wish that the memory is, or None for other memories."""
     if memory.strength is Strength.MUST:
         return WishKind.CONSTRAINT
     if memory.type in INTENTS:

@@ -208,14 +208,17 @@ class ToolCall(Struct, frozen=True):
     @property
     def refusal(self) -> str:
         """The reason that the user gave when they declined it; empty where they gave none."""
-        said = self.status is CallStatus.DENIED and self.result.startswith(declined(" ")[:-1])
-        return self.result.removeprefix(declined(" ")[:-1]).strip() if said else ""
+        said = self.status is CallStatus.DENIED and self.result.startswith(_DECLINED + _REASON)
+        return self.result.removeprefix(_DECLINED + _REASON).strip() if said else ""
+
+
+_DECLINED = "The person declined this call; nothing was done."
+_REASON = " They said: "
 
 
 def declined(reason: str) -> str:
     """What the model hears of a call that the user declined."""
-    why = f" They said: {reason}" if reason else ""
-    return f"The person declined this call; nothing was done.{why}"
+    return f"{_DECLINED}{_REASON}{reason}" if reason else _DECLINED
 
 
 TOOL_CALL = Description(

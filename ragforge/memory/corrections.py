@@ -15,7 +15,7 @@ from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 EDITED_LINES_MAX = 10
 """Of an edit by hand, and as many of what it replaced: a longer one is work of its own."""
 EDITED_LINE_CHARS_MIN = 10
-"""A shorter line stands in many places."""
+"""Shorter lines occur in many places."""
 
 _CORRECTS = AnyOf(lambda language: language.corrects)
 _CHOOSES = AnyOf(lambda language: language.chooses)

@@ -25,6 +25,7 @@ from ragforge.domain.intents import command_of
 from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import stem
 from ragforge.domain.memories import (
+    INTENTS,
     Memory,
     MemoryFilter,
     MemoryScope,
@@ -39,7 +40,6 @@ from ragforge.memory.sentences import sentences
 from ragforge.memory.terms import about, common_terms, terms
 from ragforge.store.local import HintHistory
 
-INTENTS = (MemoryType.GOAL, MemoryType.TODO)
 CONSIDERED_MAX = 1_000
 """The newest preferences, intents and rules are considered."""
 SENTENCES_MAX = 40
@@ -135,7 +135,7 @@ async def considered(find: FindMemories, person: str, context: HintContext) -> l
             project_id=context.project_id,
             session_id=context.session_id,
             person=person,
-            types=(*sorted(WISHES), *INTENTS),
+            types=tuple(sorted(WISHES | INTENTS)),
             sort=MemorySort.RECENT,
             limit=CONSIDERED_MAX,
         )

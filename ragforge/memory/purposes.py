@@ -11,7 +11,7 @@ _BETWEEN = re.compile(r"\s*,\s*|\s+(?:and|et)\s+")
 _END = re.compile(r"[.;:!?](?=\s|$)")
 
 
-@lru_cache(4_096)
+@lru_cache(1_024)
 def purposes_in(statement: str) -> tuple[frozenset[str], ...]:
     """What each purpose that the statement lists is about, and each place; empty where it names none."""
     found = _PURPOSE.search(statement)

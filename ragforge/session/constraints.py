@@ -23,8 +23,7 @@ from ragforge.tools.base import AnyTool, Effect, Preview
 log = logging.getLogger(__name__)
 
 CONSTRAINTS_MAX = 1_000
-"""The newest are held: more than this nobody has said."""
-
+"""The newest are held: nobody has said more."""
 
 ALONE = "This run has no person to ask."
 UNREAD = "what you said must not happen cannot be read, because the store is away"
@@ -37,7 +36,6 @@ class Constraints(Struct):
     known: Sequence[Constraint] | None = None
     asked: set[str] = field(default_factory=set[str])
     """Ids of those that any call goes against and that were asked about: once is enough."""
-
     is_unread: bool = False
     """Whether the newest look at them failed, and none of earlier turns are known here."""
 

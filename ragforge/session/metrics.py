@@ -57,7 +57,7 @@ async def all_counts(local: LocalState) -> dict[Sample, float]:
 
 
 async def all_samples(library: Library) -> dict[Sample, float]:
-    """The same, and how many wishes hold here. Raises StoreError where the counts cannot be read."""
+    """All counts, and how many wishes hold here. Raises StoreError if the counts cannot be read."""
     return {**await all_counts(library.local), **await _wishes(library)}
 
 

@@ -16,6 +16,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import id_fits, new_id, now, short_id
 from ragforge.domain.printable import one_line
 from ragforge.domain.turns import ConversationSession, Project
+from ragforge.domain.words import moment_words
 from ragforge.store.base import Store
 from ragforge.store.local import LocalState
 
@@ -148,7 +149,7 @@ async def last_use(store: Store, project: Project) -> str:
     session = rows[0].session
     who = one_line(session.person or session.machine) or "somebody"
     where = one_line(session.project_path or session.cwd) + (f" on {session.host}" if session.host else "")
-    return f"last used by {who} in {where}, {session.last_activity_at.astimezone():%Y-%m-%d %H:%M}"
+    return f"last used by {who} in {where}, {moment_words(session.last_activity_at)}"
 
 
 async def unasked_words(library: "Library") -> str:

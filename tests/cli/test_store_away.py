@@ -1,7 +1,6 @@
 """Commands while the server is away: what they show is a part, and they say so."""
 
 import asyncio
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tests.cli.running import Program, Ran
 from tests.contract.builders import a_memory, new_session, said
 from tests.contract.builders_versions import new_version
 from tests.faults.graph import opened
+from tests.servers.proxy import unanswered_url
 
 DATABASE = "0192d8e4-0000-7000-8000-000000000001"
 MISSING = "Only what is kept on this machine was read: the server did not answer."
@@ -61,10 +61,8 @@ def names(verb: Verb, above: str = "") -> Iterator[tuple[str, Verb]]:
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    """Nobody answers there."""
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        yield f"bolt://neo4j@127.0.0.1:{reserved.getsockname()[1]}"
+    with unanswered_url() as url:
+        yield url
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What a store answers while its server is away: the same as a store of SQLite that was told the same."""
 
-import socket
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +31,7 @@ from tests.contract.builders import (
 from tests.contract.builders_archive import history
 from tests.contract.builders_versions import a_branch, new_version
 from tests.faults.graph import opened
+from tests.servers.proxy import unanswered_url
 
 DATABASE = "0192d8e4-0000-7000-8000-000000000001"
 NEEDS_SERVER = ("summaries", "vectors", "touch")
@@ -52,10 +52,8 @@ class Twice:
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    """Nobody answers there."""
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        yield f"bolt://neo4j@127.0.0.1:{reserved.getsockname()[1]}"
+    with unanswered_url() as url:
+        yield url
 
 
 @pytest.fixture

@@ -11,11 +11,21 @@ async with Proxy(port) as proxy:
 
 import asyncio
 import contextlib
+import socket
+from collections.abc import Iterator
 from types import TracebackType
 
 from tests.servers.neo4j import free_port
 
 CHUNK = 65_536
+
+
+@contextlib.contextmanager
+def unanswered_url() -> Iterator[str]:
+    """The URL of a server where nobody answers, and nobody else can begin to."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield f"bolt://neo4j@127.0.0.1:{reserved.getsockname()[1]}"
 
 
 class Proxy:
