@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from ragforge.domain.approvals import Constraint
 from ragforge.domain.language.base import AnyOf
-from ragforge.domain.memories import STRENGTHS, Memory, MemoryType, Strength
+from ragforge.domain.memories import STRENGTHS, Memory, MemorySource, MemoryType, Strength
+from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
 from ragforge.memory.prohibitions import forbids_something, names_in, prohibitions_in, used_in
 from ragforge.memory.sentences import cut_words
@@ -70,15 +71,18 @@ def bound(
     return replace(memory, strength=binds, applies_to=about)
 
 
-def constraint_of(memory: Memory) -> Constraint:
-    """The memory as calls are held against it."""
-    turn = memory.turns[-1] if memory.turns else ""
+def constraint_of(memory: Memory, newest: Turn | None = None) -> Constraint:
+    """The memory as calls are held against it. newest: the turn that said it last, where several did."""
+    turn = newest.id if newest else (memory.turns or ("",))[-1]
+    said_at = newest.started_at if newest else memory.created_at
+    if memory.source is MemorySource.USER:
+        said_at = max(said_at, memory.updated_at)  # a command says it anew in no turn
     forbidden, wanted = prohibitions_in(memory.content), used_in(memory.content)
     return Constraint(
         memory.id,
         memory.content,
         memory.strength,
-        memory.created_at,
+        said_at,
         turn,
         memory.session_id,
         forbidden,

@@ -21,6 +21,8 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.json import each_text
+from ragforge.domain.language.base import common_words
+from ragforge.domain.language.file_kinds import PROGRAMS
 from ragforge.domain.memories import FORGOTTEN_MAX, AssociationKind, Memory, MemoryFilter, normalised
 from ragforge.domain.messages import Message, ModelMessage, Parts, TextPart, ToolMessage, UserMessage
 from ragforge.domain.search import Hit, HitKind
@@ -29,6 +31,7 @@ from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.domain.vectors import Vector
 from ragforge.memory.likeness import STEM_CHARS, content_words, names_in, stands_among
 from ragforge.memory.periods import renew_periods
+from ragforge.memory.prohibitions import prohibitions_in, used_in
 from ragforge.store.base import Store
 
 if TYPE_CHECKING:
@@ -379,9 +382,22 @@ async def _time_and_alike(store: Store, memory: Memory) -> tuple[datetime, list[
     alike = [
         each
         for each in others
-        if each.id not in kept and gone.cut(each.content, session=each.session_id) != each.content
+        if each.id not in kept
+        and gone.cut(each.content, session=each.session_id) != each.content
+        and not _are_opposed(each.content, memory.content)
     ]
     return at, alike
+
+
+def _are_opposed(one: str, other: str) -> bool:
+    """Whether one forbids what the other wants used."""
+    banned, banned_too = _objects(one), _objects(other)
+    wanted, wanted_too = {*used_in(one)} - banned, {*used_in(other)} - banned_too
+    return bool(banned & wanted_too or banned_too & wanted)
+
+
+def _objects(rule: str) -> set[str]:
+    return {name for each in prohibitions_in(rule) for name in each.objects}
 
 
 def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source: bool) -> bool:
@@ -392,7 +408,7 @@ def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source:
     shared = {word for word in statement.weights if stands_among(word, words)}
     if not (shared or is_source) or not statement.weights:
         return False
-    if statement.names and not shared & statement.names and names_in(piece):
+    if statement.names and not shared & statement.names and _names(piece):
         return False  # the same of something else: MySQL, where PostgreSQL is forgotten
     share = sum(statement.weights[word] for word in shared) / sum(statement.weights.values())
     if share >= (SHARE_MIN_IN_SOURCE if is_source else SHARE_MIN):
@@ -406,7 +422,7 @@ def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source:
 
 @lru_cache(4096)
 def _statement(content: str, at: datetime, turns: tuple[str, ...], owner: str) -> _Statement:
-    names = names_in(content)
+    names = _names(content)
     weights = {word: VALUE_WEIGHT if word in names else 1.0 for word in content_words(content)}
     values = {found[0].casefold().strip(".,;:") for found in _LONG_VALUE.finditer(content)}
     if not weights:
@@ -414,6 +430,11 @@ def _statement(content: str, at: datetime, turns: tuple[str, ...], owner: str) -
     strong = tuple(value for value in values if not (value.isdecimal() and int(value) in YEARS))
     vector = _vector(content) if weights else None
     return _Statement(weights, names & weights.keys(), strong, vector, at, frozenset(turns), owner)
+
+
+def _names(text: str) -> frozenset[str]:
+    """What it names, programs among it whose names are no words of everybody's."""
+    return names_in(text) | (PROGRAMS.intersection(content_words(text)) - common_words())
 
 
 @cache

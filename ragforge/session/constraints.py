@@ -14,8 +14,9 @@ from ragforge.agent.permissions import Ask, Decision, Refuse, only_reads
 from ragforge.domain.approvals import Constraint, ConstraintHit, Mode, RunCommand
 from ragforge.domain.errors import StoreError
 from ragforge.domain.events import ConstraintsMet
-from ragforge.domain.memories import MemoryFilter, MemorySort
+from ragforge.domain.memories import Memory, MemoryFilter, MemorySort
 from ragforge.domain.metrics import CONSTRAINT_HITS, TALLY
+from ragforge.domain.turns import Turn
 from ragforge.memory.constraints import constraint_of
 from ragforge.session.state import Session
 from ragforge.tools.base import AnyTool, Effect, Preview
@@ -99,7 +100,20 @@ class Constraints(Struct):
             limit=CONSTRAINTS_MAX,
         )
         found = await workspace.store.memories.find(wanted)
-        return tuple(constraint for each in found if (constraint := constraint_of(each)).prohibitions)
+        newest = await self._said_last(found)
+        constraints = [constraint_of(each, newest.get(each.id)) for each in found]
+        return tuple(each for each in constraints if each.prohibitions or each.wants)
+
+    async def _said_last(self, memories: Sequence[Memory]) -> dict[str, Turn]:
+        """For those that were said several times the newest turn that is not undone. Raises StoreError."""
+        turns = self.session.workspace.store.turns
+        ids = sorted({id for each in memories if len(each.turns) > 1 for id in each.turns})
+        if not ids:
+            return {}
+        abandoned = await turns.abandoned(ids)
+        read = {turn.id: turn for turn in await turns.read([id for id in ids if id not in abandoned])}
+        said = {each.id: [read[id] for id in each.turns if id in read] for each in memories}
+        return {id: max(on_path, key=lambda turn: turn.started_at) for id, on_path in said.items() if on_path}
 
 
 def decide_with(

@@ -9,6 +9,7 @@ from ragforge.domain.memories import (
     STRENGTHS,
     Memory,
     MemorySource,
+    Strength,
     memory_id,
     normalised,
 )
@@ -60,7 +61,7 @@ def merged(first: Memory, again: Memory) -> Memory:
         strength=max(first.strength, again.strength, key=STRENGTHS.index),
         applies_to=tuple(dict.fromkeys((*first.applies_to, *again.applies_to))),
         said=max(first.said, again.said),
-        forgotten_at=None if restores(again) else first.forgotten_at,
+        forgotten_at=None if restores(again, first) else first.forgotten_at,
     )
 
 
@@ -74,9 +75,18 @@ def _began_earlier(first: Memory, again: Memory) -> bool:
     return again.created_at < first.created_at and first.valid_from in (None, first.created_at)
 
 
-def restores(again: Memory) -> bool:
-    """Whether a memory that is saved anew is not forgotten any more: the user has said it again."""
-    return again.source is MemorySource.USER and again.forgotten_at is None
+def restores(again: Memory, first: Memory | None) -> bool:
+    """Whether a memory that is saved anew is not forgotten any more: the user has said it again.
+
+    Of what the background files only what needs the user's own words, in a turn after the forgetting.
+    """
+    if again.forgotten_at is not None:
+        return False
+    if again.source is not MemorySource.BACKGROUND:
+        return again.source is MemorySource.USER
+    is_theirs = again.type in PERSONAL or again.strength is not Strength.NONE
+    forgotten_at = first.forgotten_at if first else None
+    return is_theirs and forgotten_at is not None and again.updated_at > forgotten_at
 
 
 def changed(found: Memory, memory: Memory) -> Memory:

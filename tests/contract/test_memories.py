@@ -258,6 +258,14 @@ async def test_forgotten_comes_back_only_when_the_user_says_it_again(store: Stor
     await kept(store, replace(memory, source=MemorySource.USER))
     found = await one(store, memory)
     assert (found.forgotten_at, found.importance) == (None, 0.9)
+    wish = a_memory(session, "never use pip", type=MemoryType.PREFERENCE)
+    await kept(store, wish)
+    await store.memories.forget([wish.id], NOON)
+    found_again = [(MemorySource.MODEL, LATER), (MemorySource.BACKGROUND, NOON)]
+    for source, at in (*found_again, (MemorySource.BACKGROUND, LATER)):
+        assert (await one(store, wish)).forgotten_at == NOON
+        await kept(store, replace(wish, source=source, updated_at=at))
+    assert (await one(store, wish)).forgotten_at is None
     assert await store.check() == []
 
 

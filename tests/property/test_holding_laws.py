@@ -5,18 +5,13 @@ The list is this file's: what was said of each subject on the path of the conver
 forgotten; the last of it holds. RAGFORGE_TEST_EXAMPLES=200 looks further than every run does.
 """
 
-import asyncio
-from collections.abc import Coroutine
-from contextlib import AsyncExitStack
 from itertools import count
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import pytest
 from hypothesis import note
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import precondition, rule
 
 from ragforge.commands.base import run_command
 from ragforge.domain.memories import MemoryFilter
@@ -24,13 +19,8 @@ from ragforge.domain.messages import TextPart
 from ragforge.session.moves import redo, undo
 from ragforge.session.next_call import next_call
 from ragforge.session.open import close_session, new_session
-from ragforge.session.state import Session
-from tests.flow.beside import beside, done
-from tests.flow.running import environ, say
+from tests.property.conversing import ConversingMachine
 from tests.property.machines import run_machine
-from tests.standins.gemini import GeminiStandIn, Text
-
-T = TypeVar("T")
 
 STEPS = 8
 
@@ -82,36 +72,16 @@ class Said(NamedTuple):
     by_name: bool = False
 
 
-class HoldingMachine(RuleBasedStateMachine):
+class HoldingMachine(ConversingMachine):
     """path: what was said and not undone. ahead: what a redo brings back, the next one last."""
 
     def __init__(self, **more: str) -> None:
-        super().__init__()
-        self.loop = asyncio.new_event_loop()
-        self.folder = TemporaryDirectory()
-        self.stack = AsyncExitStack()
+        super().__init__(**more)
         self.path: list[Said] = []
         self.ahead: list[Said] = []
         self.ever: list[set[str]] = [set() for _ in SUBJECTS]
         self.forgotten: list[str] = []
         self.numbers = count(7001, 13)
-        self.gemini, self.session = self.run(self.open(more))
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self.loop.run_until_complete(work)
-
-    async def open(self, more: dict[str, str]) -> tuple[GeminiStandIn, Session]:
-        folder = Path(self.folder.name).resolve()
-        gemini = await self.stack.enter_async_context(GeminiStandIn())
-        env = environ(folder, gemini, RAGFORGE_MEMORY_MODEL="local", **more)
-        return gemini, await self.stack.enter_async_context(beside(folder, env))
-
-    def teardown(self) -> None:
-        try:
-            self.run(self.stack.aclose())
-        finally:
-            self.loop.close()
-            self.folder.cleanup()
 
     # What is done
 
@@ -177,18 +147,12 @@ class HoldingMachine(RuleBasedStateMachine):
         self.check()
 
     def say(self, words: str, said: Said) -> None:
-        note(words)
-        self.gemini.script(Text("Noted."))
-        self.run(self.said(words))
+        self.tell(words)
         self.path.append(said)
         self.ahead.clear()
         if said.subject is not None:
             self.ever[said.subject].add(said.value)
         self.check()
-
-    async def said(self, words: str) -> None:
-        await say(self.session, words)
-        await done(self.session)
 
     async def memory_of(self, value: str) -> str:
         """The id of the newest memory that says it, if one does."""

@@ -602,7 +602,7 @@ LANGUAGE = Language(
     determiners="""
         the a an any anything every each this that these those our my your its new more extra other
         further existing files file folder folders directory directories dir code library package tool
-        command
+        command always only just rather
     """,
     within=r"in|into|inside|within|under|on|to|for|against",
     acts={

@@ -590,7 +590,7 @@ LANGUAGE = Language(
     determiners="""
         le la les l un une des de du d au aux à ce cet cette ces ton ta tes votre vos notre nos mon ma
         mes nouveau nouvelle nouveaux nouvelles autre autres fichier fichiers dossier dossiers
-        répertoire répertoires
+        répertoire répertoires toujours plutôt seulement uniquement
     """,
     within=r"dans|sur|sous|en|pour",
     acts={

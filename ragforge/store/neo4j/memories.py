@@ -108,11 +108,12 @@ class Neo4jMemories:
         def write(rows: Rows) -> None:
             before = rows.get(Label.MEMORY, memory.id)
             props = memory_row(memory)
+            first = memory_of(before.props) if before is not None else None
+            is_restored = restores(memory_of(props), first)
             notes: set[str] = set()
-            if before is not None:
-                props = memory_row(merged(memory_of(before.props), memory_of(props)))
+            if first is not None:
+                props = memory_row(merged(first, memory_of(props)))
                 notes = {SAVED}
-            is_restored = restores(memory)
             if is_restored:
                 notes |= {RESTORED}
             props |= memory_props(props)
