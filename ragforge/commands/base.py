@@ -114,7 +114,9 @@ class Copy(Struct, frozen=True):
 
 
 class StartNew(Struct, frozen=True):
-    """Leave this session and start a new one."""
+    """Leave this session and start a new one. said: what became of the one before."""
+
+    said: str = "The one before is kept; /sessions lists it."
 
 
 class Fork(Struct, frozen=True):

@@ -7,8 +7,9 @@ from msgspec import Meta, Struct
 from ragforge.commands.base import Confirm, Open, Outcome, Report, Tell, Verb
 from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
 from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
 from ragforge.domain.printable import one_line
-from ragforge.domain.words import moment_words
+from ragforge.domain.words import counted, moment_words
 
 if TYPE_CHECKING:
     from ragforge.session.machine import Library
@@ -29,6 +30,7 @@ class SessionsArguments(Struct, frozen=True):
     by: Annotated[
         str | None, shell_option("--by", metavar="NAME", help="Those that this user began: a name or an id.")
     ] = None
+    archived: Annotated[bool, shell_option("--archived", help="Those that are archived.")] = False
     json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
@@ -46,6 +48,26 @@ class DeleteArguments(Struct, frozen=True):
     yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
 
 
+class ArchiveArguments(Struct, frozen=True):
+    """Which."""
+
+    id: Annotated[str, word("ID", "Its id, or a part of it.", values=ValuesOf.SESSIONS)] = ""
+    older_than: Annotated[
+        str,
+        shell_option(
+            "--older-than", metavar="AGE", help="Those of the project without a message for so long: 30d, 8w."
+        ),
+    ] = ""
+    yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
+    json: Annotated[bool, shell_option("--json", help="Print which as JSON.")] = False
+
+
+class UnarchiveArguments(Struct, frozen=True):
+    """Which."""
+
+    id: Annotated[str, word("ID", "Its id, or a part of it.", values=ValuesOf.SESSIONS)]
+
+
 async def _run(session: "Session", args: SessionsArguments) -> Outcome:
     return Open("sessions", args.words)
 
@@ -55,7 +77,7 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
 
     project_id = None if args.all_projects else library.project.id
     limit = args.limit if args.by is None else LIMIT_MAX
-    rows = await library.store.sessions.recent(project_id=project_id, limit=limit)
+    rows = await library.store.sessions.recent(project_id=project_id, archived=args.archived, limit=limit)
     begun_by = {row.session.id: row.session.begun_by(library.person) for row in rows}
     persons = set(begun_by.values())
     if args.by is not None and rows:
@@ -63,7 +85,8 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
         rows = [row for row in rows if begun_by[row.session.id] == wanted][: args.limit]
     if args.json:
         return Report(data=[_as_json(row, begun_by[row.session.id]) for row in rows])
-    none = "No sessions in this project yet (--all lists those of every project)."
+    none = "No session of this project is archived" if args.archived else "No sessions in this project yet"
+    none += " (--all lists those of every project)."
     shown = begun_by if len(persons) > 1 else {}
     lines = [line for row in rows for line in _lines(row, shown.get(row.session.id, ""))]
     return Report(lines, () if rows else (none,))
@@ -95,6 +118,55 @@ async def _delete(library: "Library", args: DeleteArguments) -> Outcome:
     return Tell("Deleted.")
 
 
+async def _archive(library: "Library", args: ArchiveArguments) -> Outcome:
+    from ragforge.session.library import archive_session, find_session
+
+    if bool(args.id) == bool(args.older_than):
+        raise UsageError("Say which session to archive: its ID, or --older-than AGE for many.")
+    if args.older_than:
+        return await _archive_older(library, args)
+    record = await find_session(library.store, args.id)
+    if record.archived_at is None:
+        await archive_session(library.store, record.id)
+    if args.json:
+        return Report(data={"archived": [record.id], "open": []})
+    return Tell(f"{record.id} is archived; search finds it, and `ragforge sessions --archived` lists it.")
+
+
+async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
+    from ragforge.commands.search import parse_when
+    from ragforge.domain.errors import SessionBusy
+    from ragforge.session.library import archive_session
+
+    before = parse_when(args.older_than, now(), flag="--older-than")
+    rows = await library.store.sessions.recent(project_id=library.project.id, archived=False, limit=LIMIT_MAX)
+    ids = [row.session.id for row in rows if row.session.last_activity_at < before]
+    if ids and not args.yes:
+        number = counted(len(ids), "session")
+        unasked = f"There is no terminal to ask in. Add --yes to archive {number} without asking."
+        detail = f"{number} of this project had no message since {moment_words(before)}."
+        return Confirm("Archive them?", "", detail=detail, unasked=unasked)
+    archived, busy = list[str](), list[str]()
+    for session_id in ids:
+        try:
+            await archive_session(library.store, session_id)
+            archived.append(session_id)
+        except SessionBusy:
+            busy.append(session_id)
+    if args.json:
+        return Report(data={"archived": archived, "open": busy})
+    notes = (f"{counted(len(busy), 'session')} open elsewhere stayed: {', '.join(busy)}.",) if busy else ()
+    return Report((f"Archived {counted(len(archived), 'session')}.",), notes)
+
+
+async def _unarchive(library: "Library", args: UnarchiveArguments) -> Outcome:
+    from ragforge.session.library import find_session
+
+    record = await find_session(library.store, args.id)
+    await library.store.sessions.set_archived(record.id, None)
+    return Tell(f"{record.id} is listed again.")
+
+
 def _as_json(row: "SessionRow", person: str) -> dict[str, object]:
     return {
         "id": row.session.id,
@@ -106,6 +178,7 @@ def _as_json(row: "SessionRow", person: str) -> dict[str, object]:
         "last_message": row.last_message,
         "model": row.session.model,
         "person": person,
+        "archived": at.isoformat() if (at := row.session.archived_at) else None,
     }
 
 
@@ -130,6 +203,13 @@ VERB = Verb(
     reads=True,
     verbs=(
         Verb("rename", "Give a session a title.", RenameArguments, shell=_rename),
+        Verb(
+            "archive",
+            "Take a session, or all old ones, off the list; search still finds what was said in them.",
+            ArchiveArguments,
+            shell=_archive,
+        ),
+        Verb("unarchive", "List an archived session again.", UnarchiveArguments, shell=_unarchive),
         Verb(
             "delete", "Delete a session for good; asks, and says what goes.", DeleteArguments, shell=_delete
         ),

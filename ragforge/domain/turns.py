@@ -63,6 +63,8 @@ class ConversationSession(Struct, frozen=True):
     """The project's root on the machine where the session began."""
     person: str = ""
     """The id of the user who began it (see `Person`); sessions of before there were such have none."""
+    archived_at: datetime | None = None
+    """When it was archived: it is not listed then until it goes on, and is found by search as before."""
 
     @property
     def machine(self) -> str:
@@ -82,7 +84,7 @@ SESSION = Description(
         **{"id": "sessionId", "started_at": "startTime", "last_activity_at": "lastActivity"},
         **{"head": "headId"},
     },
-    later=("person",),
+    later=("person", "archived_at"),
     texts=("title",),
 )
 

@@ -150,10 +150,13 @@ class Conversation:
             return call.result
         return (await self.workspace.blobs.get(call.result_blob)).decode("utf-8", "replace")
 
-    async def sessions(self) -> list[SessionRow]:
-        """This folder's sessions first, then the project's others; each part the last active first."""
+    async def sessions(self, *, archived: bool = False) -> list[SessionRow]:
+        """This folder's sessions first, then the project's others; each part the last active first.
+
+        archived: those that are, instead of those that are not.
+        """
         rows = await self.workspace.store.sessions.recent(
-            project_id=self.workspace.project.id, limit=SESSIONS_LISTED_MAX
+            project_id=self.workspace.project.id, archived=archived, limit=SESSIONS_LISTED_MAX
         )
         here = str(self.workspace.place.cwd)
         return sorted(rows, key=lambda row: row.session.cwd != here)

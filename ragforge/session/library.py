@@ -11,6 +11,7 @@ from ragforge.config.paths import data_dir, make_private
 from ragforge.config.project import find_project
 from ragforge.config.settings import load_settings
 from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.ids import now
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.session.link import leave_store
@@ -103,6 +104,8 @@ async def newest_session(
     former: other paths that the folder had.
     """
     rows = await store.sessions.recent(project_id=project_id)
+    # One that is archived only where no other was started here.
+    rows.sort(key=lambda row: row.session.archived_at is not None)
     folders = {str(path) for path in (cwd, *former)}
     for row in rows:
         if row.session.cwd in folders:
@@ -119,6 +122,15 @@ async def turn_at(store: Store, record: ConversationSession, number: int) -> Tur
     if not 1 <= number <= len(path):
         raise UsageError(f"The session has {len(path)} turns; there is no turn {number}.")
     return path[number - 1]
+
+
+async def archive_session(store: Store, session_id: str) -> None:
+    """Archive a session. Raises SessionBusy while it is open somewhere: it would go on there."""
+    claim = await store.sessions.claim(session_id)
+    try:
+        await store.sessions.set_archived(session_id, now())
+    finally:
+        await claim.release()
 
 
 async def delete_session(store: Store, local: LocalState, session_id: str) -> Deleted:

@@ -274,6 +274,8 @@ async def _resumed(
             notices.append(f"This session belongs to {record.cwd} and goes on there.")
         workspace = await _workspace_of(workspace, record)
         notices += await recover_folder(workspace.worktree())
+    if record.archived_at is not None and not read_only:
+        notices.append("This session is archived. It is listed again once you send a message.")
     rows = await workspace.store.usage.by_model(session_id=record.id)
     usage = [row for row in rows if row.purpose is Purpose.CHAT]
     live = Live(
@@ -346,6 +348,7 @@ async def fork_session(
         forked_from=record.id,
         person=workspace.person.id,
         mode=record.mode if record.mode != Mode.ALL else Mode.ASK,
+        archived_at=None,
     )
     await workspace.store.sessions.add(fork)
     return (await resume_session(workspace, fork)).session

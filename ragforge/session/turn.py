@@ -278,6 +278,9 @@ async def _begin(session: Session, parts: Parts) -> _Run:
         started_at=now(),
         model=live.record.model or "local",
     )
+    if live.record.archived_at is not None:
+        await workspace.store.sessions.set_archived(session.id, None)
+        session.change(archived_at=None)
     await workspace.store.turns.start(turn)
     session.change(head=turn.id, last_activity_at=turn.started_at)
     live.view.window = window

@@ -92,10 +92,21 @@ class Sessions(Protocol):
         """Move the head to a turn. Nothing is removed."""
         ...
 
+    async def set_archived(self, session_id: str, at: datetime | None) -> None:
+        """Archive it, or with None list it again."""
+        ...
+
     async def recent(
-        self, *, project_id: str | None = None, with_id_part: str = "", limit: int = 1000
+        self,
+        *,
+        project_id: str | None = None,
+        with_id_part: str = "",
+        archived: bool | None = None,
+        limit: int = 1000,
     ) -> list[SessionRow]:
         """Sessions, the last active first; `with_id_part` keeps those whose id fits (`ids.id_fits`).
+
+        archived: only those that are, or only those that are not.
 
         Reads a bounded number of rows a session, however long the sessions are.
         """

@@ -26,6 +26,7 @@ class Where(StrEnum):
     PROMPT = "prompt"
     CHAT = "chat"
     LIST = "list"
+    SESSIONS = "sessions"
     MEMORY = "memory"
     VERSIONS = "versions"
     RECALLED = "recalled"
@@ -48,10 +49,11 @@ class Key(Struct, frozen=True):
     told: bool = True
 
 
-_P, _C, _L, _M, _V, _R, _A, _H = (
+_P, _C, _L, _S, _M, _V, _R, _A, _H = (
     Where.PROMPT,
     Where.CHAT,
     Where.LIST,
+    Where.SESSIONS,
     Where.MEMORY,
     Where.VERSIONS,
     Where.RECALLED,
@@ -130,6 +132,7 @@ TABLE: tuple[Key, ...] = (
     Key("list_page_down", ("pagedown",), "a page down", _L),
     Key("rename", ("ctrl+e",), "rename", _L),
     Key("delete", ("ctrl+x",), "delete (asks first)", _L),
+    Key("show_archived", ("ctrl+f",), "archived sessions, or the others again", _S),
     Key("edit_memory", ("ctrl+e",), "edit the memory", _M),
     Key("forget_memory", ("ctrl+x",), "forget the memory, or restore it", _M),
     Key("undo_memory", ("ctrl+u",), "take back what was done last", _M),
@@ -160,6 +163,7 @@ TABLE: tuple[Key, ...] = (
 
 _TOGETHER = (
     frozenset({_P, _C}),
+    frozenset({_L, _S}),
     frozenset({_L, _M}),
     frozenset({_L, _V}),
     frozenset({_L, _H}),

@@ -9,6 +9,7 @@ from tests.faults.graph import opened
 from tests.standins.openai import OpenAIStandIn
 
 ROW_KEYS = ["id", "title", "cwd", "started", "last_activity", "turns", "last_message", "model", "person"]
+ROW_KEYS.append("archived")
 
 
 async def test_sessions_are_listed_renamed_and_deleted(quick: Program, openai: OpenAIStandIn):
@@ -119,3 +120,46 @@ async def test_sessions_say_who_began_them_and_are_narrowed_to_one_person(alone:
     assert (several.code, nobody.code) == (2, 2)
     assert "ada@example.org, ada@laptop" in several.err
     assert "Nobody called 'eve'" in nobody.err
+
+
+async def test_archived_sessions_leave_the_list_and_a_message_brings_them_back(quick: Program):
+    old = (await quick.run("-p", "about walruses", "--output-format", "json")).json["session"]
+    project = quick.project
+    unasked = await quick.run("sessions", "archive", "--older-than", "0d", stdin=b"y\n")
+    assert (unasked.code, "1 session" in unasked.out, "--yes" in unasked.err) == (2, True, True)
+    for wrong in ((), (old, "--older-than", "1d"), ("--older-than", "soon"), ("ffffffff",)):
+        ran = await quick.run("sessions", "archive", *wrong)
+        assert (ran.code, ran.out) == (2, ""), wrong
+    none = (await quick.run("sessions", "archive", "--older-than", "1d", "--yes", "--json")).json
+    assert none == {"archived": [], "open": []}
+    await quick.run("sessions", "archive", old)
+    assert (await quick.run("sessions", "--json")).json == []
+    (row,) = (await quick.run("sessions", "--archived", "--json")).json
+    assert (row["id"], row["archived"] is None) == (old, False)
+    assert "about walruses" in (await quick.run("search", "walruses")).out
+
+    again = await quick.run("-p", "and seals", "-c", "--output-format", "json")
+    assert (again.json["session"], "archived" in again.err) == (old, True)
+    (row,) = (await quick.run("sessions", "--json")).json
+    assert (row["id"], row["archived"], row["cwd"]) == (old, None, str(project))
+    many = (await quick.run("sessions", "archive", "--older-than", "0d", "--yes", "--json")).json
+    assert many == {"archived": [old], "open": []}
+    assert (await quick.run("sessions", "unarchive", old)).code == 0
+    assert [row["id"] for row in (await quick.run("sessions", "--json")).json] == [old]
+
+
+async def test_a_session_that_is_open_is_not_archived(alone: Program) -> None:
+    async with opened(f"sqlite://{alone.data}/ragforge.db", alone.data) as store:
+        session = await new_session(store)
+        local = await open_local_state(alone.data)
+        await local.set_project(alone.project, session.project_id)
+        await local.close()
+        claim = await store.sessions.claim(session.id)
+        refused = await alone.run("sessions", "archive", session.id)
+        assert (refused.code != 0, "is being written" in refused.err) == (True, True)
+        many = (await alone.run("sessions", "archive", "--older-than", "0d", "--yes", "--json")).json
+        assert many == {"archived": [], "open": [session.id]}
+        await claim.release()
+        found = await store.sessions.get(session.id)
+        assert found is not None
+        assert found.archived_at is None

@@ -1,5 +1,6 @@
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -37,6 +38,28 @@ async def test_title_model_and_mode_are_remembered(store: Store) -> None:
     )
 
 
+async def test_an_archived_session_is_not_among_the_others(store: Store) -> None:
+    archived = await new_session(store)
+    project, sessions = await store.projects.get(archived.project_id), store.sessions
+    other = await new_session(store, project)
+    await said(store, archived)
+    await sessions.set_archived(archived.id, NOON)
+    found = await sessions.get(archived.id)
+    assert found is not None
+    assert found.archived_at == NOON
+
+    async def ids(**wanted: Any) -> set[str]:
+        rows = await sessions.recent(project_id=archived.project_id, **wanted)
+        return {row.session.id for row in rows}
+
+    assert await ids() == {archived.id, other.id}
+    assert await ids(archived=True) == await ids(archived=True, with_id_part=archived.id) == {archived.id}
+    assert await ids(archived=False) == {other.id}
+    await sessions.set_archived(archived.id, None)
+    assert await ids(archived=True) == set()
+    assert await sessions.get(archived.id) == replace(found, archived_at=None)
+
+
 async def test_sessions_of_others_are_those_of_which_it_is_known_who_began_them(store: Store) -> None:
     hers, his, unknown = [await new_session(store, person=person) for person in ("ada", "bob", "")]
     found = await store.sessions.of_others("ada")
@@ -52,6 +75,7 @@ async def test_changing_a_session_that_is_gone_is_refused(store: Store) -> None:
         store.sessions.set_model("nowhere", "x"),
         store.sessions.set_mode("nowhere", "x"),
         store.sessions.set_head("nowhere", None),
+        store.sessions.set_archived("nowhere", NOON),
     ):
         with pytest.raises(Conflict):
             await change

@@ -111,3 +111,26 @@ async def test_a_session_is_deleted_after_a_yes_though_the_list_is_closed_at_onc
         go_on.set()
         await chat.until(done.is_set, "it is deleted")
         assert await conversation.sessions() == []
+
+
+async def test_an_archived_session_is_listed_by_a_key_and_a_message_brings_it_back(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/archive")
+        await chat.sees("Nothing was said in this session yet")
+        await said(chat, "about apples", "about pears")
+        await chat.say("/archive")
+        await chat.sees("The one before is archived")
+        await at(chat, "/sessions", SessionsScreen)
+        sessions = chat.top.query_one(SessionList)
+        await chat.until(lambda: sessions.chosen is not None)
+        assert "about pears" not in str(sessions.render())
+        await chat.pilot.press("ctrl+f")
+        await chat.until(lambda: "about pears" in str(sessions.render()), "the archived one")
+        assert "about apples" not in str(sessions.render())
+        await chat.pilot.press("enter")
+        await chat.sees("This session is archived. It is listed again once you send a message.")
+        await chat.say("and plums")
+        await chat.sees("You said: and plums")
+        await chat.turn_ended()
+        rows = await chat.screen.ready().sessions()
+        assert [row.session.title for row in rows] == ["about pears", "about apples"]

@@ -1,6 +1,7 @@
 """The sessions in the graph, with their heads."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from ragforge.domain.errors import StoreUnavailable
@@ -12,7 +13,7 @@ from ragforge.store.neo4j.claims import Claims, GraphClaim
 from ragforge.store.neo4j.deletion import delete_session
 from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import Rows
-from ragforge.store.neo4j.rows import Label, session_of, session_row
+from ragforge.store.neo4j.rows import Label, session_of, session_row, utc
 from ragforge.store.neo4j.turns import YOUNG
 
 FIRST_WORDS_CHARS = 200
@@ -68,6 +69,10 @@ class Neo4jSessions:
         """Remember its consent mode. Raises Conflict where there is no such session."""
         await self._set(session_id, {"mode": str(mode)})
 
+    async def set_archived(self, session_id: str, at: datetime | None) -> None:
+        """Archive it, or with None list it again. Raises Conflict where there is no such session."""
+        await self._set(session_id, {"archivedAt": None if at is None else utc(at)})
+
     async def set_head(self, session_id: str, turn_id: str | None) -> None:
         """Move the head. Raises Conflict where there is no such session or turn."""
         if turn_id is not None:
@@ -75,17 +80,24 @@ class Neo4jSessions:
         await self._set(session_id, {"headId": turn_id})
 
     async def recent(
-        self, *, project_id: str | None = None, with_id_part: str = "", limit: int = 1000
+        self,
+        *,
+        project_id: str | None = None,
+        with_id_part: str = "",
+        archived: bool | None = None,
+        limit: int = 1000,
     ) -> list[SessionRow]:
         """Sessions, the last active first. While the server is away, those that are here."""
         part = storable(with_id_part).lower()
         await self._nodes.settle()
         try:
-            query = _recent(in_project=project_id is not None, with_part=bool(part))
+            query = _recent(in_project=project_id is not None, with_part=bool(part), archived=archived)
             found = await self._nodes.ask(query, project=project_id, part=part, limit=max(0, limit))
         except StoreUnavailable:
             here = self._nodes.here
-            rows = await here.sessions.recent(project_id=project_id, with_id_part=part, limit=limit)
+            rows = await here.sessions.recent(
+                project_id=project_id, with_id_part=part, archived=archived, limit=limit
+            )
             return [row for row in rows if row.session.id not in here.missing]
         return [_session_row(each["session"], each) for each in found]
 
@@ -140,14 +152,15 @@ class Neo4jSessions:
         self._nodes.carrier.nudge()
 
 
-def _recent(*, in_project: bool, with_part: bool) -> str:
+def _recent(*, in_project: bool, with_part: bool, archived: bool | None) -> str:
     """The query: of each session its own node is read and its head's, however long it is.
 
     What is said of all properties of the index lets it be read from its end.
     """
     project, order = ("s.projectId = $project AND ", "s.projectId DESC, ") if in_project else ("", "")
+    state = "" if archived is None else f"\n  AND s.archivedAt IS {'NOT ' if archived else ''}NULL"
     return f"""
-MATCH (s:{Label.SESSION}) WHERE {project}s.lastActivity IS NOT NULL{PART if with_part else ""}
+MATCH (s:{Label.SESSION}) WHERE {project}s.lastActivity IS NOT NULL{PART if with_part else ""}{state}
 WITH s ORDER BY {order}s.lastActivity DESC, s.sessionId DESC LIMIT $limit
 OPTIONAL MATCH (h:{Label.TURN} {{id: s.headId}})
 RETURN {fields("s", Label.SESSION)} AS session, h.turnIndex AS depth,

@@ -480,10 +480,13 @@ ALTER TABLE memory ADD COLUMN broken INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX memory_binding ON memory (project) WHERE strength != '';
 """
 
+# A session that is archived is not listed, whatever was said in it last.
+SIXTEENTH = "ALTER TABLE session ADD COLUMN archived_at INTEGER"
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(THIRTEENTH, FOURTEENTH, FIFTEENTH),
+        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH),
     ),
 )

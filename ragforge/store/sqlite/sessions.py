@@ -1,5 +1,6 @@
 """The sessions in SQLite, with their heads."""
 
+from datetime import datetime
 from pathlib import Path
 
 from ragforge.domain.turns import SESSION, ConversationSession
@@ -10,7 +11,7 @@ from ragforge.store.sqlite.claims import FileClaim
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.deletion import delete_session
 from ragforge.store.sqlite.recovery import interrupt_running_turns
-from ragforge.store.sqlite.rows import RecordTable, key_of, one
+from ragforge.store.sqlite.rows import RecordTable, key_of, one, to_ms
 
 SESSIONS = RecordTable(SESSION, joined={"project_id": "project.id", "head": "head.id"})
 
@@ -57,6 +58,10 @@ class SqliteSessions:
         """Remember its consent mode. Raises Conflict where there is no such session."""
         await self._set(session_id, "mode", str(mode))
 
+    async def set_archived(self, session_id: str, at: datetime | None) -> None:
+        """Archive it, or with None list it again. Raises Conflict where there is no such session."""
+        await self._set(session_id, "archived_at", None if at is None else to_ms(at))
+
     async def set_head(self, session_id: str, turn_id: str | None) -> None:
         """Move the head. Raises Conflict where there is no such session or turn."""
 
@@ -70,16 +75,22 @@ class SqliteSessions:
         await self._database.write(write)
 
     async def recent(
-        self, *, project_id: str | None = None, with_id_part: str = "", limit: int = 1000
+        self,
+        *,
+        project_id: str | None = None,
+        with_id_part: str = "",
+        archived: bool | None = None,
+        limit: int = 1000,
     ) -> list[SessionRow]:
         """Sessions, the last active first. Of each, its own row and its head's are read."""
+        state = "" if archived is None else f"AND archived_at IS {'NOT ' if archived else ''}NULL "
 
         def read(connection: Connection) -> list[SessionRow]:
             rows = connection.execute(
                 f"{SELECT} WHERE (:project IS NULL OR project.id = :project) AND (:part = '' "
                 "OR substr(session.id, 1, length(:part)) = :part "
                 "OR substr(session.id, -length(:part)) = :part "
-                "OR substr(session.id, -8, length(:part)) = :part) "
+                f"OR substr(session.id, -8, length(:part)) = :part) {state}"
                 "ORDER BY session.last_activity_at DESC, session.key DESC LIMIT max(0, :limit)",
                 {"project": project_id, "part": storable(with_id_part).lower(), "limit": limit},
             )
@@ -137,7 +148,7 @@ class SqliteSessions:
         for claim in list(self._claims.values()):
             await claim.release()
 
-    async def _set(self, session_id: str, column: str, value: str) -> None:
+    async def _set(self, session_id: str, column: str, value: str | int | None) -> None:
         def write(connection: Connection) -> None:
             connection.execute(
                 f"UPDATE session SET {column} = ? WHERE key = ?",

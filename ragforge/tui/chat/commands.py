@@ -119,7 +119,7 @@ class ChatCommands(Struct, frozen=True):
         else:
             shown = await conversation.start_new()
             await chat.show_session(draft=shown.draft)
-            chat.say("A new session. The one before is kept; /sessions lists it.")
+            chat.say(f"A new session. {outcome.said}")
             self.sessions.hints.session_began()
 
     async def _show_moved(self, moved: HeadMoved) -> None:

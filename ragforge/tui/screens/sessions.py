@@ -24,18 +24,20 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
+NO_ARCHIVED = "No session of this project is archived. Ctrl+F shows the others."
 
 
 class SessionsScreen(FilterDialog[str | None]):
     """The id of the session to resume, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = in_order(declared(Where.LIST))
+    BINDINGS: ClassVar[list[BindingType]] = in_order(declared(Where.LIST, Where.SESSIONS))
     HEADING = "Sessions"
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
         super().__init__(conversation, words)
         self._narrowed_by: str | None = None
         self._renaming: str | None = None
+        self._archived = False
 
     def _compose_list(self) -> ComposeResult:
         yield SessionList()
@@ -50,7 +52,7 @@ class SessionsScreen(FilterDialog[str | None]):
 
     async def _reload(self) -> None:
         try:
-            rows = await self._conversation.sessions()
+            rows = await self._conversation.sessions(archived=self._archived)
         except RagforgeError as error:
             self._failed(error)
             return
@@ -61,7 +63,7 @@ class SessionsScreen(FilterDialog[str | None]):
         self._narrowed_by = None
         self.read_line()
         if not rows:
-            self._tell("No session in this project yet. Esc closes.")
+            self._tell(NO_ARCHIVED if self._archived else "No session in this project yet. Esc closes.")
 
     def on_resize(self) -> None:
         """Fit the new height."""
@@ -71,7 +73,9 @@ class SessionsScreen(FilterDialog[str | None]):
         self._tell(
             "Enter keeps the new title, Esc the old one"
             if self._renaming
-            else "Enter resumes, Ctrl+E renames, Ctrl+X deletes, Esc closes"
+            else "Archived. Enter resumes, Ctrl+E renames, Ctrl+X deletes, Ctrl+F back"
+            if self._archived
+            else "Enter resumes, Ctrl+E renames, Ctrl+X deletes, Ctrl+F archived, Esc closes"
         )
 
     def read_line(self) -> None:
@@ -117,6 +121,13 @@ class SessionsScreen(FilterDialog[str | None]):
             self._renaming = row.session.id
             self._set_line(row.session.title)
             self._hint()
+
+    async def action_show_archived(self) -> None:
+        """List the archived sessions instead, or the others again."""
+        if self._renaming is None:
+            self._archived = not self._archived
+            self._hint()
+            await self._reload()
 
     async def _rename(self, title: str) -> None:
         session_id, self._renaming = self._renaming, None

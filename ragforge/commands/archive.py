@@ -1,0 +1,24 @@
+"""`/archive`: leave this session, and take it off the list."""
+
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, StartNew, Verb
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+
+
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    if not session.live.stored:
+        raise UsageError("Nothing was said in this session yet, so there is nothing to archive.")
+    if session.live.read_only:
+        raise UsageError("This session is open elsewhere. Archive it there.")
+    moment = now()
+    await session.workspace.store.sessions.set_archived(session.id, moment)
+    session.change(archived_at=moment)  # should it stay in front, its next message lists it again
+    return StartNew("The one before is archived; search finds it, and Ctrl+F in /sessions lists it.")
+
+
+VERB = Verb("archive", "Archive this session and start a new one.", NoArguments, _run, while_running=False)
