@@ -52,7 +52,7 @@ def _since(old: Constraint, others: Sequence[Constraint]) -> Constraint | None:
     return next((each for each in newer if forbidden & {name.casefold() for name in each.wants}), None)
 
 
-@lru_cache(4_096)
+@lru_cache(16_384)  # what is made anew for each call costs more than all the rest
 def finder(prohibition: Prohibition) -> Finder:
     """What finds a breach of it, made once."""
     match prohibition.deed:
@@ -277,7 +277,7 @@ def _is_at(place: str, line: AddedLine) -> bool:
         return _TESTS.search(line.path) is not None
     if set(words) & words_in("places"):
         return True
-    if set(words) & words_in("product"):
+    if set(words_of(place)) & words_in("product"):
         return not (_TESTS.search(line.path) or _ASIDE.search(line.path))
     there = {_singular(each) for each in (*words_of(line.path), *words_of(line.text))}
     return bool({_singular(each) for each in words} & there)

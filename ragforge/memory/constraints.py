@@ -71,12 +71,17 @@ def bound(
     return replace(memory, strength=binds, applies_to=about)
 
 
-def constraint_of(memory: Memory, newest: Turn | None = None) -> Constraint:
-    """The memory as calls are held against it. newest: the turn that said it last, where several did."""
+def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint | None = None) -> Constraint:
+    """The memory as calls are held against it.
+
+    newest: the turn that said it last, where several did. known: what was made of the memory before.
+    """
     turn = newest.id if newest else (memory.turns or ("",))[-1]
     said_at = newest.started_at if newest else memory.created_at
     if memory.source is MemorySource.USER:
         said_at = max(said_at, memory.updated_at)  # a command says it anew in no turn
+    if known is not None and known.text == memory.content:
+        return replace(known, strength=memory.strength, said_at=said_at, turn=turn)
     forbidden, wanted = prohibitions_in(memory.content), used_in(memory.content)
     return Constraint(
         memory.id,

@@ -201,7 +201,8 @@ def _place_after(field: str, words: str) -> tuple[str, ...]:
     if brackets and is_path(brackets[1].strip(_QUOTES)):
         return (brackets[1].strip(_QUOTES),)
     named = _objects(re.sub(r"^(?:l'|d')", "", found[1]))
-    return tuple(each for each in named if each.casefold() not in words_in("determiners"))
+    places = tuple(each for each in named if each.casefold() not in words_in("determiners"))
+    return places or tuple(_first_words(found[1]) & words_in("product"))  # "in the library"
 
 
 @cache

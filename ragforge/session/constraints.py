@@ -1,7 +1,8 @@
 """The user's constraints, held against the calls of a session."""
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -23,7 +24,7 @@ from ragforge.tools.base import AnyTool, Effect, Preview
 
 log = logging.getLogger(__name__)
 
-CONSTRAINTS_MAX = 1_000
+CONSTRAINTS_MAX = 10_000
 """The newest are held: nobody has said more."""
 
 ALONE = "This run has no person to ask."
@@ -100,9 +101,11 @@ class Constraints(Struct):
             limit=CONSTRAINTS_MAX,
         )
         found = await workspace.store.memories.find(wanted)
+        if len(found) == CONSTRAINTS_MAX:
+            log.warning("There are %s constraints or more: only the newest are held.", f"{CONSTRAINTS_MAX:,}")
         newest = await self._said_last(found)
-        constraints = [constraint_of(each, newest.get(each.id)) for each in found]
-        return tuple(each for each in constraints if each.prohibitions or each.wants)
+        known = {each.id: each for each in workspace.constraints.get(workspace.project.id, ())}
+        return await asyncio.to_thread(_constraints, found, newest, known)
 
     async def _said_last(self, memories: Sequence[Memory]) -> dict[str, Turn]:
         """For those that were said several times the newest turn that is not undone. Raises StoreError."""
@@ -114,6 +117,14 @@ class Constraints(Struct):
         read = {turn.id: turn for turn in await turns.read([id for id in ids if id not in abandoned])}
         said = {each.id: [read[id] for id in each.turns if id in read] for each in memories}
         return {id: max(on_path, key=lambda turn: turn.started_at) for id, on_path in said.items() if on_path}
+
+
+def _constraints(
+    memories: Sequence[Memory], newest: Mapping[str, Turn], known: Mapping[str, Constraint]
+) -> tuple[Constraint, ...]:
+    """Those of the memories that forbid or want something; what is known is not taken apart again."""
+    found = (constraint_of(each, newest.get(each.id), known.get(each.id)) for each in memories)
+    return tuple(each for each in found if each.prohibitions or each.wants)
 
 
 def decide_with(

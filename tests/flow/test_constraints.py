@@ -5,17 +5,21 @@ from pathlib import Path
 import pytest
 
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse
-from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, Rule
+from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, Rule, RunCommand
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.events import ConstraintsMet, ToolEnded
-from ragforge.domain.memories import Memory, MemoryFilter, Strength
+from ragforge.domain.ids import now
+from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType, Strength
 from ragforge.domain.metrics import TALLY
 from ragforge.domain.turns import CallStatus
-from ragforge.session.constraints import ALONE, UNREAD, decide_with
+from ragforge.memory.memories import new_memory
+from ragforge.session.constraints import ALONE, UNREAD, Constraints, decide_with
 from ragforge.session.metrics import all_samples, metrics_text
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.state import Session
 from ragforge.store.sqlite.memories import SqliteMemories
+from ragforge.tools.base import Preview
+from ragforge.tools.registry import find_tools
 from tests.flow.recorded import shell
 from tests.flow.running import User, environ, of_type, opened, say, says_no
 from tests.flow.test_metrics import samples
@@ -141,6 +145,26 @@ async def test_while_the_rules_cannot_be_read_those_of_before_hold_and_else_ever
         await say(session, "Which pip is there?", user)
         assert [len(request.hits) for request in user.asked] == [0, 1, 1]
         monkeypatch.undo()
+
+
+async def test_the_oldest_of_many_rules_is_held_too(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini), flags=OFFLINE) as session:
+        gemini.script(Text("Noted."))
+        await told(session)
+        workspace = session.workspace
+        for number in range(1_100):
+            await workspace.store.memories.save(
+                new_memory(
+                    f"never edit files under generated/{number}/",
+                    MemoryType.PREFERENCE,
+                    project_id=workspace.project.id,
+                    at=now(),
+                    source=MemorySource.BACKGROUND,
+                    person=workspace.person.id,
+                )
+            )
+        hits = await Constraints(session).hits(find_tools()["shell"], Preview(RunCommand("pip install x")))
+        assert [each.constraint.text.strip(".") for each in hits] == [RULE]
 
 
 def test_what_cannot_be_read_is_asked_about_and_refused_where_nobody_is() -> None:

@@ -47,6 +47,7 @@ def hit(constraints: list[Constraint], call: str) -> list[str]:
         ("never run deployments from here", "make deploy", "cat deploy.log"),
         ("no tabs in the python files", "a.py: \tx = 1", "Makefile: \trun"),
         ("never use bower", "sudo -n env A=1 bower i", "echo rainbower"),
+        ("no eval in the library", "core/a.py: eval(x)", "tests/test_a.py: eval(x)"),
         ("never use os.system in the app", "lib.py: os.system('x')", "scripts/a.py: os.system('x')"),
     ],
 )
