@@ -278,9 +278,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
         started_at=now(),
         model=live.record.model or "local",
     )
-    if live.record.archived_at is not None:
-        await workspace.store.sessions.set_archived(session.id, None)
-        session.change(archived_at=None)
+    await _list_again(session)
     await workspace.store.turns.start(turn)
     session.change(head=turn.id, last_activity_at=turn.started_at)
     live.view.window = window
@@ -295,6 +293,13 @@ async def _begin_queued(session: Session) -> _Run:
     run = await _begin(session, tuple(part for parts in waiting for part in parts))
     await queue.remove(session, waiting)
     return run
+
+
+async def _list_again(session: Session) -> None:
+    """Unarchive a session that goes on."""
+    if session.live.record.archived_at is not None:
+        await session.workspace.store.sessions.set_archived(session.id, None)
+        session.change(archived_at=None)
 
 
 async def _parent(session: Session) -> tuple[Turn | None, Window]:
@@ -339,6 +344,7 @@ async def _continue(
     session: Session, turn: Turn, steps: tuple[Step, ...], calls: tuple[ToolCall, ...]
 ) -> _Run:
     store = session.workspace.store
+    await _list_again(session)
     await _runs_on(session, turn)
     try:
         await store.turns.reopen(turn.id)

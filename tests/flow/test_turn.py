@@ -5,6 +5,7 @@ import os
 from contextlib import aclosing
 from pathlib import Path
 
+from ragforge.commands.base import run_command
 from ragforge.domain.approvals import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -231,9 +232,13 @@ async def test_retry_goes_on_from_the_last_finished_step_without_repeating_its_t
     )
     failed = ended(await say(session, "go"))
     assert failed.status is TurnStatus.FAILED
+    await run_command(session, "archive", "")
     turn = ended(await say_retry(session))
     assert (turn.id, turn.status, turn.assistant) == (failed.id, TurnStatus.FINISHED, "Now it works.")
     assert (session.cwd / "count.txt").read_text() == "once\n"
+    kept = await session.workspace.store.sessions.get(session.id)
+    assert kept == session.live.record
+    assert kept.archived_at is None, "a session that goes on is listed"
 
 
 async def test_a_queued_message_goes_in_at_the_next_tool_boundary_as_a_child_turn(
