@@ -256,6 +256,20 @@ class MemorySort(StrEnum):
     CREATED = "created"
 
 
+class WishOrder(StrEnum):
+    """By what the wishes are sorted: words from A on, numbers and times from the highest."""
+
+    TEXT = "text"
+    KIND = "kind"
+    STRENGTH = "strength"
+    TOPIC = "topic"
+    CONFIDENCE = "confidence"
+    SAID = "said"
+    HELD = "held"
+    BROKEN = "broken"
+    USED = "used"
+
+
 class MemoryFilter(Struct, frozen=True):
     """Which memories, in what order. The defaults are what may be put in front of a model.
 

@@ -22,6 +22,7 @@ DATABASE = "0192d8e4-0000-7000-8000-000000000001"
 MISSING = "Only what is kept on this machine was read: the server did not answer."
 READS = {
     "branch": ("branch",),
+    "dashboard": ("dashboard", "--json"),
     "diff": ("diff", "{version}"),
     "history show": ("history", "show", "{version}", "src/parser.py"),
     "log": ("log", "--json"),
@@ -43,8 +44,10 @@ SHOWS_NO_PART = {
         "project join",
         "project leave",
         "redo",
+        "sessions archive",
         "sessions delete",
         "sessions rename",
+        "sessions unarchive",
         "undo",
     ),
 }
