@@ -67,6 +67,9 @@ QUESTIONS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     "a search by meaning": lambda of: nearest(of.graph, Nearby(VECTOR, EMBEDDER, ASKED)),
     "the newest sessions": lambda of: of.sessions.recent(limit=5),
     "the newest sessions of a project": lambda of: of.sessions.recent(project_id=OTHERS, limit=5),
+    "the newest that are not archived": lambda of: of.sessions.recent(
+        project_id=OTHERS, archived=False, limit=5
+    ),
     "memories of a project": lambda of: of.memories.find(MemoryFilter(ASKED)),
     **{
         f"100 memories by {sort}": lambda of, sort=sort: of.memories.find(MemoryFilter(OTHERS, sort=sort))
