@@ -20,6 +20,7 @@ from ragforge.session.state import Session
 from ragforge.store.sqlite.memories import SqliteMemories
 from ragforge.tools.base import Preview
 from ragforge.tools.registry import find_tools
+from tests.flow.beside import a_memory, beside, by_the_model, done
 from tests.flow.recorded import shell
 from tests.flow.running import User, environ, of_type, opened, say, says_no
 from tests.flow.test_metrics import samples
@@ -145,6 +146,31 @@ async def test_while_the_rules_cannot_be_read_those_of_before_hold_and_else_ever
         await say(session, "Which pip is there?", user)
         assert [len(request.hits) for request in user.asked] == [0, 1, 1]
         monkeypatch.undo()
+
+
+async def test_a_rule_that_only_a_model_finds_stops_the_hand_and_is_less_sure(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    found = a_memory(
+        "Never use npm in this repository.", "preference", strength="must", applies_to=["npm", "yarn"]
+    )
+    gemini.always_structured(by_the_model("About the lock file.", found))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(Text("That is annoying."))
+        await say(session, "npm broke the lock file of this repository twice now, I have had it, bun it is.")
+        await done(session)
+        (kept,) = await session.workspace.store.memories.find(MemoryFilter(binding=True))
+        assert (kept.strength, kept.applies_to, kept.confidence) == (
+            Strength.MUST,
+            ("npm", "repository"),
+            0.6,
+        )
+        session.live.consent.grant_for_run([Rule("shell", "npm install")])
+        user = says_no()
+        gemini.script(shell("bun --version || true"), shell("npm install left-pad"), Text("Well."))
+        await say(session, "Add left-pad.", user)
+        (asked,) = [each for each in user.asked if each.hits]
+        assert asked.hits[0].words.endswith('"Never use npm in this repository."')
 
 
 async def test_the_oldest_of_many_rules_is_held_too(tmp_path: Path, gemini: GeminiStandIn) -> None:
