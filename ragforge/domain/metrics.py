@@ -40,7 +40,8 @@ QUERY_SECONDS = Metric(
 )
 CACHE_REQUESTS = Metric(
     "memory_cache_requests_total",
-    "Searches by whether their answer was cached: result is hit or miss.",
+    "Look-ups of preferences and other listed memories by whether the answer was cached: result is hit or "
+    "miss.",
     ("result",),
 )
 TOKENS = Metric(

@@ -48,6 +48,8 @@ GATHER_S_MAX = 0.3
 """For the whole block: what has not been found by then is left out, for the user is waiting for the answer.
 
 Its steps have shares of it, see `memory/recall/source.py`."""
+MEMORY_LIST_CACHED_S_MAX = 300.0
+"""A list of memories is read again after this, even where nothing says that any of them changed."""
 QUERY_EMBEDDING_S_MAX = 0.15
 """How long a remote embedder may take; after that, words and metadata answer."""
 EMBEDDER_LOADING_S_MAX = 1.0

@@ -19,6 +19,7 @@ from ragforge.domain.memories import Memory, MemoryFilter, MemorySort
 from ragforge.domain.metrics import CONSTRAINT_HITS, TALLY
 from ragforge.domain.turns import Turn
 from ragforge.memory.constraints import constraint_of
+from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.session.state import Session
 from ragforge.tools.base import AnyTool, Effect, Preview
 
@@ -100,7 +101,7 @@ class Constraints(Struct):
             sort=MemorySort.RECENT,
             limit=CONSTRAINTS_MAX,
         )
-        found = await workspace.store.memories.find(wanted)
+        found = await find_memories(workspace.recall, wanted)
         if len(found) == CONSTRAINTS_MAX:
             log.warning("There are %s constraints or more: only the newest are held.", f"{CONSTRAINTS_MAX:,}")
         newest = await self._said_last(found)

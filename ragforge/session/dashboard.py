@@ -156,7 +156,7 @@ async def _figures(library: Library) -> tuple[Figure, ...]:
             "cache hits",
             total(CACHE_REQUESTS.name, "hit"),
             total(CACHE_REQUESTS.name),
-            "searches answered from the cache, of all searches",
+            "look-ups of preferences, rules and important memories that were cached, of all",
         ),
         Figure(
             "constraints held",

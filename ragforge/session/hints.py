@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from ragforge.domain.events import TurnEnded
 from ragforge.domain.hints import HintAnswer, HintContext, HintPace, ProactiveHint
@@ -11,6 +12,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.metrics import HINT_ANSWERS, HINTS, TALLY
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.memory.hints import LeftOpen, ProactiveHintEngine
+from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.session.context import recalls
 from ragforge.session.state import Session
 
@@ -86,7 +88,9 @@ class SessionHints:
     def _engine(self) -> ProactiveHintEngine:
         workspace = self.session.workspace
         return ProactiveHintEngine(
-            workspace.store.memories.find, workspace.local.hint_histories, workspace.settings.hints.shown_max
+            partial(find_memories, workspace.recall),
+            workspace.local.hint_histories,
+            workspace.settings.hints.shown_max,
         )
 
     @property

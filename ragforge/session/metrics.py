@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # only who publishes metrics pays for loading it
 
 log = logging.getLogger(__name__)
 
-HIT_RATE = Metric("memory_cache_hit_rate", "The share of searches whose answer was cached.")
+HIT_RATE = Metric("memory_cache_hit_rate", "The share of look-ups of preferences that were cached.")
 PREFERENCES_ACTIVE = Metric(
     "memory_preferences_active", "The user's wishes that hold in the project: type as extracted.", ("type",)
 )

@@ -155,6 +155,13 @@ class Memories(Protocol):
         """Those that fit, in the order asked for."""
         ...
 
+    async def state(self) -> object | None:
+        """Differs once anything changed, by whoever, that `find` answers by; None where that is not known.
+
+        Not where memories were only used (`touch`) or their calls counted (`count_answers`).
+        """
+        ...
+
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """Those that rest on one of these turns, forgotten and replaced ones too, by creation and id."""
         ...

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelError, UsageError
+from ragforge.domain.memories import Memory, MemoryFilter
 from ragforge.domain.search import Candidate, Hit, HitKind, Query
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.base import Embedder
@@ -135,18 +136,29 @@ class Kept(Struct, frozen=True):
     answer: SearchResults
 
 
+class KeptList(Struct, frozen=True):
+    """What a list of memories held, and the state of the memories that it holds for."""
+
+    state: object
+    memories: tuple[Memory, ...]
+    read_s: float
+    """When, by `time.monotonic`."""
+
+
 async def _nothing(_store: Store, _project_id: str) -> None:
     """Nothing is forgotten."""
 
 
 class Recall(Struct, frozen=True):
-    """What a search works with. One for as long as the store is open: it holds the cache of queries."""
+    """What a search works with. One for as long as the store is open: it holds the caches."""
 
     store: Store
     embedder: Embedder | None = None
     """None where meaning is not compared."""
     fusion: Literal["convex", "rrf"] = "convex"
     cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
+    lists: dict[MemoryFilter, KeptList] = field(default_factory=dict[MemoryFilter, KeptList])
+    """Lists of memories; see `memory_lists.py`."""
     questions: Questions = field(default_factory=Questions)
     forgotten: Callable[[Store, str], Awaitable["Cuts | None"]] = _nothing
     """What is forgotten in the project of this id. Raises StoreError."""

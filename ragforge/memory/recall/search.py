@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ragforge.domain.language.lexicon import also_said
-from ragforge.domain.metrics import CACHE_REQUESTS, QUERY_SECONDS, TALLY
+from ragforge.domain.metrics import QUERY_SECONDS, TALLY
 from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
 from ragforge.embedders.base import Embedder
@@ -44,7 +44,6 @@ async def search(recall: Recall, query: Query) -> SearchResults:
     state = await recall.store.changes()
     kept = recall.cache.pop(query, None)
     is_hit = kept is not None and state is not None and kept.state == state
-    TALLY.count(CACHE_REQUESTS, "hit" if is_hit else "miss")
     if kept is None or not is_hit:
         answer, whole = await _asked(recall, query)
         kept = Kept(state, answer) if whole and state is not None else None

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from ragforge.domain import timeouts
 from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.memory_state import CHANGED
 from ragforge.store.neo4j.rows import Label
 
 BATCH = 1_000
@@ -45,7 +46,9 @@ CALL (moved) {{
 SETTLE_THESE = f"CYPHER replan=skip WITH [$ids.of] AS moved\n{SETTLE}"
 # What was to be done is, unless a load came meanwhile.
 SETTLE_MOVED = f"""{SETTLE_THESE}
-WITH * MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $mark REMOVE d.leftStale
+WITH * MATCH (d:{Label.DATABASE})
+FOREACH (_ IN CASE WHEN size(moved) > 0 THEN [1] ELSE [] END | SET d.memoryState = $mark)
+WITH d WHERE d.leftStale = $mark REMOVE d.leftStale
 """
 
 # Of a node `{0}`; no query names others as these do. Turns that are not stored (yet) say nothing. What the
@@ -117,6 +120,8 @@ async def mark_afresh(graph: Graph, wrong: list[str]) -> None:
         await graph.write(
             SETTLE_THESE, ids={"of": wrong[start : start + BATCH]}, deadline_s=timeouts.NEO4J_RUN_S_MAX
         )
+    if wrong:
+        await graph.write(CHANGED)
 
 
 async def mark_all(graph: Graph) -> None:

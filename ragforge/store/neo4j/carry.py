@@ -18,7 +18,7 @@ from ragforge.store.neo4j.abandonment import SETTLE_MOVED
 from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
 from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
 from ragforge.store.neo4j.connection import Transaction
-from ragforge.store.neo4j.outbox import EMBEDDING, Cargo, OutboxRow
+from ragforge.store.neo4j.outbox import ASSOCIATION, EMBEDDING, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 
 OWNERS = {"turn": Label.TURN, "summary": Label.SUMMARY, "memory": Label.MEMORY}
@@ -210,6 +210,7 @@ ANSWER = """
 WITH d, fenced, late, [id IN reduce(ids = [], each IN moved | ids + each) WHERE id <> ''] AS moved
 FOREACH (_ IN CASE WHEN size(moved) = 0 OR d.leftStale IS NOT NULL THEN [] ELSE [1] END |
   SET d.leftStale = $mark)
+FOREACH (_ IN CASE WHEN $remembers THEN [1] ELSE [] END | SET d.memoryState = $mark)
 RETURN fenced, late, moved
 """
 
@@ -277,6 +278,7 @@ async def carry(
     """
     query, parameters = statement(rows, rows[0].cargo)
     parameters |= {"batch": batch, "database": database, "marks": marks, "mark": new_id()}
+    parameters["remembers"] = any(row.label in (Label.MEMORY, ASSOCIATION) for row in rows)
     found = await graph.write(query, deadline_s=deadline_s, **parameters)
     if not found:
         raise StoreUnavailable(OTHER_DATABASE)
@@ -301,6 +303,7 @@ async def warm_up(graph: Writer, *, database: str, deadline_s: float) -> None:
     for cargo in Cargo:
         query, parameters = statement([], cargo)
         parameters |= {"batch": 0, "database": database, "marks": True, "mark": new_id()}
+        parameters["remembers"] = False
         await graph.write(query, deadline_s=deadline_s, **parameters)
     await graph.write(SETTLE_MOVED, deadline_s=deadline_s, ids={"of": []}, mark=new_id())
 

@@ -9,6 +9,7 @@ from ragforge.store.neo4j.abandonment import mark_afresh, wrongly_marked
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.laws import Law, laws
+from ragforge.store.neo4j.memory_state import CHANGED
 from ragforge.store.neo4j.migrations import database_info
 from ragforge.store.neo4j.schema import Definition, Kind, Standing, await_online, find, fits, wanted_now
 
@@ -30,7 +31,10 @@ async def findings(graph: Graph, *, repair: bool) -> list[str]:
         found.append(sentence)
     for law in laws(embedder=info.embedder, dimensions=info.dimensions):
         found += await _of_law(graph, law, repair=repair, embedder=info.embedder, dimensions=info.dimensions)
-    return found + await _of_abandoned(graph, repair=repair)
+    found += await _of_abandoned(graph, repair=repair)
+    if repair:
+        await graph.write(CHANGED)
+    return found
 
 
 async def _of_abandoned(graph: Graph, *, repair: bool) -> list[str]:

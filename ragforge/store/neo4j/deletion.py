@@ -11,6 +11,7 @@ from ragforge.store.base_conversations import Deleted
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED, SETTLE_THESE
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import version_props
+from ragforge.store.neo4j.memory_state import CHANGED
 from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import ASSOCIATION, Rows
 from ragforge.store.neo4j.rows import Label, Props
@@ -271,6 +272,7 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
     memories += await transaction.run(REMOVE_ORIGIN, id=session_id, token=token)
     moves = await _remove_moves(transaction, session_id)
     await transaction.run(SETTLE_THESE, ids={"of": [plan.lowest]})
+    await transaction.run(CHANGED)
     return _Changed(
         [each["id"] for each in memories],
         [each["id"] for each in links],

@@ -31,6 +31,7 @@ from ragforge.store.neo4j.memory_rows import (
     memory_of,
     memory_row,
 )
+from ragforge.store.neo4j.memory_state import STATE
 from ragforge.store.neo4j.nodes import FIELDS, Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import ASSOCIATION, TIMES, Rows, with_times
 from ragforge.store.neo4j.rows import Label, Props, utc
@@ -168,6 +169,17 @@ class Neo4jMemories:
         except StoreUnavailable:
             return await self._nodes.here.memories.find(wanted)
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
+
+    async def state(self) -> object | None:
+        """The mark of the newest change (`memory_state.py`); None where rows wait or the server is away."""
+        await self._nodes.settle()
+        if self._nodes.carrier.away or self._nodes.outbox.waiting:
+            return None
+        try:
+            found = await self._nodes.ask(STATE)
+        except StoreUnavailable:
+            return None
+        return found[0]["state"] if found else None
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         await self._nodes.settle()

@@ -31,6 +31,7 @@ from ragforge.store.neo4j.index_rows import (
     version_props,
 )
 from ragforge.store.neo4j.memory_rows import association_row, memory_row
+from ragforge.store.neo4j.memory_state import CHANGED
 from ragforge.store.neo4j.nodes import Nodes, identifier
 from ragforge.store.neo4j.outbox import ASSOCIATION, OutboxRow, Rows
 from ragforge.store.neo4j.rows import Label, Props, call_row, session_row, step_row, summary_row, turn_row
@@ -126,6 +127,7 @@ async def rewrite_records(nodes: Nodes, records: Sequence[Record], without: Sequ
                 database=nodes.outbox.database_id,
             )
         await transaction.run(REMOVE_MEMORIES, ids=list(without))
+        await transaction.run(CHANGED)
 
     await nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_LOAD_S_MAX)
     await nodes.outbox.write(lambda rows: _forget_here(rows, texts, without))

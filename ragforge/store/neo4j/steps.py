@@ -229,6 +229,10 @@ CREATE INDEX memory_used IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.accessC
 """
 
 
+# Whoever does not set it when memories change must not write here any more.
+MEMORY_STATE_DATA = "MATCH (d:RagforgeDatabase) SET d.memoryState = randomUUID();\n"
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -259,6 +263,7 @@ STEPS: tuple[Step, ...] = (
     Step("what binds", BINDING),
     Step("owed", OWED, OWED_DATA),
     Step("memories in their order", LISTED),
+    Step("state of memories", data=MEMORY_STATE_DATA),
 )
 
 

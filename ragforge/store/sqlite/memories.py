@@ -140,6 +140,15 @@ class SqliteMemories:
 
         return await self._database.read(read)
 
+    async def state(self) -> object | None:
+        """The number of the newest change; triggers count them (see `migrations.SEVENTEENTH`)."""
+
+        def read(connection: Connection) -> object:
+            [change] = next(connection.execute("SELECT change FROM memory_state"))
+            return change
+
+        return await self._database.read(read)
+
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         ids = json.dumps([storable(each) for each in turn_ids])
 

@@ -483,10 +483,55 @@ CREATE INDEX memory_binding ON memory (project) WHERE strength != '';
 # A session that is archived is not listed, whatever was said in it last.
 SIXTEENTH = "ALTER TABLE session ADD COLUMN archived_at INTEGER"
 
+# What a list of memories answers changes with these, whoever writes; that one was used changes nothing.
+SEVENTEENTH = """
+CREATE TABLE memory_state (change INTEGER NOT NULL) STRICT;
+INSERT INTO memory_state VALUES (0);
+
+CREATE TRIGGER memory_came AFTER INSERT ON memory BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER memory_changed AFTER UPDATE OF project, session, type, content, importance, confidence, topic,
+    owned_by, strength, updated_at, forgotten_at ON memory BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER memory_period_changed AFTER UPDATE OF valid_from, valid_to ON memory
+WHEN (OLD.valid_from, OLD.valid_to) IS NOT (NEW.valid_from, NEW.valid_to) BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER memory_went AFTER DELETE ON memory BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER evidence_came AFTER INSERT ON evidence BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER evidence_went AFTER DELETE ON evidence BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER association_came AFTER INSERT ON association BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER association_changed AFTER UPDATE ON association BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER association_went AFTER DELETE ON association BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER turn_left AFTER INSERT ON left_turn BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER turn_found_again AFTER DELETE ON left_turn BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+CREATE TRIGGER turn_went AFTER DELETE ON turn BEGIN
+    UPDATE memory_state SET change = change + 1;
+END;
+"""
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH),
+        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH),
     ),
 )

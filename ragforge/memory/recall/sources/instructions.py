@@ -12,6 +12,7 @@ from ragforge.domain.search import HitKind
 from ragforge.domain.words import day_words
 from ragforge.memory.constraints import binds
 from ragforge.memory.recall.fit import Fitness
+from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.memory.recall.request import Around, InjectLimits
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
@@ -59,14 +60,15 @@ SOURCE = ContextSource((SECTION,), order=1, look=_look)
 
 async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list[Memory]:
     """The preferences that hold here and are not in the request already, the newest first."""
-    found = await recall.store.memories.find(
+    found = await find_memories(
+        recall,
         MemoryFilter(
             project_id=around.project_id,
             session_id=around.session_id,
             person=around.person,
             types=(MemoryType.PREFERENCE,),
             limit=LISTED_MAX,
-        )
+        ),
     )
     here = [each for each in found if may_be_injected(each, around, limits) and not is_carried(each, around)]
     return sorted(here, key=lambda each: each.updated_at, reverse=True)

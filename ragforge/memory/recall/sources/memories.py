@@ -21,6 +21,7 @@ from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
 from ragforge.memory.periods import has_run_out
 from ragforge.memory.recall.explain import matched_words, memory_reason
 from ragforge.memory.recall.fit import Fitness
+from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import (
@@ -103,10 +104,9 @@ async def important(recall: Recall, around: Around) -> list[ChosenMemory]:
         person=around.person,
         limit=LISTED_MAX,
     )
-    memories = recall.store.memories
     who, what = await asyncio.gather(
-        memories.find(replace(scope, types=(MemoryType.IDENTITY,))),
-        memories.find(replace(scope, importance_min=IMPORTANT_FROM)),
+        find_memories(recall, replace(scope, types=(MemoryType.IDENTITY,))),
+        find_memories(recall, replace(scope, importance_min=IMPORTANT_FROM)),
     )
     chosen = [_chosen(memory, "identity") for memory in who]
     return chosen + [_chosen(memory, f"important ({memory.importance:.2f})") for memory in what]
