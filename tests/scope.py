@@ -26,6 +26,8 @@ TIMES = 10 if ALL else 1
 EXAMPLES = 10 if ALL else 0.25
 """How many times as many examples are tried as a test says."""
 EXAMPLES_MIN = 5
+OTHERS_EACH_TIME = ALL or "RAGFORGE_TEST_EXAMPLES" in os.environ
+"""Whether tests of many examples try other ones in each run."""
 NEWER = "neo4j-2026"
 
 
