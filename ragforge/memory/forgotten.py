@@ -384,14 +384,16 @@ async def _time_and_alike(store: Store, memory: Memory) -> tuple[datetime, list[
         for each in others
         if each.id not in kept
         and gone.cut(each.content, session=each.session_id) != each.content
-        and not _are_opposed(each.content, memory.content)
+        and not _differ(each.content, memory.content)
     ]
     return at, alike
 
 
-def _are_opposed(one: str, other: str) -> bool:
-    """Whether one forbids what the other wants used."""
+def _differ(one: str, other: str) -> bool:
+    """Whether one forbids what the other wants used, or each forbids something else."""
     banned, banned_too = _objects(one), _objects(other)
+    if banned and banned_too and not banned & banned_too:
+        return True
     wanted, wanted_too = {*used_in(one)} - banned, {*used_in(other)} - banned_too
     return bool(banned & wanted_too or banned_too & wanted)
 

@@ -11,6 +11,7 @@ STEM_CHARS = 4
 
 _WORD = re.compile(r"[^\W_]+(?:[._@:/+#'’-]+[^\W_]+)*[+#]*")
 _INNER = re.compile(r"[^\W\d_]+|\d+")
+_APOSTROPHE = re.compile("['’]")
 _CAPITAL = re.compile(r"(?<=[\w,;:)] )[A-Z]\w+|\b\w[a-z0-9]+[A-Z]\w*")
 
 
@@ -30,7 +31,12 @@ def names_in(text: str) -> frozenset[str]:
     inside a sentence."""
     capital = {found[0].casefold() for found in _CAPITAL.finditer(text)}
     words = content_words(text)
-    return frozenset(word for word in words if word in capital or word in FIELDS or not word.isalpha())
+    return frozenset(word for word in words if word in capital or word in FIELDS or not _is_plain(word))
+
+
+def _is_plain(word: str) -> bool:
+    """Whether it is letters only, or such with an apostrophe: "don't", "n'utilise"."""
+    return _APOSTROPHE.sub("", word).isalpha()
 
 
 def stands_among(word: str, others: Collection[str]) -> bool:

@@ -34,6 +34,8 @@ OTHER = (
     ("The shop keeps its orders in PostgreSQL.", "The orders page shows the wrong total."),
     ("Never push to main without a review.", "The main function returns an exit code."),
     ("Keep commit messages short.", "The last commit broke the build."),
+    ("N'utilise jamais docker ici.", "N'utilise jamais pip ici."),
+    ("Don't ever run docker in this project.", "Don't ever run pip in this project."),
 )
 
 
