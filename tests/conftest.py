@@ -18,8 +18,8 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
-# Examples are counted, not timed: the machines that run this are shared. What every change needs tries the same
-# examples each time, so what fails is what was changed; `make test-all` tries others in each run.
+# Examples are counted, not timed: the machines that run this are shared. `make test` tries the same ones each
+# time, so what fails is what was changed; `make test-all` tries others in each run.
 settings.register_profile("ragforge", deadline=None, derandomize=not scope.OTHERS_EACH_TIME)
 settings.load_profile("ragforge")
 
