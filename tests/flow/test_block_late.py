@@ -11,7 +11,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.usage import Usage
-from ragforge.domain.vectors import Vector
+from ragforge.domain.vectors import Embedding, Owner, Vector
 from ragforge.memory.recall.gather import gather
 from ragforge.memory.recall.readiness import make_ready
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits, RecallRequest
@@ -24,8 +24,9 @@ from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.identity import KnownServers
 from ragforge.store.neo4j.outbox import open_outbox
 from ragforge.store.open import open_store
-from tests.contract.builders import new_session, said
+from tests.contract.builders import a_memory, new_session, said
 from tests.faults.graph import opened
+from tests.flow.test_recall_search import embedded
 from tests.patience import PATIENT_S
 
 DEADLINES_S = (1.0, 4.0, 16.0)
@@ -72,9 +73,33 @@ async def test_what_is_loaded_before_the_first_message_sends_nothing(tmp_path: P
     store = await open_store(f"sqlite://{tmp_path}/ragforge.db", machine_dir=tmp_path)
     session, _ = await _told(store)
     embedder = _Remote()
-    await make_ready(Recall(store, embedder), Around(session.project_id, "another session"))
+    await make_ready(Recall(store, embedder), Around(session.project_id, "another session"), Injecting())
     await store.close()
     assert embedder.prepared == 1
+
+
+async def test_what_matters_is_read_before_the_first_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_store(f"sqlite://{tmp_path}/ragforge.db", machine_dir=tmp_path)
+    session, _ = await _told(store)
+    matters = a_memory(session, "The quince goes on no shelf.", importance=0.9)
+    await store.memories.save(matters)
+    recall, asked = await embedded(store), list[Owner]()
+    injecting, around = Injecting(), Around(session.project_id, "another session")
+    await make_ready(recall, around, injecting)
+    get = store.vectors.get
+
+    async def counted(owners: Sequence[Owner]) -> list[Embedding]:
+        asked.extend(owners)
+        return await get(owners)
+
+    monkeypatch.setattr(store.vectors, "get", counted)
+    wanted = RecallRequest("Which shelf has the quince?", around, 1_500, InjectLimits(), injecting)
+    block = await gather(recall, wanted)
+    await store.close()
+    assert matters.id in [item.id for item in block.items]
+    assert matters.id not in [owner.id for owner in asked]
 
 
 async def _told(store: Store) -> tuple[ConversationSession, Turn]:

@@ -17,9 +17,10 @@ TEXT_CHARS_MAX = 400
 TOKENS_MAX = 500
 
 
-async def make_ready(recall: Recall, around: Around) -> None:
+async def make_ready(recall: Recall, around: Around, injecting: Injecting) -> None:
     """Make a block for the words said last in the project and throw it away: the next one finds all loaded.
 
+    injecting: the session's, which keeps the vectors of what matters: its first message need not read them.
     Nothing where nothing was said. A remote embedder is not sent anything. Raises StoreError, UsageError.
     """
     text = await _said_last(recall, around.project_id)
@@ -31,7 +32,7 @@ async def make_ready(recall: Recall, around: Around) -> None:
     await asyncio.to_thread(_compile, text)
     # Without the deadline of a block, which ends what is late.
     await search(recall, Query(text, project_id=around.project_id, person=around.person))
-    await gather(recall, RecallRequest(text, around, TOKENS_MAX, InjectLimits(), Injecting()))
+    await gather(recall, RecallRequest(text, around, TOKENS_MAX, InjectLimits(), injecting))
 
 
 async def _said_last(recall: Recall, project_id: str) -> str:

@@ -17,7 +17,7 @@ from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Derivation, Home, Limit, Moment, Queue, TakenBack, find_derivations
-from ragforge.memory.recall.request import Around
+from ragforge.memory.recall.request import Around, Injecting
 from ragforge.memory.recall.search import Recall
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName
@@ -165,7 +165,8 @@ class Work:
         if ready := await asyncio.to_thread(_readiness, workspace):
             # The message itself will say what is wrong with the store or the embedder.
             with suppress(StoreError, UsageError, ModelError):
-                await ready(workspace.recall, Around(workspace.project.id, session.id, workspace.person.id))
+                around = Around(workspace.project.id, session.id, workspace.person.id)
+                await ready(workspace.recall, around, session.live.view.injecting)
         return None
 
     async def _metrics_step(self) -> float | None:
@@ -174,7 +175,7 @@ class Work:
         return None
 
 
-def _readiness(workspace: Workspace) -> Callable[[Recall, Around], Awaitable[None]] | None:
+def _readiness(workspace: Workspace) -> Callable[[Recall, Around, Injecting], Awaitable[None]] | None:
     """What makes recall ready; None where nothing is recalled."""
     # Imported in a thread: it takes tenths of a second, in which no key would be drawn.
     from ragforge.memory.recall.readiness import make_ready
