@@ -19,7 +19,7 @@ from ragforge.memory.excerpts import known_of, parts_shown, turns_shown
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import above, rolled_up, summary_of
 from ragforge.memory.material import Material, Understanding, Understood
-from ragforge.memory.part import find_parts, parts_for
+from ragforge.memory.part import AnyPart, find_parts, parts_for
 from ragforge.memory.prompts import load_prompt
 from ragforge.providers.base import ModelRequest, Provider, read_whole
 
@@ -42,11 +42,22 @@ async def understand(provider: Provider, materials: Sequence[Material]) -> Under
     # In a thread: turns can hold megabytes, which are scanned for sentences.
     shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials)))
     parts = await parts_for(provider, len(materials))
-    system = "\n".join([load_prompt("understand"), *(f"- `{part.name}`: {part.asks}" for part in parts)])
-    text, usage = await _ask(provider, system, shown, schema_for(materials, parts))
+    text, usage = await _ask(provider, _instructions(materials, parts), shown, schema_for(materials, parts))
     model = f"{provider.name}:{provider.model}"
     found = await asyncio.to_thread(read_answer, text, materials, model=model, parts=parts)
     return Understood(found, usage)
+
+
+def _instructions(materials: Sequence[Material], parts: Sequence[AnyPart]) -> str:
+    """What the model is told; of corrections only where there are some, since each call pays for it."""
+    corrected = any(material.corrections for material in materials)
+    return "\n".join(
+        [
+            load_prompt("understand"),
+            *([load_prompt("corrections")] if corrected else []),
+            *(f"- `{part.name}`: {part.asks}" for part in parts),
+        ]
+    )
 
 
 def understand_offline(material: Material) -> Understanding:

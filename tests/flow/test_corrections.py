@@ -60,6 +60,11 @@ async def test_the_model_is_shown_corrections_and_what_it_makes_of_them_is_kept(
         assert set(await preferences(session)) == {"The user wants yarn here.", edited["content"]}
         counted = samples(metrics_text(await all_samples(session.workspace)))
         assert counted["memory_preferences_rejected_total", "not_their_words"] == 1
-        first, second = (request.last_text for request in gemini.structured()[:2])
+        gemini.script_structured(by_the_model("Said thanks."))
+        await say(session, "Thanks.")
+        await preferences(session)
+        asked = gemini.structured()[:3]
+        assert ["`<correction>`" in str(request.body) for request in asked] == [True, True, False]
+        first, second, _ = (request.last_text for request in asked)
         assert f'<correction kind="declined call">\nOf: shell(command: bower install)\n{asked_no}' in first
         assert f'<correction kind="edited by hand">\nOf: {written}{by_hand}</correction>' in second
