@@ -4,6 +4,7 @@
 // database by hand: paste it into Neo4j Browser. Running it twice changes nothing.
 //
 // (:Project)-[:HAS_SESSION]->(:ConversationSession)-[:HAS_TURN]->(:ConversationTurn)
+// (:Person)-[:WROTE]->(:ConversationTurn)                    whose message it is
 // (:ConversationTurn)-[:NEXT]->(:ConversationTurn)            turns are a tree: a turn may have several
 // (:ConversationTurn)-[:HAS_TOOL_CALL]->(:ToolCall)-[:PART_OF]->(:ConversationTurn)
 // (:ConversationStep)-[:PART_OF]->(:ConversationTurn)         what the model said between two tool calls
@@ -45,6 +46,8 @@ CREATE CONSTRAINT version_id IF NOT EXISTS
 FOR (n:Version) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT branch_id IF NOT EXISTS
 FOR (n:Branch) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT person_id IF NOT EXISTS
+FOR (n:Person) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT move_id IF NOT EXISTS
 FOR (n:CheckoutLog) REQUIRE n.id IS UNIQUE;
 
@@ -121,6 +124,10 @@ CREATE INDEX memory_used IF NOT EXISTS
 FOR (n:Memory) ON (n.projectId, n.accessCount, n.created);
 CREATE INDEX usage_project IF NOT EXISTS
 FOR (n:Usage) ON (n.projectId, n.timestamp);
+CREATE INDEX turn_person IF NOT EXISTS
+FOR (n:ConversationTurn) ON (n.person, n.timestamp);
+CREATE INDEX usage_person IF NOT EXISTS
+FOR (n:Usage) ON (n.person, n.timestamp);
 
 // Memories by whose and of what kind they are, summaries by what is still to be done with them, calls by their tool.
 CREATE INDEX memory_kind IF NOT EXISTS

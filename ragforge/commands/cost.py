@@ -1,14 +1,15 @@
-"""`/cost`: what this session and this project have used."""
+"""`/cost`: what this session and this project have used, and who used it."""
 
 from typing import TYPE_CHECKING
 
 from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.domain.words import cost_words
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
-    from ragforge.store.base_conversations import UsageRow
+    from ragforge.store.base_conversations import PersonUsage, UsageRow
 
 
 _FOR = {
@@ -23,7 +24,11 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     log = session.workspace.store.usage
     here = await log.by_model(session_id=session.id)
     project = await log.by_model(project_id=session.workspace.project.id)
-    return Tell(f"{_table('This session', here)}\n\n{_table('This project', project)}")
+    tables = [_table("This session", here), _table("This project", project)]
+    if not session.workspace.person.alone:
+        users = await log.by_person(project_id=session.workspace.project.id)
+        tables += [_users_table(users, session.workspace.person.id)] if len(users) > 1 else []
+    return Tell("\n\n".join(tables))
 
 
 def _table(title: str, rows: "list[UsageRow]") -> str:
@@ -43,6 +48,22 @@ def _table(title: str, rows: "list[UsageRow]") -> str:
     ]
     apart = f"chat {_sum_words(chat)}" + (f", memory {_sum_words(memory)}" if memory else "")
     return "\n".join([f"**{title}**: {apart}", "", *head, *lines])
+
+
+def _users_table(rows: "list[PersonUsage]", user: str) -> str:
+    head = ["| user | calls | input | cached | output | thoughts | cost |", "|---|--:|--:|--:|--:|--:|--:|"]
+    lines = [
+        f"| {_user_words(row.person, user)} | {row.calls} "
+        f"| {row.usage.input_tokens:,} | {row.usage.cached_tokens:,} "
+        f"| {row.usage.output_tokens:,} | {row.usage.thought_tokens:,} | {cost_words(row.cost_usd)} |"
+        for row in rows
+    ]
+    return "\n".join(["**This project, by user**", "", *head, *lines])
+
+
+def _user_words(id: str, user: str) -> str:
+    shown = one_line(id).replace("|", "\\|") or "unknown"
+    return f"{shown} (you)" if id == user else shown
 
 
 def _sum_words(rows: "list[UsageRow]") -> str:

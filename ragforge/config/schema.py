@@ -116,7 +116,7 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     cost_usd_per_day_max: Annotated[
         Annotated[float, Meta(ge=0, le=1_000_000)],
         About(
-            "What background work may cost a day; beyond it, summaries are put together without a model.",
+            "What background work may cost you a day; beyond it, summaries are put together without a model.",
             "a number from 0 to 1000000",
             ProjectMay.LOWER,
         ),

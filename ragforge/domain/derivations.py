@@ -31,7 +31,7 @@ _RELATION = re.compile(r"[A-Z][A-Z0-9_]{0,62}")
 LABELS = frozenset(
     {
         *("Project", "ConversationSession", "ConversationTurn", "ConversationStep", "ToolCall"),
-        *("ConversationSummary", "Memory", "Usage", "Version", "Branch", "CheckoutLog", "Derived"),
+        *("ConversationSummary", "Memory", "Usage", "Version", "Branch", "CheckoutLog", "Derived", "Person"),
         *("RagforgeDatabase", "RagforgeMigration", "RagforgeLease"),
     }
 )
@@ -40,7 +40,7 @@ RELATIONS = frozenset(
     {
         *("HAS_SESSION", "HAS_TURN", "NEXT", "HAS_TOOL_CALL", "PART_OF", "HAS_SUMMARY", "SUMMARIZES"),
         *("HAS_MEMORY", "EVIDENCE", "UPDATES", "CONTRADICTS", "SUPPORTS", "RELATES_TO", "CAUSED_BY"),
-        *("HAS_VERSION", "PARENT", "MADE_IN", "HAS_BRANCH", "POINTS_TO", "HAS_MOVE"),
+        *("HAS_VERSION", "PARENT", "MADE_IN", "HAS_BRANCH", "POINTS_TO", "HAS_MOVE", "WROTE"),
     }
 )
 """Relationships of the graph that no kind may have."""

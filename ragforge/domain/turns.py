@@ -123,6 +123,8 @@ class Turn(Struct, frozen=True):
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     """None where a price was unknown."""
+    person: str = ""
+    """The id of the user whose message it is (see `Person`); empty where nobody knows."""
 
 
 TURN = Description(
@@ -134,6 +136,7 @@ TURN = Description(
         **{"parent": "parentId", "index": "turnIndex", "assistant": "assistantMessage"},
         **{"started_at": "timestamp", "ended_at": "endTime"},
     },
+    later=("person",),
     texts=("user", "assistant", "error"),
 )
 

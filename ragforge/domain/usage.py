@@ -70,6 +70,8 @@ class Spent(Struct, frozen=True):
     usage: Usage
     cost_usd: float | None
     """None where the price is unknown."""
+    person: str = ""
+    """The id of the user for whom it was made (see `Person`); empty where nobody knows."""
 
 
 # Its project and session may go.
@@ -78,6 +80,7 @@ SPENT = Description(
     Spent,
     columns={"project_id": "project", "session_id": "session"},
     properties={"at": "timestamp"},
+    later=("person",),
 )
 
 

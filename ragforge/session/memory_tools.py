@@ -207,7 +207,7 @@ async def _model_for_recall(
     name = parse_model(chosen, endpoints=settings.endpoints) if chosen else model_of(session)
     if name.provider == NO_MODEL:
         return None, None
-    if await Purse().is_empty(workspace.store, settings.memory.cost_usd_per_day_max):
+    if await Purse().is_empty(workspace.store, workspace.person, settings.memory.cost_usd_per_day_max):
         return None, None
     if name == model_of(session):
         return await provider_of(session), name

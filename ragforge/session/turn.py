@@ -277,6 +277,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
         user=kept,
         started_at=now(),
         model=live.record.model or "local",
+        person=workspace.person.id,
     )
     await _list_again(session)
     await workspace.store.turns.start(turn)

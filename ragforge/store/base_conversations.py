@@ -206,13 +206,36 @@ class UsageRow(Struct, frozen=True):
     cost_usd: float | None
 
 
+class PersonUsage(Struct, frozen=True):
+    """What was used by one user, and for them."""
+
+    person: str
+    """Their id; empty where nobody knows."""
+    calls: int
+    usage: Usage
+    cost_usd: float | None
+    """None where a price is unknown."""
+
+
 class UsageLog(Protocol):
     """What was used, by whom and for what."""
 
     async def by_model(
-        self, *, session_id: str | None = None, project_id: str | None = None, since: datetime | None = None
+        self,
+        *,
+        session_id: str | None = None,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        person: str | None = None,
     ) -> list[UsageRow]:
-        """Sums a model and purpose, most expensive first."""
+        """Sums a model and purpose, most expensive first.
+
+        person: only of turns that they wrote, and of what was asked for them.
+        """
+        ...
+
+    async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
+        """Sums a user, most expensive first."""
         ...
 
     async def add(self, spent: Spent) -> None:

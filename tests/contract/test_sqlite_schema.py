@@ -221,6 +221,7 @@ async def test_schema_3_is_brought_up_to_date_and_its_turns_lack_no_version(tmp_
     assert (hungry.valid_from, hungry.valid_to) == (hungry.created_at, fed.created_at)
     assert hungry.origin == "saved by the model"
     assert await store.turns.abandoned(["t1", "t2", "t3"]) == {"t3"}
+    assert {turn.person for turn in await store.turns.read(["t1", "t2", "t3"])} == {"ada@desk"}
     # Those that ended before there were versions lack none; from now on all that end do.
     assert await store.versions.unversioned("s") == []
     session = await store.sessions.get("s")

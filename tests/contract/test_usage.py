@@ -7,7 +7,7 @@ from ragforge.domain.ids import new_id
 from ragforge.domain.messages import ModelMessage
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.store.base import Store
-from ragforge.store.base_conversations import UsageRow
+from ragforge.store.base_conversations import PersonUsage, UsageRow
 from tests.contract.builders import NOON, a_project, a_spending, a_step, a_turn, an_end, new_session
 
 
@@ -97,6 +97,32 @@ async def test_what_was_spent_keeps_to_session_project_and_time(store: Store) ->
     assert await calls(since=NOON + timedelta(days=1)) == 2
     assert await calls(since=NOON + timedelta(days=1, milliseconds=1)) == 1
     assert await calls(project_id=project.id, since=NOON + timedelta(days=1)) == 1
+
+
+@pytest.mark.emptied
+async def test_usage_is_told_apart_by_who_wrote_and_for_whom(store: Store) -> None:
+    session = await new_session(store, person="ada@example.org")
+    by_ada = a_turn(session, person="ada@example.org")
+    by_bob = a_turn(session, parent=by_ada, person="bob@example.org")
+    for turn in (by_ada, by_bob):
+        await store.turns.start(turn)
+        await store.turns.end(an_end(turn, last_step=a_step(turn, cost_usd=0.25)))
+    assert [each.person for each in await store.turns.read([by_ada.id, by_bob.id])] == [
+        "ada@example.org",
+        "bob@example.org",
+    ]
+    await store.usage.add(a_spending(session, person="bob@example.org", cost_usd=0.5))
+    await store.usage.add(a_spending(session, cost_usd=None))
+    assert await store.usage.by_person(project_id=session.project_id) == [
+        PersonUsage("", 1, Usage(50, 0, 20, 0), None),
+        PersonUsage("bob@example.org", 2, Usage(150, 40, 30, 5), 0.75),
+        PersonUsage("ada@example.org", 1, Usage(100, 40, 10, 5), 0.25),
+    ]
+    assert await store.usage.by_person(project_id="nowhere") == []
+    bobs = await store.usage.by_model(person="bob@example.org")
+    assert {(row.purpose, row.cost_usd) for row in bobs} == {(Purpose.SUMMARY, 0.5), (Purpose.CHAT, 0.25)}
+    assert await store.usage.by_model(person="bob@example.org", since=NOON + timedelta(days=1)) == []
+    assert await store.check() == []
 
 
 @pytest.mark.emptied

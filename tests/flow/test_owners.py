@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragforge.commands.base import run_command
+from ragforge.commands.base import Tell, run_command
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort
 from ragforge.memory.forgotten import MARK
@@ -17,7 +17,7 @@ from ragforge.session.open import close_workspace, open_workspace
 from ragforge.session.persons import be_somebody_else, same_person_words
 from ragforge.session.state import Session
 from ragforge.store.local import open_local_state
-from tests.flow.beside import all_embedded, beside, done, until
+from tests.flow.beside import MANY_TOKENS, all_embedded, beside, by_the_model, done, until
 from tests.flow.recalling import chats
 from tests.flow.running import environ, of_type, say
 from tests.servers.shared import Servers
@@ -166,3 +166,29 @@ async def test_an_embedded_store_has_one_person_who_has_what_was_said_before_the
         assert session.workspace.person == person
         [memory] = await session.workspace.store.memories.find(MemoryFilter())
         assert memory.owner == person.id
+
+
+# An embedded store has one user, whatever its history names.
+@pytest.mark.parametrize("store_url", ["neo4j-5"], indirect=True)
+async def test_each_user_has_a_limit_of_the_day_and_turns_and_costs_of_their_own(
+    store_url: str, tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(by_the_model(tokens=MANY_TOKENS))
+    told = ""
+    for asked, name in enumerate(("ada", "bob"), start=1):
+        email = f"{name}@example.org"
+        env = await machine(tmp_path, name, store_url, gemini, email=email)
+        env |= {"RAGFORGE_MEMORY_MODEL": "", "RAGFORGE_MEMORY_COST_USD_PER_DAY_MAX": "0.5"}
+        async with beside(tmp_path, env) as session:
+            for message in ("one", "two"):
+                gemini.script(Text("Yes."))
+                await say(session, message)
+            await done(session)
+            assert "0.5 USD" in session.workspace.background.progress.note
+            assert len(gemini.structured()) == asked, "what she used up is not his"
+            outcome = await run_command(session, "cost", "")
+            told = outcome.text if isinstance(outcome, Tell) else ""
+            path = await session.workspace.store.turns.path(session.live.record.head)
+            assert [turn.person for turn in path] == [email, email]
+    assert "| bob@example.org (you) | 3 |" in told
+    assert "| ada@example.org | 3 |" in told

@@ -48,6 +48,7 @@ class Asked(Struct, frozen=True):
 
 QUESTIONS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     "usage since midnight": lambda of: of.usage.by_model(since=TODAY),
+    "usage of a user since midnight": lambda of: of.usage.by_model(since=TODAY, person="ada"),
     "usage of a project": lambda of: of.usage.by_model(project_id=ASKED),
     "usage of a session": lambda of: of.usage.by_model(session_id=f"{OTHERS}-s0"),
     "summaries that are lacking": lambda of: of.summaries.lacking(),

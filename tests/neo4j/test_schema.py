@@ -254,6 +254,15 @@ async def roots(graph: Graph) -> list[str]:
     return [row["root"] for row in found]
 
 
+async def owners(graph: Graph) -> dict[str, str]:
+    """Whose each memory is, and who is drawn as the writer of each turn."""
+    found = await graph.read(
+        "MATCH (m:Memory) RETURN m.id AS id, m.owner AS person UNION ALL "
+        "MATCH (p:Person)-[:WROTE]->(t:ConversationTurn {person: p.id}) RETURN t.id AS id, p.id AS person"
+    )
+    return {row["id"]: row["person"] for row in found}
+
+
 async def write_as_before_marks(graph: Graph, rows: Rows) -> Turn:
     """Add a turn as a ragforge that knows no marks does, and end all turns."""
     await rows.add_turns([turn := a_turn(rows.session)])
@@ -282,8 +291,7 @@ async def test_a_database_of_the_first_schema_knows_after_migrating_what_was_lef
     )
     await add_places(graph)
     assert await migrate(graph, lambda _: None) == len(STEPS) - 1
-    owned = await graph.read("MATCH (n:Memory) RETURN collect([n.id, n.owner]) AS owned")
-    assert sorted(owned[0]["owned"]) == [["mine", "ada@desk"], ["shared", ""]]
+    assert await owners(graph) == {"mine": "ada@desk", "shared": ""} | {turn.id: "ada@desk" for turn in turns}
     assert await roots(graph) == ["/home/ada", "/home/ada", "/home/ada/parser"]
     held = await graph.read(
         "MATCH (n:Memory) RETURN n.validFrom.day AS begin, n.validTo.day AS end, n.origin AS origin "

@@ -13,7 +13,10 @@ STRUCT = (
     '    error: str = ""\n    usage: Usage',
     '    error: str = ""\n    mood: str = "calm"\n    usage: Usage',
 )
-DESCRIPTION = ('    columns={"index": "depth"},\n', '    columns={"index": "depth"},\n    later=("mood",),\n')
+DESCRIPTION = (
+    '    later=("person",),\n    texts=("user"',
+    '    later=("person", "mood"),\n    texts=("user"',
+)
 STEP = """
 MOOD = "ALTER TABLE turn ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'"
 STORE = Schema(STORE.application_id, (*STORE.steps, MOOD))

@@ -323,9 +323,11 @@ class TurnSummaries(Derivation):
         self.desk.wake(Moment.UNDERSTOOD)
 
     async def _speaker(self, home: Home, turn: Turn) -> str:
-        """Who said it: of this run's turns the user, of others whoever began their session."""
+        """Who said it: of this run's turns the user, of others whoever wrote them, or began their session."""
         if turn.id in self._in_hand:
             return home.person.id
+        if turn.person:
+            return turn.person
         session = await home.store.sessions.get(turn.session_id)
         return session.begun_by(home.person) if session else ""
 

@@ -24,6 +24,7 @@ from ragforge.domain.errors import (
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.metrics import count_usage
 from ragforge.domain.schedule import Timing
+from ragforge.domain.turns import Person
 from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.memory.derive.base import Limit, TakenBack
 from ragforge.memory.summarise import NoSummary
@@ -99,11 +100,12 @@ def spent_on(
     """The usage of this moment, as it is kept; it is counted with that."""
     cost = cost_of(workspace, name, usage)
     count_usage(str(name), purpose, usage, cost)
-    return Spent(new_id(), workspace.project.id, session_id, now(), str(name), purpose, usage, cost)
+    of = (new_id(), workspace.project.id, session_id)
+    return Spent(*of, now(), str(name), purpose, usage, cost, workspace.person.id)
 
 
 class Purse(Struct):
-    """What background work has cost today, in UTC, whoever did it."""
+    """What background work has cost the user today, in UTC, on whichever machine."""
 
     cost_usd: float = 0.0
     payments: int = 0
@@ -111,11 +113,15 @@ class Purse(Struct):
     _counted_at: float = float("-inf")
     _day: datetime | None = None
 
-    async def is_empty(self, store: Store, cap_usd: float) -> bool:
-        """Whether the day's limit is reached. Raises StoreError."""
+    async def is_empty(self, store: Store, person: Person, cap_usd: float) -> bool:
+        """Whether the user's limit of the day is reached; others who share the store have their own.
+
+        Raises StoreError.
+        """
         midnight = now().replace(hour=0, minute=0, second=0, microsecond=0)
         if midnight != self._day or time.monotonic() - self._counted_at > timeouts.SPENT_COUNT_EVERY_S:
-            rows = await store.usage.by_model(since=midnight)
+            whose = None if person.alone else person.id
+            rows = await store.usage.by_model(since=midnight, person=whose)
             self.cost_usd = sum(row.cost_usd or 0.0 for row in rows if row.purpose is not Purpose.CHAT)
             self._day, self._counted_at = midnight, time.monotonic()
         return self.cost_usd >= cap_usd
@@ -272,7 +278,7 @@ class Thinker(Struct):
         if cost_of(workspace, name, usage) is None:
             return Limit.PRICE
         cap_usd = workspace.settings.memory.cost_usd_per_day_max
-        return Limit.DAY if await self.purse.is_empty(workspace.store, cap_usd) else None
+        return Limit.DAY if await self.purse.is_empty(workspace.store, workspace.person, cap_usd) else None
 
     async def _may_pay(self, workspace: Workspace, name: ModelName) -> bool:
         limit = await self.limit(workspace, name, Usage(input_tokens=1, output_tokens=1))

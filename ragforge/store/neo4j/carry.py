@@ -114,15 +114,21 @@ CALL (late) {{
 }}
 """
 
+DRAW_PERSON = f"""FOREACH (id IN [each IN [n.person] WHERE each IS NOT NULL] |
+    MERGE (who:{Label.PERSON} {{id: id}})
+    MERGE (who)-[:WROTE]->(n))"""
+"""Of a turn `n`. The node holds nothing but the id, which is the same wherever it is first written."""
+
 TURNS = ROWS.format(
     name="turns",
     label=Label.TURN,
     needs="",
-    draw="""
-  MATCH (s:ConversationSession {sessionId: n.sessionId})
+    draw=f"""
+  MATCH (s:ConversationSession {{sessionId: n.sessionId}})
   MERGE (s)-[:HAS_TURN]->(n)
+  {DRAW_PERSON}
   WITH n WHERE n.parentId IS NOT NULL
-  MATCH (p:ConversationTurn {id: n.parentId})
+  MATCH (p:ConversationTurn {{id: n.parentId}})
   MERGE (p)-[:NEXT]->(n)""",
 )
 
@@ -226,7 +232,7 @@ OTHER_DATABASE = (
     "The server answers with another database than before. What waits is kept for the one it was written for."
 )
 
-TIES = frozenset({"sessionId", "projectId", "parentId", "turnId", "covers"})
+TIES = frozenset({"sessionId", "projectId", "parentId", "turnId", "covers", "person"})
 """Properties from which relationships are drawn."""
 
 

@@ -56,6 +56,7 @@ class Tie(Struct, frozen=True):
 TIES = (
     Tie("HAS_SESSION", Label.PROJECT, "id", _SESSION, "projectId"),
     Tie("HAS_TURN", _SESSION, "sessionId", _TURN, "sessionId"),
+    Tie("WROTE", Label.PERSON, "id", _TURN, "person"),
     Tie("NEXT", _TURN, "id", _TURN, "parentId"),
     Tie("HAS_TOOL_CALL", _TURN, "id", _CALL, "turnId"),
     Tie("PART_OF", _TURN, "id", _CALL, "turnId", inward=True),

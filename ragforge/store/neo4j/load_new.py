@@ -17,7 +17,7 @@ from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
 from ragforge.domain.vectors import Embedding, OwnerKind
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.carry import OTHER_DATABASE, PLAN_ONCE, Writer
+from ragforge.store.neo4j.carry import DRAW_PERSON, OTHER_DATABASE, PLAN_ONCE, Writer
 from ragforge.store.neo4j.nodes import FIELDS
 from ragforge.store.neo4j.outbox import TIMES
 from ragforge.store.neo4j.rows import Label, Props
@@ -108,6 +108,7 @@ _NODES = "".join(
             owner=f"s:{Label.SESSION} {{sessionId: {_at(Label.TURN, 'sessionId')}}}",
             draw=f"""SET s.carriedAt = datetime.realtime()
   MERGE (s)-[:HAS_TURN]->(n)
+  {DRAW_PERSON}
   WITH n, row WHERE {_PARENT} IS NOT NULL
   MATCH (p:{Label.TURN} {{id: {_PARENT}}})
   MERGE (p)-[:NEXT]->(n)""",

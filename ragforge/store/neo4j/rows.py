@@ -49,6 +49,8 @@ class Label(StrEnum):
     VERSION = "Version"
     BRANCH = "Branch"
     MOVE = "CheckoutLog"
+    PERSON = "Person"
+    """Who wrote turns. It is drawn with them, from their `person`."""
     DATABASE = "RagforgeDatabase"
     """One node: the database's id, its schema's version, and the embedder in use."""
     MIGRATION = "RagforgeMigration"
@@ -88,6 +90,10 @@ def _result_json(text: str) -> str:
 
 def _result_of(result: str) -> str:
     return json.loads(result)["text"]
+
+
+def _person(id: str) -> str | None:
+    return storable(id) or None
 
 
 def _images_json(images: Sequence[ImagePart]) -> str | None:
@@ -158,7 +164,12 @@ def _or_default(form: Form, field: FieldInfo) -> Form:
 
 PROJECTS = RecordNode(PROJECT)
 SESSIONS = RecordNode(SESSION, more="writerEpoch writerMachine")
-TURNS = RecordNode(TURN, more="projectId charCount searchNear nearChild takenOver")
+TURNS = RecordNode(
+    TURN,
+    # Missing where nobody knows: no node is drawn for it.
+    forms={"person": Form(_person)},
+    more="projectId charCount searchNear nearChild takenOver",
+)
 STEPS = RecordNode(STEP, more="id sessionId")
 # `toolResult` is what the model heard, as JSON; the whole lies in a blob.
 CALLS = RecordNode(

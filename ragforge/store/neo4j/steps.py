@@ -233,6 +233,35 @@ CREATE INDEX memory_used IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.accessC
 MEMORY_STATE_DATA = "MATCH (d:RagforgeDatabase) SET d.memoryState = randomUUID();\n"
 
 
+PERSONS = """
+CREATE CONSTRAINT person_id IF NOT EXISTS FOR (n:Person) REQUIRE n.id IS UNIQUE;
+CREATE INDEX turn_person IF NOT EXISTS FOR (n:ConversationTurn) ON (n.person, n.timestamp);
+CREATE INDEX usage_person IF NOT EXISTS FOR (n:Usage) ON (n.person, n.timestamp);
+"""
+
+# Until now a session was its beginner's, and so was all that was said and spent in it. Batches commit by
+# themselves; what a process does meanwhile that knows no persons is drawn for nobody.
+PERSONS_DATA = "".join(
+    f"""
+MATCH (n:{label}) WHERE n.person IS NULL
+CALL (n) {{
+  MATCH (s:ConversationSession {{sessionId: n.sessionId}})
+  WITH n, coalesce(s.person, '') AS person, coalesce(s.user, '') AS user, coalesce(s.host, '') AS host
+  WITH n, CASE WHEN person <> '' OR user + host = '' THEN person ELSE user + '@' + host END AS person
+  WHERE person <> ''
+  SET n.person = person{draw}
+}} IN TRANSACTIONS OF 1000 ROWS;
+"""
+    for label, draw in (
+        (
+            "ConversationTurn",
+            "\n  MERGE (p:Person {id: person})\n  MERGE (p)-[:WROTE]->(n)",
+        ),
+        ("Usage", ""),
+    )
+)
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -264,6 +293,7 @@ STEPS: tuple[Step, ...] = (
     Step("owed", OWED, OWED_DATA),
     Step("memories in their order", LISTED),
     Step("state of memories", data=MEMORY_STATE_DATA),
+    Step("persons", PERSONS, PERSONS_DATA),
 )
 
 

@@ -1,14 +1,18 @@
 """What was used, in the graph: summed from the steps, and from calls that are not steps."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.usage import Purpose, Spent, Usage
-from ragforge.store.base_conversations import UsageRow
+from ragforge.store.base_conversations import PersonUsage, UsageRow
 from ragforge.store.neo4j.memory_rows import spent_row
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, utc
+
+OF_PROJECT = "{0}.projectId = $project AND {0}.timestamp IS NOT NULL"
 
 
 class Neo4jUsageLog:
@@ -18,40 +22,48 @@ class Neo4jUsageLog:
         self._nodes = nodes
 
     async def by_model(
-        self, *, session_id: str | None = None, project_id: str | None = None, since: datetime | None = None
+        self,
+        *,
+        session_id: str | None = None,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        person: str | None = None,
     ) -> list[UsageRow]:
         """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
         await self._nodes.settle()
         conditions = [
             *(["{0}.sessionId = $session"] if session_id is not None else []),
-            *(["{0}.projectId = $project AND {0}.timestamp IS NOT NULL"] if project_id is not None else []),
+            *([OF_PROJECT] if project_id is not None else []),
             *(["{0}.timestamp >= $since"] if since is not None else []),
+            *(["{0}.person = $person"] if person is not None else []),
         ]
-        scope = " AND ".join(conditions) or "true"
-        # Named, for a server that has seen few projects reads those of all.
-        index = "USING INDEX SEEK {0}:{1}(projectId, timestamp) " if project_id and not session_id else ""
-        turns, others = (
-            f"{index}WHERE {scope}".format(*each) for each in (("t", Label.TURN), ("n", Label.USAGE))
-        )
-        query = _sums(of_turns=turns, of_others=others)
+        by_project = project_id is not None and session_id is None
+        query = _sums(conditions, "name", "purpose", by_project=by_project)
         moment = None if since is None else utc(since)
         try:
-            found = await self._nodes.ask(query, session=session_id, project=project_id, since=moment)
+            found = await self._nodes.ask(
+                query, session=session_id, project=project_id, since=moment, person=person
+            )
         except StoreUnavailable:
             return await self._nodes.here.usage.by_model(
-                session_id=session_id, project_id=project_id, since=since
+                session_id=session_id, project_id=project_id, since=since, person=person
             )
         sums = [
-            UsageRow(
-                each["name"],
-                Purpose(each["purpose"]),
-                each["calls"],
-                Usage(each["input"], each["cached"], each["output"], each["thought"]),
-                each["cost"],
-            )
+            UsageRow(each["name"], Purpose(each["purpose"]), each["calls"], _usage(each), each["cost"])
             for each in found
         ]
-        return sorted(sums, key=_dearest_first)
+        return sorted(sums, key=lambda row: (_dearest_first(row), row.model, row.purpose))
+
+    async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
+        """Sums a user, most expensive first; an unknown price may be the highest: it leads."""
+        await self._nodes.settle()
+        query = _sums([OF_PROJECT] if project_id else [], "person", by_project=bool(project_id))
+        try:
+            found = await self._nodes.ask(query, project=project_id)
+        except StoreUnavailable:
+            return await self._nodes.here.usage.by_person(project_id=project_id)
+        sums = [PersonUsage(each["person"], each["calls"], _usage(each), each["cost"]) for each in found]
+        return sorted(sums, key=lambda row: (_dearest_first(row), row.person))
 
     async def add(self, spent: Spent) -> None:
         """Keep a model call that is not a step of a turn; one of the same id stays as it is."""
@@ -64,23 +76,33 @@ class Neo4jUsageLog:
         self._nodes.carrier.nudge()
 
 
-def _dearest_first(row: UsageRow) -> tuple[float, str, str]:
-    return (float("-inf") if row.cost_usd is None else -row.cost_usd, row.model, row.purpose)
+def _dearest_first(row: UsageRow | PersonUsage) -> float:
+    return float("-inf") if row.cost_usd is None else -row.cost_usd
 
 
-def _sums(*, of_turns: str, of_others: str) -> str:
-    """The query, with index and conditions of the turn `t` of a step, and of another call `n`."""
+def _usage(row: Mapping[str, Any]) -> Usage:
+    return Usage(row["input"], row["cached"], row["output"], row["thought"])
+
+
+def _sums(conditions: Sequence[str], *keys: str, by_project: bool) -> str:
+    """The query: sums by these keys. conditions: on the turn of a step, or another call, as `{0}`."""
+    scope, names = " AND ".join(conditions) or "true", ", ".join(keys)
+    # Named, for a server that has seen few projects reads those of all.
+    index = "USING INDEX SEEK {0}:{1}(projectId, timestamp) " if by_project else ""
+    of_turns, of_others = (
+        f"{index}WHERE {scope}".format(*each) for each in (("t", Label.TURN), ("n", Label.USAGE))
+    )
     return f"""
 CALL () {{
   MATCH (t:{Label.TURN}) {of_turns} WITH t
   MATCH (t)<-[:PART_OF]-(n:{Label.STEP})
-  RETURN n.provider + ':' + n.model AS name, '{Purpose.CHAT}' AS purpose, n
+  RETURN n.provider + ':' + n.model AS name, '{Purpose.CHAT}' AS purpose, coalesce(t.person, '') AS person, n
   UNION ALL
   MATCH (n:{Label.USAGE}) {of_others}
-  RETURN n.model AS name, n.purpose AS purpose, n
+  RETURN n.model AS name, n.purpose AS purpose, coalesce(n.person, '') AS person, n
 }}
-WITH name, purpose, count(*) AS calls, count(n.costUsd) AS priced,
+WITH {names}, count(*) AS calls, count(n.costUsd) AS priced,
   sum(n.inputTokens) AS input, sum(n.cachedTokens) AS cached, sum(n.outputTokens) AS output,
   sum(n.thoughtTokens) AS thought, sum(n.costUsd) AS cost
-RETURN name, purpose, calls, input, cached, output, thought, CASE WHEN priced = calls THEN cost END AS cost
+RETURN {names}, calls, input, cached, output, thought, CASE WHEN priced = calls THEN cost END AS cost
 """

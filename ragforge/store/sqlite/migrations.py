@@ -528,10 +528,26 @@ CREATE TRIGGER turn_went AFTER DELETE ON turn BEGIN
 END;
 """
 
+# Until now a session was its beginner's, and so was all that was said and spent in it.
+EIGHTEENTH = """
+ALTER TABLE turn ADD COLUMN person TEXT NOT NULL DEFAULT '';
+ALTER TABLE spent ADD COLUMN person TEXT NOT NULL DEFAULT '';
+
+UPDATE turn SET person = iif(
+    of.person != '' OR of.user || of.host = '', of.person, of.user || '@' || of.host
+) FROM session AS of WHERE of.key = turn.session;
+UPDATE spent SET person = iif(
+    of.person != '' OR of.user || of.host = '', of.person, of.user || '@' || of.host
+) FROM session AS of WHERE of.id = spent.session;
+
+CREATE INDEX turn_person ON turn (person, started_at);
+CREATE INDEX spent_person ON spent (person, at);
+"""
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH),
+        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH),
     ),
 )

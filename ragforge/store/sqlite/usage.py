@@ -3,32 +3,38 @@
 from datetime import datetime
 
 from ragforge.domain.usage import SPENT, Purpose, Spent, Usage
-from ragforge.store.base_conversations import UsageRow
+from ragforge.store.base_conversations import PersonUsage, UsageRow
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.rows import EVER, RecordTable, to_ms
 
 CALLS_APART = RecordTable(SPENT)
 
-BY_MODEL = """
-WITH used (name, purpose, input, cached, output, thought, cost_usd) AS (
-    SELECT step.provider || ':' || step.model, 'chat', step.input_tokens, step.cached_tokens,
+USED = """
+WITH used (name, purpose, person, input, cached, output, thought, cost_usd) AS (
+    SELECT step.provider || ':' || step.model, 'chat', turn.person, step.input_tokens, step.cached_tokens,
         step.output_tokens, step.thought_tokens, step.cost_usd
     FROM session CROSS JOIN turn ON turn.session = session.key CROSS JOIN step ON step.turn = turn.key
     WHERE (:session IS NULL OR session.id = :session)
         AND (:project IS NULL OR session.project = (SELECT key FROM project WHERE id = :project))
         -- No turn of a session began after what last happened there; but a fork may have inherited one.
         AND (session.last_activity_at >= :since OR session.forked_from IS NOT NULL)
-        AND turn.started_at >= :since
+        AND turn.started_at >= :since AND (:person IS NULL OR turn.person = :person)
     UNION ALL
-    SELECT model, purpose, input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd FROM spent
-    WHERE (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
-        AND at >= :since
+    SELECT model, purpose, person, input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd
+    FROM spent WHERE (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
+        AND at >= :since AND (:person IS NULL OR person = :person)
 )
-SELECT name, purpose, count(*), sum(input), sum(cached), sum(output), sum(thought),
+"""
+SUMS = """
+count(*), sum(input), sum(cached), sum(output), sum(thought),
     -- One unknown price makes the sum unknown.
     CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END AS cost
+"""
+BY_MODEL = f"""
+{USED} SELECT name, purpose, {SUMS}
 FROM used GROUP BY name, purpose ORDER BY cost DESC NULLS FIRST, name, purpose
 """
+BY_PERSON = f"{USED} SELECT person, {SUMS} FROM used GROUP BY person ORDER BY cost DESC NULLS FIRST, person"
 
 
 class SqliteUsageLog:
@@ -38,7 +44,12 @@ class SqliteUsageLog:
         self._database = database
 
     async def by_model(
-        self, *, session_id: str | None = None, project_id: str | None = None, since: datetime | None = None
+        self,
+        *,
+        session_id: str | None = None,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        person: str | None = None,
     ) -> list[UsageRow]:
         """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
 
@@ -48,10 +59,21 @@ class SqliteUsageLog:
                 {
                     "session": session_id,
                     "project": project_id,
+                    "person": person,
                     "since": EVER if since is None else to_ms(since),
                 },
             )
             return [UsageRow(row[0], Purpose(row[1]), row[2], Usage(*row[3:7]), row[7]) for row in rows]
+
+        return await self._database.read(read)
+
+    async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
+        """Sums a user, most expensive first; an unknown price may be the highest: it leads."""
+
+        def read(connection: Connection) -> list[PersonUsage]:
+            scope = {"session": None, "project": project_id, "person": None, "since": EVER}
+            rows = connection.execute(BY_PERSON, scope)
+            return [PersonUsage(row[0], row[1], Usage(*row[2:6]), row[6]) for row in rows]
 
         return await self._database.read(read)
 
