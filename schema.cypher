@@ -145,6 +145,7 @@ FOR (n:ToolCall) ON (n.toolName);
 
 // What is owed: sessions that were written lately or await a roll-up, turns without a summary, and what has no
 // vector of the embedder in use.
+CREATE INDEX session_archived IF NOT EXISTS FOR (n:ConversationSession) ON (n.projectId, n.archivedAt);
 CREATE INDEX session_carried IF NOT EXISTS
 FOR (n:ConversationSession) ON (n.carriedAt);
 CREATE INDEX session_owed IF NOT EXISTS

@@ -17,6 +17,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
         raise UsageError("This session is open elsewhere. Archive it there.")
     moment = now()
     await session.workspace.store.sessions.set_archived(session.id, moment)
+    session.workspace.background.wake()  # it is consolidated
     session.change(archived_at=moment)  # should it stay in front, its next message lists it again
     return StartNew("The one before is archived; search finds it, and Ctrl+F in /sessions lists it.")
 

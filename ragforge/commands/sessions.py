@@ -4,19 +4,23 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from ragforge.commands.base import Confirm, Open, Outcome, Report, Tell, Verb
+from ragforge.commands.base import Confirm, Instead, Open, Opens, Outcome, Report, Tell, Verb
 from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.printable import one_line
-from ragforge.domain.words import counted, moment_words
+from ragforge.domain.words import cost_words, counted, first_words, moment_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ragforge.session.consolidation import Expense
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
     from ragforge.store.base_conversations import SessionRow
 
 LIMIT_MAX = 10_000
+DIGEST_CHARS_MAX = 200
 
 
 class SessionsArguments(Struct, frozen=True):
@@ -62,6 +66,12 @@ class ArchiveArguments(Struct, frozen=True):
     json: Annotated[bool, shell_option("--json", help="Print which as JSON.")] = False
 
 
+class ConsolidateArguments(Struct, frozen=True):
+    """How to print it."""
+
+    json: Annotated[bool, shell_option("--json", help="Print how many as JSON.")] = False
+
+
 class UnarchiveArguments(Struct, frozen=True):
     """Which."""
 
@@ -73,6 +83,7 @@ async def _run(session: "Session", args: SessionsArguments) -> Outcome:
 
 
 async def _list(library: "Library", args: SessionsArguments) -> Outcome:
+    from ragforge.session.consolidation import read_digests
     from ragforge.session.persons import person_named
 
     project_id = None if args.all_projects else library.project.id
@@ -83,12 +94,20 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
     if args.by is not None and rows:
         wanted = person_named(args.by, persons)
         rows = [row for row in rows if begun_by[row.session.id] == wanted][: args.limit]
+    here = [row.session.id for row in rows if row.session.project_id == library.project.id]
+    digests = await read_digests(library, here) if args.archived else {}
     if args.json:
-        return Report(data=[_as_json(row, begun_by[row.session.id]) for row in rows])
+        return Report(
+            data=[_as_json(row, begun_by[row.session.id], digests.get(row.session.id, "")) for row in rows]
+        )
     none = "No session of this project is archived" if args.archived else "No sessions in this project yet"
     none += " (--all lists those of every project)."
     shown = begun_by if len(persons) > 1 else {}
-    lines = [line for row in rows for line in _lines(row, shown.get(row.session.id, ""))]
+    lines = [
+        line
+        for row in rows
+        for line in (*_lines(row, shown.get(row.session.id, "")), *_digest_lines(digests, row))
+    ]
     return Report(lines, () if rows else (none,))
 
 
@@ -136,15 +155,18 @@ async def _archive(library: "Library", args: ArchiveArguments) -> Outcome:
 async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
     from ragforge.commands.search import parse_when
     from ragforge.domain.errors import SessionBusy
+    from ragforge.session.consolidation import expense_of
     from ragforge.session.library import archive_session
 
     before = parse_when(args.older_than, now(), flag="--older-than")
     rows = await library.store.sessions.recent(project_id=library.project.id, archived=False, limit=LIMIT_MAX)
-    ids = [row.session.id for row in rows if row.session.last_activity_at < before]
+    quiet = [row.session for row in rows if row.session.last_activity_at < before]
+    ids = [each.id for each in quiet]
     if ids and not args.yes:
         number = counted(len(ids), "session")
         unasked = f"There is no terminal to ask in. Add --yes to archive {number} without asking."
         detail = f"{number} of this project had no message since {moment_words(before)}."
+        detail += f" {_expense_words(await expense_of(library, quiet))}"
         return Confirm("Archive them?", "", detail=detail, unasked=unasked)
     archived, busy = list[str](), list[str]()
     for session_id in ids:
@@ -159,6 +181,36 @@ async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
     return Report((f"Archived {counted(len(archived), 'session')}.",), notes)
 
 
+def _expense_words(expense: "Expense") -> str:
+    """What the background will do, and what it costs."""
+    if not expense.model:
+        return "Their summaries are put together without a model, which costs nothing."
+    if not expense.calls:
+        return "They need no call to a model."
+    calls = counted(expense.calls, "call")
+    return f"Their summaries take about {calls} to {expense.model}, {cost_words(expense.cost_usd)}."
+
+
+async def _consolidate(session: "Session", args: ConsolidateArguments) -> Outcome:
+    from ragforge.session.consolidation import consolidate
+
+    if not session.workspace.settings.memory.enabled:
+        raise UsageError("Memory is off. Set memory.enabled to consolidate sessions.")
+    found = await consolidate(session)
+    if args.json:
+        return Report(data={"consolidated": found.done, "lacking": found.lacking})
+    words = f"Consolidated {counted(found.done, 'archived session')} of this project."
+    if found.lacking:
+        more = f"{counted(found.lacking, 'archived session')} could not be consolidated now; try again later."
+        return Report((words,), (more,))
+    return Tell(words if found.done else "Every archived session of this project is consolidated.")
+
+
+async def _consolidate_instead(library: "Library", args: ConsolidateArguments) -> Outcome | Instead:
+    """In a session, for it asks models: not in the interface, whose background does the same."""
+    return Instead(Verb("consolidate", "", ConsolidateArguments, _consolidate, opens=Opens.NONE), args)
+
+
 async def _unarchive(library: "Library", args: UnarchiveArguments) -> Outcome:
     from ragforge.session.library import find_session
 
@@ -167,7 +219,12 @@ async def _unarchive(library: "Library", args: UnarchiveArguments) -> Outcome:
     return Tell(f"{record.id} is listed again.")
 
 
-def _as_json(row: "SessionRow", person: str) -> dict[str, object]:
+def _digest_lines(digests: "Mapping[str, str]", row: "SessionRow") -> tuple[str, ...]:
+    digest = digests.get(row.session.id, "")
+    return (f"    {first_words(one_line(digest), DIGEST_CHARS_MAX)}",) if digest else ()
+
+
+def _as_json(row: "SessionRow", person: str, digest: str) -> dict[str, object]:
     return {
         "id": row.session.id,
         "title": row.session.title,
@@ -179,6 +236,7 @@ def _as_json(row: "SessionRow", person: str) -> dict[str, object]:
         "model": row.session.model,
         "person": person,
         "archived": at.isoformat() if (at := row.session.archived_at) else None,
+        "digest": digest,
     }
 
 
@@ -208,6 +266,12 @@ VERB = Verb(
             "Take a session, or all old ones, off the list; search still finds what was said in them.",
             ArchiveArguments,
             shell=_archive,
+        ),
+        Verb(
+            "consolidate",
+            "Sum up each archived session of the project now, which otherwise happens in the background.",
+            ConsolidateArguments,
+            shell=_consolidate_instead,
         ),
         Verb("unarchive", "List an archived session again.", UnarchiveArguments, shell=_unarchive),
         Verb(

@@ -153,6 +153,8 @@ class UnderivedFilter(Struct, frozen=True):
     """What made the record; None means anything."""
     project_id: str | None = None
     """None means every project's."""
+    archived: bool = False
+    """Of sessions, only those that are archived."""
     limit: int = 100
 
 

@@ -95,6 +95,11 @@ async def roll_up(provider: Provider, children: Sequence[Summary]) -> tuple[Summ
     return made, usage
 
 
+def carried_up(child: Summary) -> Summary:
+    """The same summary a level above: it stands for one alone, so there is nothing to sum up."""
+    return replace(above((child,)), text=child.text, method=child.method, model=child.model)
+
+
 def roll_up_offline(children: Sequence[Summary]) -> Summary:
     """One summary a level above the children, of their own sentences."""
     return rolled_up(children)

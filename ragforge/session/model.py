@@ -16,6 +16,7 @@ from ragforge.memory.recall.search import search
 from ragforge.providers.base import ModelLimits, Provider, ProviderParts
 from ragforge.providers.prices import price_of
 from ragforge.providers.registry import ModelName, open_provider, parse_model
+from ragforge.session.machine import Library, Machine
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
 
@@ -30,7 +31,7 @@ GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
 """What is used where a Gemini key is there and no model was chosen: capable, cheap, with a free tier."""
 
 
-async def first_model(workspace: Workspace) -> str:
+async def first_model(workspace: Library) -> str:
     """The model of a new session: the setting's, else the one chosen last, else Gemini's where its key is
     in the environment; empty where there is nothing to go by."""
     chosen = workspace.settings.model or await workspace.local.last_model()
@@ -120,7 +121,7 @@ async def leave_model(session: Session) -> None:
 class Pricing(Struct, frozen=True):
     """What a model costs at a moment."""
 
-    workspace: Workspace
+    workspace: Machine
     name: ModelName
     at: datetime
 

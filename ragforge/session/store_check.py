@@ -101,16 +101,17 @@ async def _conversations(
         async with opened(machine, machine.url, tell=tell) as store:
             said = await store.check(repair=True) if repair else []
             left = await store.check()
+            archived = await _consolidated(store)
             other = await _other_embedder(machine, store) if isinstance(row, StoreServer) else ""
         if isinstance(row, StoreFile):
             left += await asyncio.to_thread(text_faults, row)
     except StoreError as error:
         if isinstance(row, StoreServer) or not row.path.exists():
             raise
-        said, left, other = [], [str(error)], ""
+        said, left, archived, other = [], [str(error)], "", ""
     done += [words for words in said if words not in left]
     beyond = _beyond_repair(machine, row) if repair and left else ""
-    return Checked(row.title, tuple(left), tuple(done), tuple(filter(None, (beyond, other))))
+    return Checked(row.title, tuple(left), tuple(done), tuple(filter(None, (beyond, other, archived))))
 
 
 async def _other_embedder(machine: Machine, store: Store) -> str:
@@ -121,6 +122,17 @@ async def _other_embedder(machine: Machine, store: Store) -> str:
         return str(error)
     await close_recall(recall)
     return other_embedder(await store.vectors.in_use(), recall.embedder.name) if recall.embedder else ""
+
+
+async def _consolidated(store: Store) -> str:
+    """How many archived sessions are consolidated; empty where none is archived."""
+    from ragforge.memory.derive.consolidation import count_archived  # slow to import
+
+    archived, lacking = await count_archived(store)
+    if not archived:
+        return ""
+    done = f"{archived - lacking} of {counted(archived, 'archived session')} consolidated."
+    return f"{done} `ragforge sessions consolidate` does the rest of a project now." if lacking else done
 
 
 def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:

@@ -9,7 +9,7 @@ from tests.faults.graph import opened
 from tests.standins.openai import OpenAIStandIn
 
 ROW_KEYS = ["id", "title", "cwd", "started", "last_activity", "turns", "last_message", "model", "person"]
-ROW_KEYS.append("archived")
+ROW_KEYS += ["archived", "digest"]
 
 
 async def test_sessions_are_listed_renamed_and_deleted(quick: Program, openai: OpenAIStandIn):
@@ -132,10 +132,17 @@ async def test_archived_sessions_leave_the_list_and_a_message_brings_them_back(q
         assert (ran.code, ran.out) == (2, ""), wrong
     none = (await quick.run("sessions", "archive", "--older-than", "1d", "--yes", "--json")).json
     assert none == {"archived": [], "open": []}
+    assert "without a model" in unasked.out or "call" in unasked.out
     await quick.run("sessions", "archive", old)
+    assert "0 of 1 archived session consolidated" in (await quick.run("db", "check")).out
+    assert (await quick.run("sessions", "consolidate", "--json")).json == {"consolidated": 1, "lacking": 0}
+    again = await quick.run("sessions", "consolidate")
+    assert again.out == "Every archived session of this project is consolidated.\n"
+    assert "1 of 1 archived session consolidated." in (await quick.run("db", "check")).out
+    assert "walruses" in (await quick.run("sessions", "--archived")).out.split("\n", 2)[2]
     assert (await quick.run("sessions", "--json")).json == []
     (row,) = (await quick.run("sessions", "--archived", "--json")).json
-    assert (row["id"], row["archived"] is None) == (old, False)
+    assert (row["id"], row["archived"] is None, "walruses" in row["digest"]) == (old, False, True)
     assert "about walruses" in (await quick.run("search", "walruses")).out
 
     again = await quick.run("-p", "and seals", "-c", "--output-format", "json")

@@ -45,6 +45,7 @@ SHOWS_NO_PART = {
         "project leave",
         "redo",
         "sessions archive",
+        "sessions consolidate",
         "sessions delete",
         "sessions rename",
         "sessions unarchive",

@@ -184,6 +184,21 @@ async def test_sessions_and_projects_lack_what_does_not_know_of_their_newest_tur
         turn = await said(store, session, parent=turn)
 
 
+async def test_only_archived_sessions_lack_a_record_where_that_is_asked(store: Store) -> None:
+    session = await new_session(store)
+    project = session.project_id
+    other = await new_session(store, a_project(id=project))
+    elsewhere = await new_session(store)
+    for each in (session, elsewhere):
+        await store.sessions.set_archived(each.id, NOON)
+    assert set(await lacking(store, OF_SESSION, project)) == {session.id, other.id}
+    assert await lacking(store, OF_SESSION, project, archived=True) == [session.id]
+    everywhere = UnderivedFilter(OF_SESSION, archived=True, limit=100_000)
+    assert {session.id, elsewhere.id} <= {each.owner for each in await store.derivations.lacking(everywhere)}
+    await store.sessions.set_archived(session.id, None)
+    assert await lacking(store, OF_SESSION, project, archived=True) == []
+
+
 async def test_forgotten_record_is_kept_and_not_made_anew(store: Store) -> None:
     session = await new_session(store)
     turn = await said(store, session)

@@ -27,7 +27,7 @@ from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
 from ragforge.memory.extractive import summary_of
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.material import Material, redacted_summary
-from ragforge.memory.summarise import roll_up, roll_up_offline
+from ragforge.memory.summarise import carried_up, roll_up, roll_up_offline
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
 
@@ -104,7 +104,7 @@ class Levels(Derivation):
         store, limits = home.store, home.settings.memory
 
         async def make(children: Children) -> Summary:
-            return await self._make(home, children)
+            return await make_level(self.desk, home, children)
 
         waiting = self._changed.setdefault(home.project_id, {})
         for session_id in list(waiting):
@@ -128,7 +128,7 @@ class Levels(Derivation):
         while old := await self._next_to_redo(home, tried):
             tried.add(old.id)
             children = await store.summaries.get(old.covers)
-            new = await self._make(home, tuple(children)) if children else old
+            new = await make_level(self.desk, home, tuple(children)) if children else old
             if new.method is SummaryMethod.EXTRACTIVE and (
                 old.method is SummaryMethod.MODEL or old.id in self._retried
             ):
@@ -160,20 +160,23 @@ class Levels(Derivation):
             return old
         return None
 
-    async def _make(self, home: Home, children: Children) -> Summary:
-        """One summary over these, by the model or by what stands in for it. Raises StoreError."""
-        children = await _without_forgotten(home, children)
-
-        async def call(provider: Provider) -> tuple[Summary, Usage]:
-            return await roll_up(provider, children)
-
-        # Nothing waits for it: of an outage the end is waited for.
-        made = await self.desk.ask(home, call, tries=timeouts.ROLL_UP_TRIES_MAX)
-        summary = made or await asyncio.to_thread(roll_up_offline, children)
-        return redacted_summary(summary, home.redactor)
-
 
 DERIVATION = Levels
+
+
+async def make_level(desk: Desk, home: Home, children: Children) -> Summary:
+    """One summary over these, by the model or by what stands in for it. Raises StoreError."""
+    children = await _without_forgotten(home, children)
+    if len(children) == 1:
+        return redacted_summary(carried_up(children[0]), home.redactor)
+
+    async def call(provider: Provider) -> tuple[Summary, Usage]:
+        return await roll_up(provider, children)
+
+    # Nothing waits for it: of an outage the end is waited for.
+    made = await desk.ask(home, call, tries=timeouts.ROLL_UP_TRIES_MAX)
+    summary = made or await asyncio.to_thread(roll_up_offline, children)
+    return redacted_summary(summary, home.redactor)
 
 
 async def _without_forgotten(home: Home, children: Children) -> Children:

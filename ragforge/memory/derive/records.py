@@ -45,6 +45,8 @@ class RecordDerivation(Derivation):
     """Keeps records of one kind."""
 
     kind: ClassVar[DerivedKind[Any]]
+    archived: ClassVar[bool] = False
+    """Of sessions, only those that are archived."""
     wakes_on = frozenset({Moment.OPENED, Moment.TURN_ENDED, Moment.UNDERSTOOD})
 
     def __init__(self, desk: Desk) -> None:
@@ -55,6 +57,8 @@ class RecordDerivation(Derivation):
         """By project, turns that may lack a record."""
         self._passed: set[Underived] = set()
         """Owners of which nothing was made or kept, as they were then."""
+        self._again: set[str] = set()
+        """Owners that may be looked at again, whatever came of them before."""
         self._last: set[Underived] = set()
         """Those of the last step."""
 
@@ -84,9 +88,9 @@ class RecordDerivation(Derivation):
         """Make some of what lacks. Raises StoreError."""
         for home in list(self.desk.homes.values()):
             if home.settings.memory.enabled and (due := await self._due(home)):
+                self._last = set(due[:AT_ONCE])
                 for source in due[:AT_ONCE]:
                     await self._keep(home, source)
-                self._last = set(due[:AT_ONCE])
                 return 0
         return None
 
@@ -94,7 +98,12 @@ class RecordDerivation(Derivation):
         told = self._told.get(home.project_id, {})
         if self.kind.owner is DerivedOwner.TURN and home.project_id in self._looked:
             return [source for source in told.values() if await self._lacks(home, source)]
-        wanted = UnderivedFilter(self.kind, project_id=home.project_id, limit=len(self._passed) + AT_ONCE)
+        wanted = UnderivedFilter(
+            self.kind,
+            project_id=home.project_id,
+            archived=self.archived,
+            limit=len(self._passed) + AT_ONCE,
+        )
         found = await home.store.derivations.lacking(wanted)
         # What is listed again right after it was kept would be made for ever.
         self._passed |= self._last.intersection(found)
@@ -102,6 +111,12 @@ class RecordDerivation(Derivation):
         if not due:
             self._looked.add(home.project_id)
         return due
+
+    def look_again(self, owner: str) -> None:
+        """Nothing could be made of the owner, and now it may."""
+        self._again.add(owner)  # perhaps it is being made
+        self._passed = {source for source in self._passed if source.owner != owner}
+        self._last = {source for source in self._last if source.owner != owner}
 
     async def _lacks(self, home: Home, source: Underived) -> bool:
         """Whether a turn that was told of lacks a record: the one call may have brought it."""
@@ -114,8 +129,9 @@ class RecordDerivation(Derivation):
         )
 
     async def _keep(self, home: Home, source: Underived) -> None:
+        self._again.discard(source.owner)
         made = await self.make(home, source)
-        if not made:
+        if not made and source.owner not in self._again:
             self._passed.add(source)
         for record in made:
             await keep_record(home.store, home.redactor, record)

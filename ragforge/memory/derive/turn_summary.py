@@ -205,6 +205,11 @@ class TurnSummaries(Derivation):
         self._ran_on |= {turn.id for turn in turns}
         return turns
 
+    async def make_of(self, home: Home, turns: Sequence[Turn]) -> None:
+        """Give these turns their summaries and memories now. Raises StoreError."""
+        for batch in _batches(turns):
+            await self._summarise_or_pass(home, batch, patient=True)
+
     async def _together(self, home: Home, turns: Sequence[Turn]) -> None:
         for batch in _batches(turns):
             await self._summarise_or_pass(home, batch, patient=True)

@@ -30,6 +30,7 @@ from ragforge.memory.derive.base import Limit, TakenBack
 from ragforge.memory.summarise import NoSummary
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName, parse_model
+from ragforge.session.machine import Machine
 from ragforge.session.model import NO_MODEL, Pricing, connect, model_of
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
@@ -59,10 +60,13 @@ class Ready(Struct, frozen=True):
 
 def background_model(session: Session) -> ModelName:
     """The model for a session's background work; `local` for none. Raises UsageError for a wrong name."""
-    settings = session.workspace.settings
+    return background_model_beside(session.workspace.settings, model_of(session))
+
+
+def background_model_beside(settings: Settings, chosen: ModelName) -> ModelName:
+    """The model for background work beside the one that was chosen to talk to. Raises UsageError."""
     if settings.memory.model:
         return parse_model(settings.memory.model, endpoints=settings.endpoints)
-    chosen = model_of(session)
     return ModelName(chosen.provider, CHEAP.get(chosen.provider, chosen.model))
 
 
@@ -88,7 +92,7 @@ def answers_one_at_a_time(session: Session) -> bool:
         return False
 
 
-def cost_of(workspace: Workspace, name: ModelName, usage: Usage) -> float | None:
+def cost_of(workspace: Machine, name: ModelName, usage: Usage) -> float | None:
     """What the usage costs; None where the price is unknown."""
     cost = Pricing(workspace, name, now()).cost(usage)
     return 0.0 if cost is None and is_on_this_machine(workspace.settings, name.provider) else cost

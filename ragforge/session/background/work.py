@@ -17,6 +17,9 @@ from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, Usage
 from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Derivation, Home, Limit, Moment, Queue, TakenBack, find_derivations
+from ragforge.memory.derive.consolidation import Consolidation, lacking_digests
+from ragforge.memory.derive.turn_summary import TurnSummaries
+from ragforge.memory.derive.vectors import Vectors
 from ragforge.memory.recall.request import Around, Injecting
 from ragforge.memory.recall.search import Recall
 from ragforge.providers.base import Provider
@@ -114,6 +117,21 @@ class Work:
         self._backup.wake()
         self._counts.wake()
         self._desk.wake(Moment.TURN_ENDED)
+
+    async def consolidate(self, session: Session) -> None:
+        """Consolidate the archived sessions of the session's project now, while no lane runs.
+
+        Raises StoreError.
+        """
+        self._desk.opened(session)
+        home = self._desk.home(session.id)
+        turns = next(each for each in self._desk.derivations if isinstance(each, TurnSummaries))
+        for contents in await lacking_digests(home.store, home.project_id):
+            await turns.make_of(home, contents.lacking)
+        for kind in (Consolidation, Vectors):
+            [derivation] = [each for each in self._desk.derivations if isinstance(each, kind)]
+            while await derivation.step() == 0:
+                pass
 
     async def close(self) -> None:
         """Keep the last counts and release the model's connections; the lanes have ended."""

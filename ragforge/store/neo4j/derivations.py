@@ -41,6 +41,10 @@ MATCH (o:{Label.SESSION}) WHERE $project IS NULL OR o.projectId = $project
 WITH o.projectId AS id, o.projectId AS project, max(o.lastActivity) AS at
 """,
 }
+ARCHIVED_CHANGED = f"""
+MATCH (o:{Label.SESSION}) WHERE o.archivedAt IS NOT NULL {{in_project}}
+WITH o.sessionId AS id, o.projectId AS project, o.lastActivity AS at
+"""
 
 LACKING = f"""
 WHERE NOT EXISTS {{
@@ -107,7 +111,7 @@ class Neo4jDerived:
         Raises StoreUnavailable while the server is away.
         """
         found = await self._nodes.insist(
-            CHANGED[wanted.kind.owner] + LACKING,
+            _changed(wanted) + LACKING,
             kind=wanted.kind.label,
             owner=str(wanted.kind.owner),
             hash=wanted.kind.hash,
@@ -147,6 +151,15 @@ class Neo4jDerived:
     async def _write(self, write: Callable[[Rows], None]) -> None:
         await self._nodes.outbox.write(write)
         self._nodes.carrier.nudge()
+
+
+def _changed(wanted: UnderivedFilter) -> str:
+    """The part of the query that finds the owners."""
+    if not wanted.archived or wanted.kind.owner is not DerivedOwner.SESSION:
+        return CHANGED[wanted.kind.owner]
+    # A condition on a project that may be null would use no index.
+    in_project = "AND o.projectId = $project" if wanted.project_id is not None else ""
+    return ARCHIVED_CHANGED.format(in_project=in_project)
 
 
 def _fitting(wanted: DerivedFilter) -> str:

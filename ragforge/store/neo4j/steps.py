@@ -262,6 +262,11 @@ CALL (n) {{
 )
 
 
+ARCHIVED = """
+CREATE INDEX session_archived IF NOT EXISTS FOR (n:ConversationSession) ON (n.projectId, n.archivedAt);
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -294,6 +299,7 @@ STEPS: tuple[Step, ...] = (
     Step("memories in their order", LISTED),
     Step("state of memories", data=MEMORY_STATE_DATA),
     Step("persons", PERSONS, PERSONS_DATA),
+    Step("archived sessions", ARCHIVED),
 )
 
 

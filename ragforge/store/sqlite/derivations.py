@@ -49,6 +49,7 @@ SELECT project.id, project.key AS project, max(last_activity_at) AS at
 FROM project JOIN session ON session.project = project.key GROUP BY project.key
 """,
 }
+ARCHIVED = " WHERE archived_at IS NOT NULL"
 
 LACKING = """
 SELECT source.id, project.id, source.at FROM ({owners}) AS source
@@ -122,7 +123,10 @@ class SqliteDerived:
                 "project_id": wanted.project_id,
                 "limit": wanted.limit,
             }
-            rows = connection.execute(LACKING.format(owners=OWNERS[kind.owner]), values)
+            owners = OWNERS[kind.owner]
+            if wanted.archived and kind.owner is DerivedOwner.SESSION:
+                owners += ARCHIVED
+            rows = connection.execute(LACKING.format(owners=owners), values)
             return [Underived(owner, project, from_ms(at)) for owner, project, at in rows]
 
         return await self._database.read(read)

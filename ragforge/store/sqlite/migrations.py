@@ -544,10 +544,13 @@ CREATE INDEX turn_person ON turn (person, started_at);
 CREATE INDEX spent_person ON spent (person, at);
 """
 
+# What is consolidated is looked for among these alone.
+NINETEENTH = "CREATE INDEX session_archived ON session (project) WHERE archived_at IS NOT NULL"
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH),
+        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH, NINETEENTH),
     ),
 )

@@ -1,0 +1,182 @@
+"""The consolidation of archived sessions: one summary of all that was said in each, above its levels.
+
+Its summaries are rolled up, level by level, until one is left. The record that names it is written last, so
+what a crash cuts short is gone on with; a session that goes on and is archived again gets another.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ragforge.domain.derivations import (
+    Derived,
+    DerivedFilter,
+    DerivedKind,
+    DerivedOwner,
+    Underived,
+    UnderivedFilter,
+)
+from ragforge.domain.errors import Conflict
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import Turn
+from ragforge.domain.vectors import Owner
+from ragforge.memory.derive.base import Home, Moment
+from ragforge.memory.derive.levels import CHILDREN_MAX, Children, make_level, newest_turns, turn_chars
+from ragforge.memory.derive.records import RecordDerivation
+from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
+
+
+class SessionDigest(Struct, frozen=True):
+    """What a session was consolidated to."""
+
+    summary: str
+    """The id of the summary of the whole session; empty where nothing was said."""
+    turns: int
+    """How many turns of its own it had."""
+
+
+KIND = DerivedKind("SessionDigest", SessionDigest, owner=DerivedOwner.SESSION)
+
+
+class Consolidation(RecordDerivation):
+    """Consolidates the archived sessions of the projects that are open, once their turns have summaries."""
+
+    title = "The consolidation of archived sessions"
+    order = 2
+    kind = KIND
+    archived = True
+    wakes_on = frozenset({Moment.OPENED, Moment.UNDERSTOOD, Moment.SETTLED, Moment.WRITTEN})
+
+    async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
+        """Its session may have waited for it."""
+        self.look_again(turn.session_id)
+
+    async def make(self, home: Home, source: Underived) -> list[Derived]:
+        """The record; none while a turn lacks its summary. Raises StoreError."""
+        session = await home.store.sessions.get(source.owner)
+        if session is None:
+            return []
+        contents = await read_contents(home.store, session.id, session.head)
+        if contents.lacking:
+            return []
+        refused: Children = ()
+        while len(contents.tops) > 1 and (due := due_whole(contents.tops)) != refused:
+            kept = await _roll_up(home.store, await make_level(self.desk, home, due))
+            # Where it was not, another process may just have done the same.
+            refused = () if kept else due
+            contents = await read_contents(home.store, session.id, session.head)
+            self.desk.wake(Moment.WRITTEN)  # it needs a vector
+        if len(contents.tops) > 1:
+            return []
+        top = contents.tops[0] if contents.tops else None
+        digest = SessionDigest(top.id if top else "", contents.turns)
+        return [KIND.record(source, digest, model=top.model if top else "")]
+
+
+DERIVATION = Consolidation
+
+
+class Contents(Struct, frozen=True):
+    """What a session has to be consolidated."""
+
+    turns: int
+    """Turns of its own on the path to its head."""
+    lacking: tuple[Turn, ...]
+    """Those of them without a summary."""
+    tops: tuple[Summary, ...]
+    """The summaries of the others that nothing stands above, by level, oldest first."""
+
+
+SESSIONS_MAX = 100_000
+
+
+async def lacking_digests(store: Store, project_id: str | None) -> list[Contents]:
+    """What is in the archived sessions that still have to be consolidated; None for every project's.
+
+    Raises StoreError.
+    """
+    wanted = UnderivedFilter(KIND, project_id=project_id, archived=True, limit=SESSIONS_MAX)
+    found = [await store.sessions.get(each.owner) for each in await store.derivations.lacking(wanted)]
+    return [await read_contents(store, each.id, each.head) for each in found if each]
+
+
+async def count_archived(store: Store) -> tuple[int, int]:
+    """How many sessions are archived, and how many of them are not consolidated. Raises StoreError."""
+    wanted = UnderivedFilter(KIND, archived=True, limit=SESSIONS_MAX)
+    archived = await store.sessions.recent(archived=True, limit=SESSIONS_MAX)
+    return len(archived), len(await store.derivations.lacking(wanted))
+
+
+async def read_contents(store: Store, session_id: str, head: str | None) -> Contents:
+    """What the session has. Raises StoreError."""
+    own = [turn for turn in await store.turns.path(head) if turn.session_id == session_id]
+    ids = {turn.id for turn in own}
+    covering = await store.summaries.covering([turn.id for turn in own])
+    lacking = [turn for turn in own if turn.ended_at is not None and not covering.get(turn.id)]
+    uncovered = await store.summaries.of_session(session_id, uncovered=True)
+    newest = await newest_turns(store, uncovered)
+    tops = [summary for summary in uncovered if newest.get(summary.id) in ids]
+    return Contents(len(own), tuple(lacking), tuple(tops))
+
+
+def due_whole(tops: Sequence[Summary]) -> Children:
+    """What becomes one summary next: some of the lowest level, so that in the end one is left."""
+    lowest = [summary for summary in tops if summary.level == tops[0].level]
+    return tuple(lowest[:CHILDREN_MAX])
+
+
+async def _roll_up(store: Store, summary: Summary) -> bool:
+    """Keep the summary; whether that could be done."""
+    try:
+        return await store.summaries.roll_up(summary)
+    except Conflict as error:
+        log.info("Session %s changed while it was consolidated: %s", summary.session_id, error)
+        return False
+
+
+class Estimate(Struct, frozen=True):
+    """What consolidating sessions takes of a model."""
+
+    calls: int = 0
+    chars: int = 0
+    """How much text it is given."""
+
+
+PROMPT_CHARS = 6_000
+"""About as long are the instructions and what is shown beside a turn."""
+SUMMARY_CHARS = 800
+"""About as long is a summary that is still to be made."""
+
+
+def estimate(contents: Contents) -> Estimate:
+    """What consolidating the session takes: a call for each turn without a summary, and those above."""
+    calls = len(contents.lacking)
+    chars = sum(turn_chars(turn) + PROMPT_CHARS for turn in contents.lacking)
+    counts: dict[int, int] = {1: len(contents.lacking)}
+    for summary in contents.tops:
+        counts[summary.level] = counts.get(summary.level, 0) + 1
+    while sum(counts.values()) > 1:
+        level = min(level for level, count in counts.items() if count)
+        taken = min(counts[level], CHILDREN_MAX)
+        counts[level] -= taken
+        counts[level + 1] = counts.get(level + 1, 0) + 1
+        if taken > 1:
+            calls += 1
+            chars += taken * SUMMARY_CHARS + PROMPT_CHARS
+    return Estimate(calls, chars)
+
+
+async def read_summaries(store: Store, session_ids: Sequence[str]) -> dict[str, Summary]:
+    """The summaries of the whole sessions that were consolidated, by session. Raises StoreError."""
+    if not session_ids:
+        return {}
+    wanted = DerivedFilter(KIND.label, owners=tuple(session_ids), limit=len(session_ids))
+    summary_of: dict[str, str] = {}
+    for record in await store.derivations.find(wanted):
+        if record.hash == KIND.hash:
+            summary_of[record.owner] = KIND.read(record).summary
+    found = {each.id: each for each in await store.summaries.get([*filter(None, summary_of.values())])}
+    return {session: found[each] for session, each in summary_of.items() if each in found}

@@ -1,0 +1,113 @@
+"""Archived sessions are consolidated: one summary of each, whatever is cut off on the way."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from ragforge.domain.ids import now
+from ragforge.domain.summaries import Summary, SummaryMethod
+from ragforge.domain.turns import ConversationSession
+from ragforge.memory.derive.consolidation import count_archived, read_summaries
+from ragforge.session.background.model import NO_MODEL
+from ragforge.session.consolidation import consolidate, expense_of
+from ragforge.session.state import Session
+from ragforge.store.base import keep_project
+from tests.contract.builders import a_session, conversation, said
+from tests.flow.beside import beside, by_the_model, until
+from tests.flow.running import environ
+from tests.standins.gemini import GeminiStandIn, Recorded, ServerError
+
+ANSWER = "The walrus eats at noon, and all of it is in order now. "
+
+
+async def archived(session: Session, turns: int) -> str:
+    """The id of an archived session with so many turns that nobody summarised yet."""
+    store, project = session.workspace.store, session.workspace.project
+    await keep_project(store, project)
+    another = a_session(project.id)
+    await store.sessions.add(another)
+    said_there = await conversation(store, another, turns, answer=ANSWER)
+    await store.sessions.set_archived(another.id, now())
+    session.workspace.background.turn_ended(session, said_there[0].id)
+    return another.id
+
+
+async def digest(session: Session, of: str) -> Summary:
+    async def found() -> Summary | None:
+        lacking = (await count_archived(session.workspace.store))[1]
+        return None if lacking else (await read_summaries(session.workspace.store, [of])).get(of)
+
+    return await until(found)
+
+
+async def test_an_archived_session_has_one_summary_of_all_its_turns_and_another_after_it_went_on(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL=NO_MODEL)
+    async with beside(tmp_path, env) as session:
+        store = session.workspace.store
+        of, alone = await archived(session, 14), await archived(session, 1)
+        whole, single = await digest(session, of), await digest(session, alone)
+        assert (whole.turn_count, whole.method) == (14, SummaryMethod.EXTRACTIVE)
+        assert (single.turn_count, single.level) == (1, 1)
+        assert [each.id for each in await store.summaries.of_session(of, uncovered=True)] == [whole.id]
+        old = await store.sessions.get(of)
+        assert old is not None
+        head = await store.turns.get(old.head or "")
+        new = await said(store, old, "one more", parent=head, answer=ANSWER, started_at=now())
+        await store.sessions.set_archived(of, now())
+        assert (await count_archived(store))[1] == 1
+        session.workspace.background.turn_ended(session, new.id)
+        assert (await digest(session, of)).turn_count == 15
+        assert await store.check() == []
+
+
+async def test_what_is_cut_off_at_any_call_is_gone_on_with_and_nothing_is_made_twice(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    asked = asyncio.Event()
+
+    def reply(request: Recorded) -> object:
+        asked.set()
+        return by_the_model("All about walruses.")(request)
+
+    gemini.always_structured(reply)
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        await session.workspace.background.close()
+        store, of = session.workspace.store, await archived(session, 3)
+        expense = await expense_of(session.workspace, await listed(session))
+        assert (expense.calls, expense.cost_usd and expense.cost_usd > 0) == (3 + 1, True)
+        cuts = 0
+        while (await count_archived(store))[1]:
+            asked.clear()
+            running = asyncio.create_task(consolidate(session))
+            waiting = asyncio.create_task(asked.wait())
+            await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+            # At every other call; the one in hand is asked again.
+            if asked.is_set() and (cuts := cuts + 1) % 2:
+                running.cancel()
+            waiting.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+        assert cuts > 1
+        whole = await digest(session, of)
+        assert (whole.text, whole.turn_count, whole.method) == ("All about walruses.", 3, SummaryMethod.MODEL)
+        levels = [each.level for each in await store.summaries.of_session(of)]
+        assert levels == [1, 1, 1, 2]
+        calls = len(gemini.structured())
+        assert (await consolidate(session)).done == 0
+        assert len(gemini.structured()) == calls
+
+
+async def test_without_a_model_that_answers_an_archived_session_is_consolidated_all_the_same(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(lambda request: ServerError())
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_RETRY_ATTEMPTS_MAX="1")) as session:
+        of = await archived(session, 2)
+        assert (await digest(session, of)).method is SummaryMethod.EXTRACTIVE
+
+
+async def listed(session: Session) -> list[ConversationSession]:
+    rows = await session.workspace.store.sessions.recent(archived=True)
+    return [row.session for row in rows]
