@@ -40,18 +40,20 @@ RETURN {fields("n", Label.TURN)} AS n ORDER BY n.timestamp, n.id LIMIT $limit
 """
 
 STAND_INS = f"""
-MATCH (n:{Label.SUMMARY}) WHERE n.method = 'extractive' AND n.level = 1 AND true
+MATCH (n:{Label.SUMMARY}) USING INDEX SEEK n:{Label.SUMMARY}(method, level)
+WHERE n.method = 'extractive' AND n.level = 1 AND true
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.timestamp DESC, n.id DESC LIMIT $limit
 """
 
 UPPER_STAND_INS = f"""
-MATCH (n:{Label.SUMMARY}) WHERE n.method = 'extractive' AND n.level > 1 AND true
+MATCH (n:{Label.SUMMARY}) USING INDEX SEEK n:{Label.SUMMARY}(method, level)
+WHERE n.method = 'extractive' AND n.level > 1 AND true
     AND NOT EXISTS {{ (n)-[:SUMMARIZES]->(:{Label.SUMMARY} {{method: 'extractive'}}) }}
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
 """
 
 OUTDATED = f"""
-MATCH (n:{Label.SUMMARY}) WHERE n.outdated = true AND true
+MATCH (n:{Label.SUMMARY}) USING INDEX SEEK n:{Label.SUMMARY}(outdated) WHERE n.outdated = true AND true
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
 """
 
