@@ -1,4 +1,5 @@
-"""What the children of `children.py` do: a turn, a move, a restore, and a look at the state afterwards."""
+"""What the children of `children.py` do: a turn, a move, a restore, a consolidation, and a look at the state
+afterwards."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,6 +13,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import Notice, TurnEnded, TurnStarted
 from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.versions import Node
+from ragforge.session.consolidation import consolidate as consolidate_archived
 from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
@@ -145,9 +147,18 @@ async def restore(folder: Path, begin: Begin, *, what: str) -> dict[str, Any]:
     return {}
 
 
+async def consolidate(folder: Path, begin: Begin) -> dict[str, Any]:
+    """What `ragforge sessions consolidate` does."""
+    async with conversation(folder, ScriptedProvider(lambda _: [])) as session:
+        await session.workspace.background.close()
+        begin()
+        return to_builtins(await consolidate_archived(session))
+
+
 JOBS: Mapping[str, Callable[..., Awaitable[Any]]] = {
     "turn": turn,
     "move": move,
     "look": look,
     "restore": restore,
+    "consolidate": consolidate,
 }

@@ -62,7 +62,7 @@ async def test_an_archived_session_has_one_summary_of_all_its_turns_and_another_
         assert await store.check() == []
 
 
-async def test_what_is_cut_off_at_any_call_is_gone_on_with_and_nothing_is_made_twice(
+async def test_what_is_cancelled_at_every_other_call_is_gone_on_with_and_nothing_is_made_twice(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
     asked = asyncio.Event()
