@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.memories import INTENTS, MemoryFilter, MemoryType, WishKind, wish_kind
 from ragforge.domain.metrics import CACHE_REQUESTS, METRICS, NO_BOUND, SUM, TALLY, Metric, Sample
@@ -40,9 +41,12 @@ WISHES_MAX = 10_000
 
 async def keep_counts(local: LocalState) -> None:
     """Add what this process counted to what was counted in all runs. Raises StoreError, and loses nothing."""
-    counts = TALLY.take()
-    if not counts:
-        return
+    if counts := TALLY.take():
+        # Written to its end: what is given up half-way may be kept all the same, and would be counted again.
+        await undisturbed(_keep(local, counts), cancel_after=True)
+
+
+async def _keep(local: LocalState, counts: Mapping[Sample, float]) -> None:
     try:
         await local.add_counts(counts)
     except BaseException:

@@ -8,8 +8,8 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragforge.domain.metrics import TALLY
-from ragforge.session.metrics import all_counts, metrics_text
+from ragforge.domain.metrics import HINTS, TALLY
+from ragforge.session.metrics import all_counts, keep_counts, metrics_text
 from ragforge.session.state import Session
 from ragforge.store.local import LocalState, open_local_state
 from tests.flow.beside import beside, done, until
@@ -115,3 +115,17 @@ async def test_what_cannot_be_kept_now_is_kept_later(tmp_path: Path, gemini: Gem
             metrics_text(await all_counts(local))
     assert samples(metrics_text(await all_counts(local)))["llm_cost_usd_total", MODEL, "chat"] == 0.5
     await local.close()
+
+
+async def test_what_is_being_kept_when_a_run_ends_is_counted_once(tmp_path: Path) -> None:
+    local = await open_local_state(tmp_path / "data")
+    try:
+        TALLY.count(HINTS, "intent_followup")
+        keeping = asyncio.ensure_future(keep_counts(local))
+        await asyncio.sleep(0)  # it has begun
+        keeping.cancel()
+        await asyncio.wait({keeping})
+        counted = samples(metrics_text(await all_counts(local)))
+    finally:
+        await local.close()
+    assert sum(value for name, value in counted.items() if name[0] == HINTS.name) == 1
