@@ -14,6 +14,7 @@ from tests.contract.builders_memories import LATER, kept
 from tests.contract.conftest import Opener
 
 
+@pytest.mark.emptied  # the state is that of all that is stored
 async def test_whatever_changes_a_list_changes_the_state_for_everybody(store: Store, opener: Opener) -> None:
     other = await opener()
     session = await new_session(store)
@@ -35,8 +36,8 @@ async def test_whatever_changes_a_list_changes_the_state_for_everybody(store: St
         "deleted": lambda: store.sessions.delete(session.id),
     }
     for name, change in changes.items():
-        # Others may change something of their own on a server at any moment: only a difference says anything.
         before = await other.memories.state()
+        assert before is not None, name
         await change()
         await store.drain(timeout_s=10)
         assert await other.memories.state() != before, name

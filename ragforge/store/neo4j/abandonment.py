@@ -17,7 +17,7 @@ BATCH = 1_000
 
 _HEAD = "EXISTS {{ MATCH (s:ConversationSession) WHERE s.headId = {0}.id }}"
 
-# `moved` is a list of lists of ids; each is looked at after those before it.
+# `moved` is a list of lists of ids; each is looked at after those before it. `turned`: how many changed.
 SETTLE = f"""
 CALL (moved) {{
   UNWIND moved AS ids
@@ -25,29 +25,35 @@ CALL (moved) {{
   CALL (id) {{
     MATCH (x:{Label.TURN} {{id: id}})
     WITH x, {_HEAD.format("x")} OR EXISTS {{ (x)-[:NEXT]->(below) WHERE below.left IS NULL }} AS kept
+    WITH x, kept, CASE WHEN kept = coalesce(x.left, false) THEN 1 ELSE 0 END AS itself
     SET x.left = CASE WHEN kept THEN null ELSE true END
-    WITH x, kept
+    WITH x, kept, itself
     CALL (x, kept) {{
       WITH x WHERE kept
       MATCH (x)((:{Label.TURN})<-[:NEXT]-(up:{Label.TURN} WHERE up.left))+(y)
       SET y.left = null
+      RETURN count(y) AS back
     }}
     CALL (x, kept) {{
       WITH x WHERE NOT kept
       MATCH (x)((down:{Label.TURN})<-[:NEXT]-(up:{Label.TURN}) WHERE NOT {_HEAD.format("up")}
         AND NOT EXISTS {{ (up)-[:NEXT]->(below) WHERE below <> down AND below.left IS NULL }})+(y)
       SET y.left = true
+      RETURN count(y) AS gone
     }}
+    RETURN itself + back + gone AS turned
   }}
+  RETURN sum(turned) AS turned
 }}
 """
 
 # In a map, whose lists have no sizes to plan for: see `carry.py`.
-SETTLE_THESE = f"CYPHER replan=skip WITH [$ids.of] AS moved\n{SETTLE}"
-# What was to be done is, unless a load came meanwhile.
-SETTLE_MOVED = f"""{SETTLE_THESE}
+SETTLE_THESE = f"CYPHER replan=skip WITH [$ids.of] AS moved\n{SETTLE}RETURN turned"
+# What was to be done is, unless a load came meanwhile. A batch that is sent again turns nothing.
+SETTLE_MOVED = f"""CYPHER replan=skip WITH [$ids.of] AS moved
+{SETTLE}
 WITH * MATCH (d:{Label.DATABASE})
-FOREACH (_ IN CASE WHEN size(moved) > 0 THEN [1] ELSE [] END | SET d.memoryState = $mark)
+FOREACH (_ IN CASE WHEN turned > 0 THEN [1] ELSE [] END | SET d.memoryState = $mark)
 WITH d WHERE d.leftStale = $mark REMOVE d.leftStale
 """
 
