@@ -17,8 +17,9 @@ BATCH = 1_000
 
 _HEAD = "EXISTS {{ MATCH (s:ConversationSession) WHERE s.headId = {0}.id }}"
 
-# `moved` is a list of lists of ids; each is looked at after those before it. `turned`: how many changed.
-SETTLE = f"""
+# A list of lists of ids, each looked at after those before it; in a map, whose lists have no sizes to plan
+# for: see `carry.py`. `turned`: how many changed.
+_SETTLE = f"""CYPHER replan=skip WITH [$ids.of] AS moved
 CALL (moved) {{
   UNWIND moved AS ids
   UNWIND ids AS id
@@ -47,11 +48,9 @@ CALL (moved) {{
 }}
 """
 
-# In a map, whose lists have no sizes to plan for: see `carry.py`.
-SETTLE_THESE = f"CYPHER replan=skip WITH [$ids.of] AS moved\n{SETTLE}RETURN turned"
+SETTLE_THESE = f"{_SETTLE}RETURN turned"
 # What was to be done is, unless a load came meanwhile. A batch that is sent again turns nothing.
-SETTLE_MOVED = f"""CYPHER replan=skip WITH [$ids.of] AS moved
-{SETTLE}
+SETTLE_MOVED = f"""{_SETTLE}
 WITH * MATCH (d:{Label.DATABASE})
 FOREACH (_ IN CASE WHEN turned > 0 THEN [1] ELSE [] END | SET d.memoryState = $mark)
 WITH d WHERE d.leftStale = $mark REMOVE d.leftStale
