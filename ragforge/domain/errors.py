@@ -120,11 +120,12 @@ class StoreForeign(StoreError):
 
 
 class SessionBusy(StoreError):
-    """Another process has the session open for writing; `holder` says which."""
+    """Another process has the session open for writing; `holder` says which, `ended` that it is gone."""
 
-    def __init__(self, message: str, *, holder: str) -> None:
+    def __init__(self, message: str, *, holder: str, ended: bool = False) -> None:
         super().__init__(message)
         self.holder = holder
+        self.ended = ended
 
 
 class Conflict(RagforgeError):

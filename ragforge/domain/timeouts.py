@@ -17,6 +17,9 @@ HEADLESS_BACKUP_S_MAX = 2.0
 """How long `-p` waits for the day's backup that is under way."""
 BACKGROUND_CLOSE_S_MAX = 2.0
 """How long leaving waits for what cannot be cancelled: a thread that computes, a commit."""
+CLAIM_LEFT_S_MAX = 2.0
+CLAIM_LEFT_POLL_S = 0.02
+"""How long to wait for the lock of a killed process, which what it was just starting holds for a moment."""
 INCOGNITO_LOCKLESS_S_MAX = 60.0
 """A folder without a lock counts as abandoned at this age; its owner may just be creating it."""
 KEYRING_S_MAX = 5.0

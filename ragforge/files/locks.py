@@ -57,6 +57,19 @@ def holder_of(descriptor: int) -> Holder | None:
         return None
 
 
+def has_ended(holder: Holder) -> bool:
+    """Return whether the holder was a process of this machine that runs no more."""
+    if holder.host != socket.gethostname():
+        return False
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
+
+
 class Presence:
     """A sign under a name of its own that the process lives, until `end`, to be asked for by others.
 

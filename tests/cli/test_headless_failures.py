@@ -258,7 +258,7 @@ async def test_a_killed_turn_is_interrupted_at_the_next_start(quick: Program, op
     process.kill()
     await process.wait()
     ran = await quick.run("-p", "go on", "-c", "--output-format", "json")
-    assert (ran.code, ran.json["text"]) == (0, "Fine.")
+    assert (ran.code, ran.json["text"]) == (0, "Fine."), ran.err
     assert "marmalade" in (await quick.run("search", "marmalade")).out
 
 

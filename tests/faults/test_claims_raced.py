@@ -1,6 +1,8 @@
 """One writer a session, also when another gives it up between the opening of its lock and the locking."""
 
+import asyncio
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +38,20 @@ except SessionBusy:
     print(f"{len(third)} holder")
 """
 
+KILLED = """
+import asyncio, os, signal, subprocess, sys
+from pathlib import Path
+from ragforge.store.sqlite.claims import FileClaim
+
+claim = FileClaim.take(Path(sys.argv[1]), "session")
+files = {int(fd): os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")}
+[lock] = [fd for fd, path in files.items() if path.endswith(".lock")]
+# As a process that has been forked and does not run its program yet.
+started = subprocess.Popen(["cat"], stdin=0, pass_fds=[lock])
+print(started.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 def test_a_lock_that_its_holder_removed_is_nobodys(tmp_path: Path) -> None:
     ran = subprocess.run(
@@ -57,3 +73,21 @@ async def test_who_holds_a_claim_is_told_over_what_a_killed_holder_left(tmp_path
     with pytest.raises(SessionBusy, match=f"process {os.getpid()} on"):
         FileClaim.take(tmp_path, "session")
     await claim.release()
+
+
+async def test_what_a_killed_holder_was_starting_keeps_nobody_out(tmp_path: Path) -> None:
+    killed = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert killed.stdout is not None
+    started = int(killed.stdout.readline())
+    killed.wait()
+    with pytest.raises(SessionBusy) as refused:
+        FileClaim.take(tmp_path, "session")
+    assert refused.value.ended
+    waiting = asyncio.create_task(FileClaim.obtain(tmp_path, "session"))
+    await asyncio.sleep(0)  # it has found the lock held
+    assert not waiting.done()
+    os.kill(started, signal.SIGKILL)
+    await (await waiting).release()
+    killed.communicate()

@@ -112,7 +112,7 @@ class Claims:
 
     async def take(self, session_id: str) -> GraphClaim:
         """Become the session's one writer. Raises SessionBusy, Conflict or StoreUnavailable."""
-        guard = FileClaim.take(self._lock_dir, session_id)
+        guard = await FileClaim.obtain(self._lock_dir, session_id)
         claim = GraphClaim(session_id, guard, self._let_go)
         try:
             try:

@@ -1,13 +1,16 @@
 """The right to write a session: a lock of the operating system, which ends with the process."""
 
+import asyncio
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import SessionBusy, StoreUnavailable
 from ragforge.domain.ids import short_id
-from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
+from ragforge.files.locks import Holder, has_ended, holder_of, open_lock, sign, try_lock
 
 
 class FileClaim:
@@ -34,6 +37,23 @@ class FileClaim:
                 f"Cannot lock the session: {path}: {error.strerror}. Make the folder writable and try again."
             ) from error
 
+    @classmethod
+    async def obtain(
+        cls, lock_dir: Path, session_id: str, *, on_release: Callable[[], object] = lambda: None
+    ) -> "FileClaim":
+        """The claim, as `take`; a moment is waited for the lock of a process that was killed.
+
+        What it was starting has the lock as well until it runs its program.
+        """
+        until = time.monotonic() + timeouts.CLAIM_LEFT_S_MAX
+        while True:
+            try:
+                return cls.take(lock_dir, session_id, on_release=on_release)
+            except SessionBusy as busy:
+                if not busy.ended or time.monotonic() > until:
+                    raise
+            await asyncio.sleep(timeouts.CLAIM_LEFT_POLL_S)
+
     @property
     def lost(self) -> str:
         """Always empty: the operating system takes a lock from nobody."""
@@ -55,11 +75,12 @@ def _locked(path: Path, session_id: str) -> int:
         descriptor = open_lock(path)
         try:
             if not try_lock(descriptor):
-                holder = _words(holder_of(descriptor))
+                holder = holder_of(descriptor)
                 raise SessionBusy(
-                    f"Session {short_id(session_id)} is being written by {holder}. "
+                    f"Session {short_id(session_id)} is being written by {_words(holder)}. "
                     "Close it there, or fork it.",
-                    holder=holder,
+                    holder=_words(holder),
+                    ended=holder is not None and has_ended(holder),
                 )
             if _is_still(path, descriptor):
                 sign(descriptor)

@@ -120,7 +120,7 @@ class SqliteSessions:
             return await self._database.read(
                 lambda connection: delete_session(connection, session_id, dry_run=True)
             )
-        guard = None if session_id in self._claims else FileClaim.take(self._lock_dir, session_id)
+        guard = None if session_id in self._claims else await FileClaim.obtain(self._lock_dir, session_id)
         try:
             return await self._database.write(lambda connection: delete_session(connection, session_id))
         finally:
@@ -132,7 +132,7 @@ class SqliteSessions:
 
         Raises Conflict where there is no such session.
         """
-        claim = FileClaim.take(
+        claim = await FileClaim.obtain(
             self._lock_dir, session_id, on_release=lambda: self._claims.pop(session_id, None)
         )
         self._claims[session_id] = claim
