@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ragforge.commands.base import Outcome, Report, Verb
+from ragforge.commands.base import Open, Outcome, Report, Verb
 from ragforge.domain.arguments import option, shell_option
 from ragforge.domain.memories import WishOrder, wish_kind
 from ragforge.domain.printable import one_line
@@ -12,7 +12,7 @@ from ragforge.domain.words import cost_words, counted, day_words
 
 if TYPE_CHECKING:
     from ragforge.domain.memories import Memory
-    from ragforge.session.dashboard import Concept, Dashboard, Figure, SessionFigures
+    from ragforge.session.dashboard import Concept, Cost, Dashboard, Figure, SessionFigures
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
 
@@ -24,13 +24,13 @@ class DashboardArguments(Struct, frozen=True):
 
     sort: Annotated[WishOrder, option("--sort", help="The order of what you want.")] = WishOrder.KIND
     limit: Annotated[
-        int, Meta(ge=1, le=LIMIT_MAX), option("--limit", metavar="N", help="At most this many of each.")
+        int, Meta(ge=1, le=LIMIT_MAX), shell_option("--limit", metavar="N", help="At most this many of each.")
     ] = 20
     json: Annotated[bool, shell_option("--json", help="Print JSON.")] = False
 
 
 async def _run(session: "Session", args: DashboardArguments) -> Outcome:
-    return await _show(session.workspace, args)
+    return Open("dashboard", str(args.sort))
 
 
 async def _show(library: "Library", args: DashboardArguments) -> Outcome:
@@ -41,15 +41,16 @@ async def _show(library: "Library", args: DashboardArguments) -> Outcome:
 
 
 def _lines(board: "Dashboard") -> list[str]:
-    costs = f"  memory cost: {cost_words(board.memory_cost_usd)}, beside {cost_words(board.chat_cost_usd)}"
+    numbers = board.numbers
+    several = len({each.person for each in board.sessions}) > 1
+    sessions = [line for each in board.sessions for line in _session_lines(each, with_person=several)]
     return [
         *_part("Wanted", [line for each in board.wanted for line in _wish_lines(each)]),
         *_part("Concepts", [_concept_line(each) for each in board.concepts]),
-        *_part("Sessions", [line for each in board.sessions for line in _session_lines(each)]),
-        "Numbers (on this machine, over all runs)",
-        *[line for each in board.figures for line in _figure_lines(each)],
-        "Cost (of this project)",
-        f"{costs} for the chat",
+        *_part("Archive", sessions),
+        "Numbers",
+        *[line for each in numbers.figures for line in _figure_lines(each)],
+        *[line for each in (numbers.memory, numbers.chat, *numbers.people) for line in _cost_lines(each)],
     ]
 
 
@@ -77,13 +78,14 @@ def _concept_line(concept: "Concept") -> str:
     )
 
 
-def _session_lines(figures: "SessionFigures") -> list[str]:
+def _session_lines(figures: "SessionFigures", *, with_person: bool) -> list[str]:
     session = figures.row.session
     title = one_line(session.title or figures.row.last_message) or "no message yet"
     archived = " · archived" if session.archived_at else ""
+    person = f" · {one_line(figures.person) or 'unknown user'}" if with_person else ""
     return [
         f"  {day_words(session.last_activity_at)}  {title}",
-        f"      {counted(figures.row.turns, 'turn')} · {cost_words(figures.cost_usd)}{archived}",
+        f"      {counted(figures.row.turns, 'turn')} · {cost_words(figures.cost_usd)}{archived}{person}",
         *(f"      decided: {one_line(each)}" for each in figures.decided),
     ]
 
@@ -92,6 +94,10 @@ def _figure_lines(figure: "Figure") -> list[str]:
     share = "nothing to count yet" if figure.share is None else f"{figure.share:.0%}"
     of = f" ({figure.part:,} of {figure.whole:,})" if figure.whole else ""
     return [f"  {figure.name}: {share}{of}", f"      {figure.counted}"]
+
+
+def _cost_lines(cost: "Cost") -> list[str]:
+    return [f"  {one_line(cost.name)}: {cost_words(cost.usd)}", f"      {cost.counted}"]
 
 
 def _as_json(board: "Dashboard") -> dict[str, Any]:
@@ -111,10 +117,11 @@ def _as_json(board: "Dashboard") -> dict[str, Any]:
                 "whole": each.whole,
                 "counted": each.counted,
             }
-            for each in board.figures
+            for each in board.numbers.figures
         ],
-        "memory_cost_usd": board.memory_cost_usd,
-        "chat_cost_usd": board.chat_cost_usd,
+        "memory_cost_usd": board.numbers.memory.usd,
+        "chat_cost_usd": board.numbers.chat.usd,
+        "people": [{"name": each.name, "cost_usd": each.usd} for each in board.numbers.people],
     }
 
 
@@ -127,6 +134,7 @@ def _session_as_json(figures: "SessionFigures") -> dict[str, Any]:
         "turns": figures.row.turns,
         "decided": list(figures.decided),
         "cost_usd": figures.cost_usd,
+        "person": figures.person,
         "archived": at.isoformat() if (at := session.archived_at) else None,
     }
 
@@ -137,6 +145,6 @@ VERB = Verb(
     DashboardArguments,
     _run,
     shell=_show,
-    more="Numbers are counted on this machine over all runs; costs are those of the project.",
+    more="Each number says how it is counted, and of what.",
     reads=True,
 )

@@ -28,6 +28,16 @@ class Recalled(Struct, frozen=True):
     """What each source said: words, meaning, graph, metadata, score (all of them together)."""
 
 
+class RecallUse(Struct, frozen=True):
+    """Of what use it was to an answer what was recalled for it.
+
+    quoted: it says something recalled that the message does not. cited: it names the day or the id of it.
+    """
+
+    quoted: bool = False
+    cited: bool = False
+
+
 class ContextBlock(Struct, frozen=True):
     """What stands directly before a message; empty text where nothing was recalled."""
 

@@ -155,6 +155,8 @@ class UnderivedFilter(Struct, frozen=True):
     """None means every project's."""
     archived: bool = False
     """Of sessions, only those that are archived."""
+    untouched_since: datetime | None = None
+    """Of sessions, only those in which nothing happened since this moment."""
     limit: int = 100
 
 

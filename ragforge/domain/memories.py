@@ -91,6 +91,23 @@ class WishKind(StrEnum):
 
 INTENTS = frozenset({MemoryType.GOAL, MemoryType.TODO})
 
+WISHES_COUNTED_MAX = 10_000
+
+
+class WishCount(Struct, frozen=True):
+    """How many wishes of one kind there are, how many calls they stopped, and how many ran against them."""
+
+    number: int = 0
+    held: int = 0
+    broken: int = 0
+
+
+class ExtractionCount(Struct, frozen=True):
+    """How many memories were extracted, and how many of these the user left as they are."""
+
+    kept: int
+    right: int
+
 
 class MemoryOrigin(StrEnum):
     """Where memories come from, in words. Older ones say `told by a command` or `found in a turn`."""

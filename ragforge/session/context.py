@@ -1,23 +1,27 @@
 """What goes to the model in front of a message: what was recalled for it, and the conversation that fits."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.agent.parts import Fitted
-from ragforge.domain.context import ContextBlock
+from ragforge.domain.context import ContextBlock, RecallUse
 from ragforge.domain.errors import StoreError
 from ragforge.domain.ids import now
-from ragforge.domain.messages import Message, Parts, TextPart, ToolMessage, ToolSpec, UserMessage
+from ragforge.domain.messages import Message, Parts, TextPart, ToolMessage, ToolSpec, UserMessage, text_of
 from ragforge.domain.search import HitKind
+from ragforge.domain.turns import Turn
 from ragforge.domain.words import counted
 from ragforge.memory.block import without_forgotten
 from ragforge.memory.context import fixed_tokens, shorten
 from ragforge.memory.forgotten import NOTHING, Forgotten, still_forgotten
 from ragforge.memory.recall.request import Around, InjectLimits, RecallRequest
+from ragforge.memory.recall.use import use_of
 from ragforge.memory.window import Dropped, Window
 from ragforge.providers.base import ModelRequest
 from ragforge.session.model import limits_of
@@ -90,10 +94,35 @@ async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> 
     try:
         if block.items:
             await workspace.local.keep_recalled(turn_id, block, session_id=session.id)
+            await _keep_use(session, turn_id, RecallUse())
         if memories:
             await workspace.store.memories.touch(memories, now())
     except StoreError as error:
         log.warning("What was recalled for the turn %s is not kept: %s", turn_id, error)
+
+
+async def keep_recall_use(session: Session, ended: Turn, block: ContextBlock, *, nothing: bool) -> None:
+    """Remember of what use the block was to the turn's answer. nothing: there is none.
+
+    A store that fails now is only logged.
+    """
+    measure = partial(
+        use_of, block.items, message=text_of(ended.user), answer=ended.assistant, at=ended.started_at
+    )
+    try:
+        if nothing:
+            await session.workspace.local.forget_recall_use(ended.id)
+        else:  # in a thread, for an answer may be long
+            await _keep_use(session, ended.id, await asyncio.to_thread(measure))
+    except StoreError as error:
+        log.warning("Of what use the block of turn %s was is not kept: %s", ended.id, error)
+
+
+async def _keep_use(session: Session, turn_id: str, use: RecallUse) -> None:
+    workspace = session.workspace
+    await workspace.local.keep_recall_use(
+        turn_id, use, project_id=workspace.project.id, session_id=session.id, at=now()
+    )
 
 
 async def compact(session: Session) -> Dropped | None:

@@ -210,6 +210,10 @@ class Conversation:
         """What was put in front of the turn's message, or None where that is not known any more."""
         return await self.workspace.local.recalled(turn_id)
 
+    async def recall_opened(self, turn_id: str) -> None:
+        """The user looked at what was recalled for the turn."""
+        await self.workspace.local.set_recall_opened(turn_id)
+
     async def background_cost(self) -> float | None:
         """What was spent for this session beside its turns, in USD; None where a price is unknown."""
         return await memory_cost(self.workspace.store, self.session.id)

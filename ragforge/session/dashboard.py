@@ -1,12 +1,21 @@
-"""The figures of the dashboard: what you want, what it is about, the sessions, and how well memory does."""
+"""The figures of the dashboard: what you want, what it is about, the sessions, and how well memory does.
+
+Each part is read by itself, for the screen shows one at a time. However many memories there are, a bounded
+number of rows is read.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain.approvals import Rule
+from ragforge.domain.errors import UsageError
+from ragforge.domain.language.file_kinds import PROGRAMS
+from ragforge.domain.language.products import FIELDS
 from ragforge.domain.memories import (
     INTENTS,
     STRENGTHS,
@@ -14,11 +23,14 @@ from ragforge.domain.memories import (
     MemoryFilter,
     MemorySort,
     MemoryType,
+    WishCount,
+    WishKind,
     WishOrder,
     wish_kind,
 )
-from ragforge.domain.metrics import CACHE_REQUESTS, CONSTRAINT_HITS, HINT_ANSWERS, HINTS
+from ragforge.domain.metrics import CACHE_REQUESTS
 from ragforge.domain.usage import Purpose, sum_costs
+from ragforge.memory.prohibitions import forbids_something, is_path, names_in, used_in
 from ragforge.session.machine import Library
 from ragforge.session.metrics import all_counts
 from ragforge.store.base_conversations import SessionRow
@@ -29,6 +41,11 @@ CONCEPT_MEMORIES_MAX = 200
 """Concepts are those of so many memories, the most used first."""
 DECISIONS_MAX = 200
 """Decisions are told of so many, the newest first."""
+EXTRACTED_MAX = 1_000
+EDITED_WITHIN = timedelta(days=30)
+
+
+_PROGRAM_FIELDS = ("package manager", "test framework", "linter")
 
 
 class Concept(Struct, frozen=True):
@@ -40,11 +57,12 @@ class Concept(Struct, frozen=True):
 
 
 class SessionFigures(Struct, frozen=True):
-    """A session. cost_usd: None where a price is unknown."""
+    """A session. cost_usd: None where a price is unknown. person: who began it."""
 
     row: SessionRow
     decided: tuple[str, ...]
     cost_usd: float | None
+    person: str
 
 
 class Figure(Struct, frozen=True):
@@ -61,30 +79,40 @@ class Figure(Struct, frozen=True):
         return self.part / self.whole if self.whole else None
 
 
+class Cost(Struct, frozen=True):
+    """What was spent in US dollars, None where a price is unknown, and how that is counted."""
+
+    name: str
+    usd: float | None
+    counted: str
+
+
+class Numbers(Struct, frozen=True):
+    """How well memory does, and what it costs."""
+
+    figures: tuple[Figure, ...]
+    memory: Cost
+    chat: Cost
+    people: tuple[Cost, ...]
+    """A cost a user, where there are several."""
+
+
 class Dashboard(Struct, frozen=True):
-    """All of it. The costs are in US dollars; None where a price is unknown."""
+    """All of it."""
 
     wanted: tuple[Memory, ...]
     concepts: tuple[Concept, ...]
     sessions: tuple[SessionFigures, ...]
-    figures: tuple[Figure, ...]
-    memory_cost_usd: float | None
-    chat_cost_usd: float | None
+    numbers: Numbers
 
 
 async def read_dashboard(library: Library, *, order: WishOrder, limit: int) -> Dashboard:
-    """Read the figures of the project, at most `limit` wishes, concepts and sessions.
-
-    However many memories there are, it reads a bounded number. Raises StoreError.
-    """
-    spent = await library.store.usage.by_model(project_id=library.project.id)
+    """Read the figures of the project, at most `limit` wishes, concepts and sessions. Raises StoreError."""
     return Dashboard(
-        wanted=await _wanted(library, order, limit),
-        concepts=await _concepts(library, limit),
-        sessions=await _sessions(library, limit),
-        figures=await _figures(library),
-        memory_cost_usd=sum_costs(row.cost_usd for row in spent if row.purpose is not Purpose.CHAT),
-        chat_cost_usd=sum_costs(row.cost_usd for row in spent if row.purpose is Purpose.CHAT),
+        wanted=in_order(await read_wishes(library), order)[:limit],
+        concepts=await read_concepts(library, limit),
+        sessions=await read_sessions(library, limit),
+        numbers=await read_numbers(library),
     )
 
 
@@ -92,12 +120,18 @@ def _fitting(library: Library, limit: int) -> MemoryFilter:
     return MemoryFilter(library.project.id, person=library.person.id, sort=MemorySort.RECENT, limit=limit)
 
 
-async def _wanted(library: Library, order: WishOrder, limit: int) -> tuple[Memory, ...]:
+async def read_wishes(library: Library) -> tuple[Memory, ...]:
+    """Return what the user wants, the newest first. Raises StoreError."""
     here, find = _fitting(library, WISHES_MAX), library.store.memories.find
     found = await find(replace(here, binding=True))
     found += await find(replace(here, types=(MemoryType.PREFERENCE, *sorted(INTENTS))))
-    wishes = [each for each in {each.id: each for each in found}.values() if wish_kind(each)]
-    return tuple(sorted(wishes, key=_KEYS[order])[:limit])
+    wishes = {each.id: each for each in found if wish_kind(each)}
+    return tuple(sorted(wishes.values(), key=lambda wish: wish.updated_at, reverse=True))
+
+
+def in_order(wishes: Sequence[Memory], order: WishOrder, *, reverse: bool = False) -> tuple[Memory, ...]:
+    """Return the wishes sorted, or the other way round."""
+    return tuple(sorted(wishes, key=_KEYS[order], reverse=reverse))
 
 
 _KEYS: Mapping[WishOrder, Callable[[Memory], Any]] = {
@@ -113,7 +147,28 @@ _KEYS: Mapping[WishOrder, Callable[[Memory], Any]] = {
 }
 
 
-async def _concepts(library: Library, limit: int) -> tuple[Concept, ...]:
+def proposed_rule(wish: Memory) -> str:
+    """Return the rule of consent that allows what the wish speaks of; `shell()`, to be completed, where it
+    names no path or command. Raises UsageError where it forbids something."""
+    if forbids_something(wish.content):
+        raise UsageError(
+            "This forbids something, and a rule of consent only allows. Calls against it are asked about."
+        )
+    quoted = {name for name in names_in(wish.content) if f"`{name}`" in wish.content}
+    for name in dict.fromkeys((*wish.applies_to, *used_in(wish.content), *names_in(wish.content))):
+        if is_path(name):
+            return str(Rule("edit", name))
+        if name in quoted or _is_program(name.split()[0].casefold()):
+            return str(Rule("shell", name))
+    return "shell()"
+
+
+def _is_program(word: str) -> bool:
+    return word in PROGRAMS or FIELDS.get(word) in _PROGRAM_FIELDS
+
+
+async def read_concepts(library: Library, limit: int) -> tuple[Concept, ...]:
+    """Return what memories are about, the most used first. Raises StoreError."""
     used = replace(_fitting(library, CONCEPT_MEMORIES_MAX), sort=MemorySort.USED)
     memories, uses = Counter[str](), Counter[str]()
     for each in await library.store.memories.find(used):
@@ -124,44 +179,107 @@ async def _concepts(library: Library, limit: int) -> tuple[Concept, ...]:
     return tuple(Concept(topic, memories[topic], uses[topic]) for topic in ranked[:limit])
 
 
-async def _sessions(library: Library, limit: int) -> tuple[SessionFigures, ...]:
+async def read_sessions(library: Library, limit: int) -> tuple[SessionFigures, ...]:
+    """Return the sessions, archived ones too, the last active first. Raises StoreError."""
     rows = await library.store.sessions.recent(project_id=library.project.id, limit=limit)
     here = replace(_fitting(library, DECISIONS_MAX), types=(MemoryType.DECISION,))
     decisions = await library.store.memories.find(here)
-    figures: list[SessionFigures] = []
-    for row in rows:
-        spent = await library.store.usage.by_model(session_id=row.session.id)
-        decided = tuple(each.content for each in decisions if each.session_id == row.session.id)
-        figures.append(SessionFigures(row, decided, sum_costs(each.cost_usd for each in spent)))
-    return tuple(figures)
-
-
-async def _figures(library: Library) -> tuple[Figure, ...]:
-    counts = await all_counts(library.local)
-
-    def total(name: str, label: str = "") -> int:
-        return round(
-            sum(value for (of, labels, _), value in counts.items() if of == name and label in ("", *labels))
+    costs = await library.store.usage.by_session([row.session.id for row in rows])
+    return tuple(
+        SessionFigures(
+            row,
+            tuple(each.content for each in decisions if each.session_id == row.session.id),
+            costs[row.session.id],
+            row.session.begun_by(library.person),
         )
+        for row in rows
+    )
 
-    hits = total(CONSTRAINT_HITS.name)
-    return (
-        Figure(
-            "hints taken",
-            total(HINT_ANSWERS.name, "apply"),
-            total(HINTS.name),
-            "hints that you applied, of those offered",
+
+async def read_numbers(library: Library) -> Numbers:
+    """Return how well memory does. Raises StoreError."""
+    usage, project_id = library.store.usage, library.project.id
+    spent = await usage.by_model(project_id=project_id)
+    people = [] if library.person.alone else await usage.by_person(project_id=project_id)
+    return Numbers(
+        figures=(
+            await _recall_rate(library),
+            await _precision(library),
+            await _hints_taken(library),
+            await _cache_hits(library),
+            await _constraints_held(library),
         ),
-        Figure(
-            "cache hits",
-            total(CACHE_REQUESTS.name, "hit"),
-            total(CACHE_REQUESTS.name),
-            "look-ups of preferences, rules and important memories that were cached, of all",
+        memory=Cost(
+            "memory cost",
+            sum_costs(row.cost_usd for row in spent if row.purpose is not Purpose.CHAT),
+            "summaries, extraction, embeddings and look-ups, of all users of the project",
         ),
-        Figure(
-            "constraints held",
-            total(CONSTRAINT_HITS.name, "declined") + total(CONSTRAINT_HITS.name, "refused"),
-            hits,
-            "calls against your rules that were declined or refused, of all such calls, once for each rule",
+        chat=Cost(
+            "chat cost",
+            sum_costs(row.cost_usd for row in spent if row.purpose is Purpose.CHAT),
+            "the turns themselves, of all users of the project",
         ),
+        people=tuple(
+            Cost(f"cost of {each.person or 'unknown users'}", each.cost_usd, "chat and memory of one user")
+            for each in (people if len(people) > 1 else ())
+        ),
+    )
+
+
+async def _recall_rate(library: Library) -> Figure:
+    used, turns = await library.local.recall_uses(library.project.id)
+    return Figure(
+        "recall rate",
+        used,
+        turns,
+        "turns of the project on this machine, the newest 1,000, for which something was recalled: those in "
+        "which it was quoted (the answer says most of a recalled line's words that the message does not), "
+        "cited (it names its day or id), or opened by you, of all",
+    )
+
+
+async def _precision(library: Library) -> Figure:
+    found = await library.store.memories.count_extracted(
+        project_id=library.project.id, person=library.person.id, within=EDITED_WITHIN, limit=EXTRACTED_MAX
+    )
+    return Figure(
+        "extraction precision",
+        found.right,
+        found.kept,
+        "memories of the project that were found in what was said, the newest 1,000, on all machines: those "
+        "that nobody forgot or edited within 30 days, of all",
+    )
+
+
+async def _hints_taken(library: Library) -> Figure:
+    taken, offered = await library.local.hints_taken(library.project.id)
+    return Figure(
+        "hints taken",
+        taken,
+        offered,
+        "hints in the project on this machine that you applied, of those offered",
+    )
+
+
+async def _cache_hits(library: Library) -> Figure:
+    counts = await all_counts(library.local)
+    results = {labels: value for (name, labels, _), value in counts.items() if name == CACHE_REQUESTS.name}
+    return Figure(
+        "cache hits",
+        round(results.get(("hit",), 0)),
+        round(sum(results.values())),
+        "look-ups of preferences, rules and important memories that were cached, of all, on this machine in "
+        "every project",
+    )
+
+
+async def _constraints_held(library: Library) -> Figure:
+    found = await library.store.memories.count_wishes(project_id=library.project.id, person=library.person.id)
+    rules = found.get(WishKind.CONSTRAINT, WishCount())
+    return Figure(
+        "constraints held",
+        rules.held,
+        rules.held + rules.broken,
+        "calls against the rules that hold in the project that were declined or refused, of all such calls, "
+        "once for each rule, on all machines",
     )

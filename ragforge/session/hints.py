@@ -53,9 +53,12 @@ class SessionHints:
     async def offer(self, hints: Sequence[ProactiveHint], *, after_turn: bool = True) -> None:
         """Put them into the list, above those that wait for an answer."""
         ids = [hint.source_preference_id for hint in hints]
-        await self.session.workspace.local.set_offered(ids, session_id=self.session.id, at=now())
+        workspace = self.session.workspace
+        await workspace.local.set_offered(
+            ids, session_id=self.session.id, at=now(), project_id=workspace.project.id
+        )
         waiting = [hint for hint in self.open if hint.source_preference_id not in ids]
-        self.open = (*hints, *waiting)[: self.session.workspace.settings.hints.shown_max]
+        self.open = (*hints, *waiting)[: workspace.settings.hints.shown_max]
         if after_turn:
             self._pace.offered()
         for hint in hints:
@@ -74,6 +77,8 @@ class SessionHints:
             await local.add_ignored(preference, at=now())
         elif answer is HintAnswer.LATER:
             await local.postpone(preference)
+        elif answer is HintAnswer.APPLY:
+            await local.add_taken(preference)
         self.open = tuple(each for each in self.open if each.id != hint.id)
         TALLY.count(HINT_ANSWERS, hint.type.value, answer.value)
 

@@ -31,6 +31,15 @@ class TurnPlace(Struct, frozen=True):
     turn: int
 
 
+class TurnText(Struct, frozen=True):
+    """A turn to read. place: when and where it was said. command: what opens it."""
+
+    place: str
+    user: str
+    answer: str
+    command: str
+
+
 class MemoryBook(Struct, frozen=True):
     """The memories of the open project and the global ones. Every method may raise RagforgeError."""
 
@@ -93,11 +102,15 @@ class MemoryBook(Struct, frozen=True):
             raise UsageError("This turn was undone: its session went on without it. Search still finds it.")
         return TurnPlace(session.id, turn.index + 1)
 
-    async def said_in(self, turn_id: str) -> str:
-        """The words of the turn, where they stand, and the command that opens it. Raises UsageError."""
+    async def read_turn(self, turn_id: str) -> TurnText:
+        """The turn, where it stands, and the command that opens it. Raises UsageError."""
         turn, session = await self._turn_and_session(turn_id)
-        at = f"{moment_words(turn.started_at)}, {session.title}, turn {turn.index + 1}"
-        return f"{at}: {text_of(turn.user)}\nragforge -r {session.id} --at {turn.index + 1}"
+        return TurnText(
+            f"{moment_words(turn.started_at)}, {session.title}, turn {turn.index + 1}",
+            text_of(turn.user),
+            turn.assistant,
+            f"ragforge -r {session.id} --at {turn.index + 1}",
+        )
 
     async def open_evidence(self, memory: Memory) -> TurnPlace:
         """The newest turn that it rests on and that can be seen. Raises UsageError where there is none."""

@@ -7,18 +7,16 @@ however it ends.
 import asyncio
 import logging
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from msgspec.structs import replace
-
 from ragforge.domain import timeouts
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import StoreError, UsageError
-from ragforge.domain.memories import INTENTS, MemoryFilter, MemoryType, WishKind, wish_kind
+from ragforge.domain.memories import WishCount, WishKind
 from ragforge.domain.metrics import CACHE_REQUESTS, METRICS, NO_BOUND, SUM, TALLY, Metric, Sample
 from ragforge.session.machine import Library
 from ragforge.store.local import LocalState
@@ -35,8 +33,6 @@ HIT_RATE = Metric("memory_cache_hit_rate", "The share of look-ups of preferences
 PREFERENCES_ACTIVE = Metric(
     "memory_preferences_active", "The user's wishes that hold in the project: type as extracted.", ("type",)
 )
-WISHES_MAX = 10_000
-"""More are not counted."""
 
 
 async def keep_counts(local: LocalState) -> None:
@@ -67,17 +63,15 @@ async def all_samples(library: Library) -> dict[Sample, float]:
 
 async def _wishes(library: Library) -> dict[Sample, float]:
     """How many wishes of the user hold in the project, by their kind; none where the store is away."""
-    here = MemoryFilter(library.project.id, person=library.person.id, limit=WISHES_MAX)
     try:
-        found = await library.store.memories.find(
-            replace(here, types=(MemoryType.PREFERENCE, *sorted(INTENTS)))
+        found = await library.store.memories.count_wishes(
+            project_id=library.project.id, person=library.person.id
         )
-        found += await library.store.memories.find(replace(here, binding=True))
     except StoreError as error:
         log.warning("The wishes that hold are not counted: %s", error)
         return {}
-    kinds = Counter(filter(None, map(wish_kind, {each.id: each for each in found}.values())))
-    return {(PREFERENCES_ACTIVE.name, (str(kind),), ""): kinds[kind] for kind in WishKind}
+    none = WishCount()
+    return {(PREFERENCES_ACTIVE.name, (str(kind),), ""): found.get(kind, none).number for kind in WishKind}
 
 
 def metrics_text(counts: Mapping[Sample, float]) -> str:

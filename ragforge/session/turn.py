@@ -28,7 +28,7 @@ from ragforge.memory.forgotten import still_forgotten
 from ragforge.memory.window import Window
 from ragforge.session import queue
 from ragforge.session.agent_parts import agent_parts, safe_step
-from ragforge.session.context import build_block, keep_recalled
+from ragforge.session.context import build_block, keep_recall_use, keep_recalled
 from ragforge.session.file_hashes import recall_seen_files
 from ragforge.session.history import keep_end, session_window, store_end
 from ragforge.session.link import notice_loss
@@ -58,6 +58,8 @@ class _Run(Struct):
     pending: Step | None = None
     done: tuple[ToolCall, ...] = ()
     failure: RagforgeError | None = None
+    block: ContextBlock = ContextBlock()
+    """What was recalled for its message."""
     keeping: asyncio.Task[None] | None = None
     """Remembers what was recalled, beside the model's answering."""
     recording: Recording | None = None
@@ -228,6 +230,7 @@ async def _recall(session: Session, run: _Run, window: Window, events: Events) -
         is_closed = await queue.close(session, seen=said)
     if block.items or block.limited:
         await events.send(ContextBuilt(run.turn.id, block))
+        run.block = block
         run.keeping = asyncio.create_task(keep_recalled(session, run.turn.id, block))
     return block
 
@@ -250,6 +253,8 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
     nothing = await came_to_nothing(session.workspace.store, ended)
     await events.send(TurnEnded(ended, run.failure, came_to_nothing=nothing, version=version))
     session.workspace.background.turn_ended(session, ended.id)
+    if run.block.items:
+        await keep_recall_use(session, ended, run.block, nothing=nothing)
     return ended.status
 
 

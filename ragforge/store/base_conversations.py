@@ -238,6 +238,11 @@ class UsageLog(Protocol):
         """Sums a user, most expensive first."""
         ...
 
+    async def by_session(self, session_ids: Sequence[str]) -> dict[str, float | None]:
+        """What each of these sessions cost, in US dollars: None where a price is unknown, 0 where nothing was
+        used."""
+        ...
+
     async def add(self, spent: Spent) -> None:
         """Keep a model call that is not a step of a turn. Its session need not be stored (any more)."""
         ...

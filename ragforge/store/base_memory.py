@@ -10,7 +10,16 @@ from typing import Protocol
 
 from ragforge.domain.derivations import Derived, DerivedFilter, Underived, UnderivedFilter
 from ragforge.domain.ids import now
-from ragforge.domain.memories import Association, Memory, MemoryFilter, MemorySort, Period
+from ragforge.domain.memories import (
+    Association,
+    ExtractionCount,
+    Memory,
+    MemoryFilter,
+    MemorySort,
+    Period,
+    WishCount,
+    WishKind,
+)
 from ragforge.domain.search import Candidate, Hit, Query, Related
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
@@ -160,6 +169,20 @@ class Memories(Protocol):
 
         Not where memories were only used (`touch`) or their calls counted (`count_answers`).
         """
+        ...
+
+    async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
+        """Of each kind that there is, how many wishes hold in the project: everybody's and this person's.
+
+        Reads wishes alone, whatever else is remembered; more than WISHES_COUNTED_MAX are not counted.
+        """
+        ...
+
+    async def count_extracted(
+        self, *, project_id: str, person: str, within: timedelta, limit: int
+    ) -> ExtractionCount:
+        """How many of the newest `limit` memories that the background found in the project are still as they
+        were found: neither forgotten nor edited `within` this time of their creation."""
         ...
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:

@@ -1,5 +1,6 @@
 """This machine's own state: prompt history, drafts, queues, consent rules, where projects lie, what was
-recalled for which turn, what was hinted at, and which turns ran on since they were summarised.
+recalled for which turn and of what use it was, what was hinted at, and which turns ran on since they were
+summarised.
 
 Nothing is in it alone that belongs to a conversation, so losing it loses none. It never travels with a store.
 The texts are kept as they are given: whoever calls has taken the secrets out.
@@ -18,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from ragforge.domain.approvals import Rule
-from ragforge.domain.context import ContextBlock
+from ragforge.domain.context import ContextBlock, RecallUse
 from ragforge.domain.errors import StoreDamaged, StoreError, StoreMoved, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.domain.json import each_text
@@ -36,6 +37,8 @@ CountOf: TypeAlias = tuple[str, tuple[str, ...], str]
 
 RECALLED_MAX = 1_000
 """How many turns keep what was recalled for them; some 8 MB at most."""
+RECALL_USES_MAX = 1_000
+"""Of so many turns of a project it is known whether what was recalled was of use."""
 _PERSON = "person "
 """Before a store's address, the name under which the user's id is kept."""
 
@@ -435,6 +438,58 @@ class LocalState:
 
         await self._write(job)
 
+    async def keep_recall_use(
+        self, turn_id: str, use: RecallUse, *, project_id: str, session_id: str, at: datetime
+    ) -> None:
+        """Remember of what use it was what was recalled for a turn; of very many turns only the newest.
+
+        That it was opened stays so.
+        """
+
+        def job(connection: Connection) -> None:
+            connection.execute(
+                "INSERT INTO recall_use (turn, project, session, at, quoted, cited) "
+                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (turn) DO UPDATE "
+                "SET quoted = excluded.quoted, cited = excluded.cited",
+                (turn_id, project_id, session_id, _ms(at), int(use.quoted), int(use.cited)),
+            )
+            connection.execute(
+                "DELETE FROM recall_use WHERE project = ?1 AND at < "
+                "(SELECT at FROM recall_use WHERE project = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)",
+                (project_id, RECALL_USES_MAX - 1),
+            )
+
+        await self._write(job)
+
+    async def forget_recall_use(self, turn_id: str) -> None:
+        """Count the turn no longer: nothing came of it."""
+        await self._write(
+            lambda connection: connection.execute("DELETE FROM recall_use WHERE turn = ?", (turn_id,))
+        )
+
+    async def set_recall_opened(self, turn_id: str) -> None:
+        """Remember that the user opened what was recalled for the turn."""
+        await self._write(
+            lambda connection: connection.execute(
+                "UPDATE recall_use SET opened = 1 WHERE turn = ?", (turn_id,)
+            )
+        )
+
+    async def recall_uses(self, project_id: str) -> tuple[int, int]:
+        """For how many of the project's newest turns something recalled was of use, and for how many any was
+        recalled."""
+
+        def job(connection: Connection) -> tuple[int, int]:
+            rows = connection.execute(
+                "SELECT coalesce(sum(quoted OR cited OR opened), 0), count(*) FROM recall_use "
+                "WHERE project = ?",
+                (project_id,),
+            )
+            used, turns = next(rows)
+            return used, turns
+
+        return await self._read(job)
+
     async def recalled(self, turn_id: str) -> ContextBlock | None:
         """What was put in front of the turn's message, or None where that is not known."""
         text = await self._value("SELECT block FROM recalled WHERE turn = ?", turn_id)
@@ -445,11 +500,12 @@ class LocalState:
 
     async def forget_recalled(self, session_id: str) -> None:
         """Remove what was recalled in a session, and from it in others."""
-        await self._write(
-            lambda connection: connection.execute(
-                "DELETE FROM recalled WHERE session = ?1 OR instr(block, ?1)", (session_id,)
-            )
-        )
+
+        def job(connection: Connection) -> None:
+            connection.execute("DELETE FROM recalled WHERE session = ?1 OR instr(block, ?1)", (session_id,))
+            connection.execute("DELETE FROM recall_use WHERE session = ?", (session_id,))
+
+        await self._write(job)
 
     async def redact(self, cut: Callable[[str], str]) -> None:
         """Pass what users typed here, and what was recalled for turns, through `cut`; leave nothing of it.
@@ -569,17 +625,40 @@ class LocalState:
 
         return await self._read(job)
 
-    async def set_offered(self, preference_ids: Sequence[str], *, session_id: str, at: datetime) -> None:
+    async def set_offered(
+        self, preference_ids: Sequence[str], *, session_id: str, at: datetime, project_id: str = ""
+    ) -> None:
         """Remember that these preferences were hinted at; they are no longer put off."""
-        rows = [(preference, _ms(at), session_id) for preference in preference_ids]
+        rows = [(preference, _ms(at), session_id, project_id) for preference in preference_ids]
         await self._write(
             lambda connection: connection.executemany(
-                "INSERT INTO hint (preference, offered, session) VALUES (?, ?, ?) "
+                "INSERT INTO hint (preference, offered, session, project, offers) VALUES (?, ?, ?, ?, 1) "
                 "ON CONFLICT (preference) DO UPDATE SET offered = excluded.offered, "
-                "session = excluded.session, postponed = 0",
+                "session = excluded.session, project = excluded.project, offers = offers + 1, postponed = 0",
                 rows,
             )
         )
+
+    async def add_taken(self, preference_id: str) -> None:
+        """Count that the hint at this preference was applied."""
+        await self._write(
+            lambda connection: connection.execute(
+                "UPDATE hint SET taken = taken + 1 WHERE preference = ?", (preference_id,)
+            )
+        )
+
+    async def hints_taken(self, project_id: str) -> tuple[int, int]:
+        """How many hints were applied in the project, and how many were offered."""
+
+        def job(connection: Connection) -> tuple[int, int]:
+            rows = connection.execute(
+                "SELECT coalesce(sum(taken), 0), coalesce(sum(offers), 0) FROM hint WHERE project = ?",
+                (project_id,),
+            )
+            taken, offers = next(rows)
+            return taken, offers
+
+        return await self._read(job)
 
     async def add_ignored(self, preference_id: str, *, at: datetime) -> None:
         """Count that the hint at this preference was ignored."""

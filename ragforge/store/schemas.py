@@ -110,6 +110,26 @@ CREATE TABLE hint (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Whether what was recalled for a turn was of use, and how often hints were offered and taken.
+_LOCAL_TENTH = """
+CREATE TABLE recall_use (
+    turn TEXT PRIMARY KEY,
+    project TEXT NOT NULL,
+    session TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    quoted INTEGER NOT NULL,
+    cited INTEGER NOT NULL,
+    opened INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX recall_use_project ON recall_use (project, at, quoted, cited, opened);
+CREATE INDEX recall_use_session ON recall_use (session);
+
+ALTER TABLE hint ADD COLUMN project TEXT NOT NULL DEFAULT ''; -- empty for those of before
+ALTER TABLE hint ADD COLUMN offers INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE hint ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX hint_project ON hint (project, offers, taken);
+"""
+
 APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
 LOCAL = Schema(
     application_id=APPLICATION_ID,
@@ -123,6 +143,7 @@ LOCAL = Schema(
         _LOCAL_SEVENTH,
         _LOCAL_EIGHTH,
         _LOCAL_NINTH,
+        _LOCAL_TENTH,
     ),
 )
 

@@ -32,6 +32,7 @@ class Where(StrEnum):
     RECALLED = "recalled"
     APPROVAL = "approval"
     HINTS = "hints"
+    DASHBOARD = "dashboard"
 
 
 class Key(Struct, frozen=True):
@@ -49,7 +50,7 @@ class Key(Struct, frozen=True):
     told: bool = True
 
 
-_P, _C, _L, _S, _M, _V, _R, _A, _H = (
+_P, _C, _L, _S, _M, _V, _R, _A, _H, _D = (
     Where.PROMPT,
     Where.CHAT,
     Where.LIST,
@@ -59,6 +60,7 @@ _P, _C, _L, _S, _M, _V, _R, _A, _H = (
     Where.RECALLED,
     Where.APPROVAL,
     Where.HINTS,
+    Where.DASHBOARD,
 )
 
 TABLE: tuple[Key, ...] = (
@@ -153,6 +155,12 @@ TABLE: tuple[Key, ...] = (
     Key("forget_recalled", ("delete", "ctrl+x"), "on a recalled memory: forget it (asks first)", _R),
     Key("ignore_hint", ("i",), "ignore the hint", _H),
     Key("postpone_hint", ("l",), "the hint later: in the next session, or tomorrow", _H),
+    Key("next_tab", ("tab", "right"), "the next tab", _D),
+    Key("previous_tab", ("shift+tab", "left"), "the tab before", _D),
+    Key("sort_wishes", ("s", "ctrl+o"), "the next order of what you want", _D),
+    Key("edit_wish", ("e", "ctrl+e"), "edit what you want", _D),
+    Key("forget_wish", ("x", "ctrl+x", "delete"), "forget what you want (asks first)", _D),
+    Key("allow_wish", ("r",), "make a rule of consent of what you want", _D),
     Key("answer_1", ("1", "y"), "yes, once", _A),
     Key("answer_2", ("2",), "the second answer", _A),
     Key("answer_3", ("3", "n"), "no", _A),
@@ -167,6 +175,7 @@ _TOGETHER = (
     frozenset({_L, _M}),
     frozenset({_L, _V}),
     frozenset({_L, _H}),
+    frozenset({_L, _D}),
     frozenset({_R}),
     frozenset({_A}),
 )

@@ -199,6 +199,17 @@ async def test_only_archived_sessions_lack_a_record_where_that_is_asked(store: S
     assert await lacking(store, OF_SESSION, project, archived=True) == []
 
 
+async def test_only_sessions_that_nobody_touched_lack_a_record_where_that_is_asked(store: Store) -> None:
+    session = await new_session(store)
+    project = session.project_id
+    await new_session(store, a_project(id=project), last_activity_at=NOON + timedelta(minutes=1))
+    await store.sessions.set_archived((await new_session(store)).id, NOON)
+    assert await lacking(store, OF_SESSION, project, untouched_since=NOON) == []
+    later = NOON + timedelta(seconds=1)
+    assert await lacking(store, OF_SESSION, project, untouched_since=later) == [session.id]
+    assert await lacking(store, OF_SESSION, project, untouched_since=later, archived=True) == []
+
+
 async def test_forgotten_record_is_kept_and_not_made_anew(store: Store) -> None:
     session = await new_session(store)
     turn = await said(store, session)

@@ -2,16 +2,20 @@
 
 import asyncio
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ragforge.domain.ids import now
 from ragforge.domain.summaries import Summary, SummaryMethod
-from ragforge.domain.turns import ConversationSession
+from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.memory.derive.consolidation import count_archived, read_summaries
 from ragforge.session.background.model import NO_MODEL
-from ragforge.session.consolidation import consolidate, expense_of
+from ragforge.session.consolidation import Consolidated, consolidate, expense_of
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
+from ragforge.store.open import open_store
 from tests.contract.builders import a_session, conversation, said
 from tests.flow.beside import beside, by_the_model, until
 from tests.flow.running import environ
@@ -106,6 +110,45 @@ async def test_without_a_model_that_answers_an_archived_session_is_consolidated_
     async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_RETRY_ATTEMPTS_MAX="1")) as session:
         of = await archived(session, 2)
         assert (await digest(session, of)).method is SummaryMethod.EXTRACTIVE
+
+
+async def test_a_session_that_nobody_touched_for_a_week_is_consolidated_like_an_archived_one(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL=NO_MODEL)
+    async with beside(tmp_path, env) as session:
+        store, project = session.workspace.store, session.workspace.project
+        await keep_project(store, project)
+        ages = {timedelta(days=6): a_session(project.id), timedelta(days=8): a_session(project.id)}
+        turns = list[Turn]()
+        for age, each in ages.items():
+            at = now() - age
+            await store.sessions.add(replace(each, started_at=at, last_activity_at=at))
+            turns += [await said(store, each, "One.", answer=ANSWER, started_at=at)]
+            turns += [await said(store, each, "Two.", parent=turns[-1], answer=ANSWER, started_at=at)]
+        session.workspace.background.turn_ended(session, turns[0].id)
+        fresh, old = (each.id for each in ages.values())
+
+        async def found() -> dict[str, Summary]:
+            return await read_summaries(store, [fresh, old])
+
+        assert (await until(found))[old].turn_count == 2
+        assert list(await found()) == [old]
+        assert (await count_archived(store)) == (0, 0)
+
+
+async def test_consolidating_at_once_waits_for_no_lease_that_a_killed_process_left(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(by_the_model("All about walruses."))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        await session.workspace.background.close()
+        store, of = session.workspace.store, await archived(session, 2)
+        other = await open_store(store.url, machine_dir=tmp_path / "another")
+        for turn in await store.turns.path((await store.sessions.get(of)).head):
+            assert await other.leases.take(f"summary:{turn.id}", seconds=3_600)
+        await other.close()
+        assert await consolidate(session) == Consolidated(done=1, lacking=0)
 
 
 async def listed(session: Session) -> list[ConversationSession]:

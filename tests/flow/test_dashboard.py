@@ -1,19 +1,26 @@
 """The dashboard tells what the store and the counts of this machine hold."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragforge.commands.base import Report, run_command
+from ragforge.commands.base import Open, Report, find_verb, run_command
+from ragforge.commands.dashboard import DashboardArguments
 from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemorySource, MemoryType, Strength, WishOrder
-from ragforge.domain.metrics import CACHE_REQUESTS, CONSTRAINT_HITS, HINT_ANSWERS, HINTS, TALLY
+from ragforge.domain.metrics import CACHE_REQUESTS, TALLY
+from ragforge.domain.turns import Turn
 from ragforge.memory.memories import new_memory, remember
 from ragforge.session.dashboard import read_dashboard
+from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
+from ragforge.store.base import keep_project
 from tests.flow.beside import beside, done
 from tests.flow.running import environ, say
 from tests.standins.gemini import Finish, GeminiStandIn, Text, Tokens
+
+LONG_AGO = datetime(2025, 11, 3, 12, tzinfo=UTC)
 
 
 async def keep(session: Session, text: str, type: MemoryType, topic: str = "", **facts: object) -> Memory:
@@ -37,17 +44,12 @@ async def fill(session: Session) -> Memory:
     for held in (True, True, False):
         await library.store.memories.count_answers([rule.id], held=held)
     await library.store.memories.touch([rule.id], now())
-    TALLY.take()
-    await library.local.add_counts(
-        {
-            (HINTS.name, ("preference_reminder",), ""): 4,
-            (HINT_ANSWERS.name, ("preference_reminder", "apply"), ""): 1,
-            (HINT_ANSWERS.name, ("preference_reminder", "ignore"), ""): 2,
-            (CONSTRAINT_HITS.name, ("declined",), ""): 2,
-            (CONSTRAINT_HITS.name, ("refused",), ""): 1,
-            (CONSTRAINT_HITS.name, ("allowed",), ""): 1,
-        }
-    )
+    for preference in (rule.id, rule.id, forgotten.id, "another"):
+        project = "elsewhere" if preference == "another" else library.project.id
+        await library.local.set_offered([preference], session_id="", at=now(), project_id=project)
+    await library.local.set_offered([rule.id], session_id="", at=now(), project_id=library.project.id)
+    await library.local.add_taken(rule.id)
+    await library.local.add_taken("another")
     return rule
 
 
@@ -77,17 +79,61 @@ async def test_the_dashboard_is_right_when_counted_by_hand(tmp_path: Path, gemin
         spent = await library.store.usage.by_model(session_id=session.id)
         assert (shown.row.turns, shown.decided) == (2, ("The kiosk is blue",))
         assert shown.cost_usd == sum(each.cost_usd or 0 for each in spent) > 0
-        figures = {each.name: (each.part, each.whole) for each in board.figures}
+        figures = {each.name: (each.part, each.whole) for each in board.numbers.figures}
         counts = await library.local.counts()
         searches = [counts.get((CACHE_REQUESTS.name, (each,), ""), 0) for each in ("hit", "miss")]
         assert figures == {
+            "recall rate": (0, 0),  # all of it was in the window
+            "extraction precision": (0, 0),
             "hints taken": (1, 4),
             "cache hits": (searches[0], sum(searches)),
-            "constraints held": (3, 4),
+            "constraints held": (2, 3),
         }
+        assert board.numbers.chat.usd == sum(each.cost_usd or 0 for each in spent)
 
-        first = await run_command(session, "dashboard", "--limit 1")
-        assert isinstance(first, Report)
-        assert "Never use pip" in first.shown  # rules come first
-        assert "Answer briefly" not in first.shown
-        assert "constraints held: 75% (3 of 4)" in first.shown
+        await report_and_screen(session)
+
+
+async def report_and_screen(session: Session) -> None:
+    report = await run_command(session, "dashboard", "--sort held")
+    assert report == Open("dashboard", "held")
+    shell = find_verb("dashboard").shell
+    told = await shell(session.workspace, DashboardArguments(limit=1))
+    assert isinstance(told, Report)
+    assert "Never use pip" in told.shown  # rules come first
+    assert "Answer briefly" not in told.shown
+    assert "constraints held: 67% (2 of 3)" in told.shown
+
+
+RAMP = "The valve ramp of the Exeter kiosk is limited to 4417 steps"
+
+
+async def test_a_turn_counts_as_recalled_well_when_quoted_cited_or_opened(
+    tmp_path: Path, gemini: GeminiStandIn
+):
+    """Counted by hand: of five turns with a block two are quoted, one is cited, one is opened."""
+    asked = "How is the valve ramp of the kiosk limited?"
+    answers = (
+        "It is limited to 4417 steps in Exeter.",
+        "I do not know.",
+        "I cannot say.",
+        "As you said on 2025-11-03, there is a limit.",
+        "In Exeter it has 4417 steps.",
+    )
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        library, turns = session.workspace, list[Turn]()
+        await keep_project(library.store, library.project)
+        await keep(session, RAMP, MemoryType.FACT, created_at=LONG_AGO, updated_at=LONG_AGO)
+        for answer in answers:
+            other = await new_session(library)
+            gemini.script(Text(answer))
+            turns.append((await say(other, asked))[-1].turn)
+            await done(other)
+            await close_session(other)
+        assert await library.local.recall_uses(library.project.id) == (3, 5)
+        await library.local.set_recall_opened(turns[1].id)
+        assert await library.local.recall_uses(library.project.id) == (4, 5)
+        await library.local.set_recall_opened(turns[0].id)
+        assert await library.local.recall_uses("another") == (0, 0)
+        await library.local.forget_recalled(turns[0].session_id)
+        assert await library.local.recall_uses(library.project.id) == (3, 4)

@@ -274,7 +274,8 @@ async def test_damage_found_while_reading_is_told(local: LocalState) -> None:
         await local.add_prompt(f"{number} " + "long text " * 2000, project_id="a")
     await local.close()
     content = bytearray(local.path.read_bytes())
-    content[8192:] = b"\xff" * (len(content) - 8192)
+    whole = len(content) - 60_000  # what is behind it are the texts
+    content[whole:] = b"\xff" * (len(content) - whole)
     local.path.write_bytes(content)
     state = await open_local_state(local.path.parent)
     with pytest.raises(StoreDamaged, match="nothing of the conversations"):

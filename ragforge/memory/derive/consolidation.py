@@ -1,4 +1,5 @@
-"""The consolidation of archived sessions: one summary of all that was said in each, above its levels.
+"""The consolidation of sessions that are archived, or that nobody touched for a week: one summary of all that
+was said in each, above its levels.
 
 Its summaries are rolled up, level by level, until one is left. The record that names it is written last, so
 what a crash cuts short is gone on with; a session that goes on and is archived again gets another.
@@ -6,6 +7,8 @@ what a crash cuts short is gone on with; a session that goes on and is archived 
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
+from time import monotonic
 
 from msgspec import Struct
 
@@ -18,10 +21,11 @@ from ragforge.domain.derivations import (
     UnderivedFilter,
 )
 from ragforge.domain.errors import Conflict
+from ragforge.domain.ids import now
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
 from ragforge.domain.vectors import Owner
-from ragforge.memory.derive.base import Home, Moment
+from ragforge.memory.derive.base import Desk, Home, Moment
 from ragforge.memory.derive.levels import CHILDREN_MAX, Children, make_level, newest_turns, turn_chars
 from ragforge.memory.derive.records import RecordDerivation
 from ragforge.store.base import Store
@@ -41,18 +45,51 @@ class SessionDigest(Struct, frozen=True):
 KIND = DerivedKind("SessionDigest", SessionDigest, owner=DerivedOwner.SESSION)
 
 
-class Consolidation(RecordDerivation):
-    """Consolidates the archived sessions of the projects that are open, once their turns have summaries."""
+UNTOUCHED_FOR = timedelta(days=7)
+TENDED_AGAIN_S = 86_400.0
 
-    title = "The consolidation of archived sessions"
+
+class Consolidation(RecordDerivation):
+    """Consolidates such sessions of the projects that are open, once their turns have summaries."""
+
+    title = "The consolidation of sessions"
     order = 2
     kind = KIND
-    archived = True
     wakes_on = frozenset({Moment.OPENED, Moment.UNDERSTOOD, Moment.SETTLED, Moment.WRITTEN})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.tends = True
+        """Whether it looks for sessions that nobody touched as well."""
+        self._tended: dict[str, float] = {}
+        """By project, when nothing was left to tend, by `time.monotonic`."""
+
+    async def lacking(self, home: Home, limit: int) -> list[Underived]:
+        """List the archived sessions first; then, once a day, those that nobody touched for long."""
+        wanted = UnderivedFilter(KIND, project_id=home.project_id, archived=True, limit=limit)
+        archived = await home.store.derivations.lacking(wanted)
+        if not self.tends or any(source not in self._passed for source in archived):
+            return archived
+        return [*archived, *await self.tend_the_garden(home, limit)]
+
+    async def tend_the_garden(self, home: Home, limit: int) -> list[Underived]:
+        """List the sessions that nobody touched for a week: all are looked at, so it is done once a day."""
+        moment, last = monotonic(), self._tended.get(home.project_id)
+        if last is not None and moment - last < TENDED_AGAIN_S:
+            return []
+        wanted = UnderivedFilter(
+            KIND, project_id=home.project_id, untouched_since=now() - UNTOUCHED_FOR, limit=limit
+        )
+        found = await home.store.derivations.lacking(wanted)
+        if all(source in self._passed for source in found):
+            self._tended[home.project_id] = moment
+        return found
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
         """Its session may have waited for it."""
         self.look_again(turn.session_id)
+        if not own:
+            self._tended.pop(home.project_id, None)
 
     async def make(self, home: Home, source: Underived) -> list[Derived]:
         """The record; none while a turn lacks its summary. Raises StoreError."""

@@ -45,8 +45,6 @@ class RecordDerivation(Derivation):
     """Keeps records of one kind."""
 
     kind: ClassVar[DerivedKind[Any]]
-    archived: ClassVar[bool] = False
-    """Of sessions, only those that are archived."""
     wakes_on = frozenset({Moment.OPENED, Moment.TURN_ENDED, Moment.UNDERSTOOD})
 
     def __init__(self, desk: Desk) -> None:
@@ -98,19 +96,19 @@ class RecordDerivation(Derivation):
         told = self._told.get(home.project_id, {})
         if self.kind.owner is DerivedOwner.TURN and home.project_id in self._looked:
             return [source for source in told.values() if await self._lacks(home, source)]
-        wanted = UnderivedFilter(
-            self.kind,
-            project_id=home.project_id,
-            archived=self.archived,
-            limit=len(self._passed) + AT_ONCE,
-        )
-        found = await home.store.derivations.lacking(wanted)
+        found = await self.lacking(home, len(self._passed) + AT_ONCE)
         # What is listed again right after it was kept would be made for ever.
         self._passed |= self._last.intersection(found)
         due = [source for source in found if source not in self._passed]
         if not due:
             self._looked.add(home.project_id)
         return due
+
+    async def lacking(self, home: Home, limit: int) -> list[Underived]:
+        """List owners that lack a record. Raises StoreError."""
+        return await home.store.derivations.lacking(
+            UnderivedFilter(self.kind, project_id=home.project_id, limit=limit)
+        )
 
     def look_again(self, owner: str) -> None:
         """Nothing could be made of the owner, and now it may."""

@@ -97,6 +97,8 @@ class TurnSummaries(Derivation):
         """Turns that ran on and were listed in this run."""
         self._tried: set[str] = set()
         """Turns for which the model was asked once more."""
+        self._urgent = False
+        """Whether turns are summarised at once, though another process may be at it."""
         self._of_nothing: set[str] = set()
         """Turns of which no better summary can be made."""
 
@@ -206,9 +208,13 @@ class TurnSummaries(Derivation):
         return turns
 
     async def make_of(self, home: Home, turns: Sequence[Turn]) -> None:
-        """Give these turns their summaries and memories now. Raises StoreError."""
-        for batch in _batches(turns):
-            await self._summarise_or_pass(home, batch, patient=True)
+        """Give these turns their summaries and memories now, whoever else is at it. Raises StoreError."""
+        self._urgent = True
+        try:
+            for batch in _batches(turns):
+                await self._summarise_or_pass(home, batch, patient=True)
+        finally:
+            self._urgent = False
 
     async def _together(self, home: Home, turns: Sequence[Turn]) -> None:
         for batch in _batches(turns):
@@ -339,7 +345,8 @@ class TurnSummaries(Derivation):
     async def _lease(self, home: Home, turn: Turn) -> bool:
         """Whether the model is asked here for this turn. It saves money, no more: the result is kept once."""
         lease_s = self.desk.timing.lease_s
-        if await home.store.leases.take(_lease_of(turn), seconds=lease_s):
+        is_mine = await home.store.leases.take(_lease_of(turn), seconds=lease_s)
+        if is_mine or self._urgent:  # a process that was killed has its leases for a while
             return True
         self._left_until[turn.id] = time.monotonic() + lease_s
         self.desk.wake(Moment.PUT_OFF)

@@ -128,8 +128,10 @@ class Work:
         turns = next(each for each in self._desk.derivations if isinstance(each, TurnSummaries))
         for contents in await lacking_digests(home.store, home.project_id):
             await turns.make_of(home, contents.lacking)
-        for kind in (Consolidation, Vectors):
-            [derivation] = [each for each in self._desk.derivations if isinstance(each, kind)]
+        [consolidation] = [each for each in self._desk.derivations if isinstance(each, Consolidation)]
+        [vectors] = [each for each in self._desk.derivations if isinstance(each, Vectors)]
+        consolidation.tends = False  # what was asked for is the archived ones
+        for derivation in (consolidation, vectors):
             while await derivation.step() == 0:
                 pass
 

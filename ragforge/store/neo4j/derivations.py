@@ -32,17 +32,13 @@ CHANGED = {
 MATCH (o:{Label.TURN}) WHERE o.endTime IS NOT NULL AND ($project IS NULL OR o.projectId = $project)
 WITH o.id AS id, o.projectId AS project, o.endTime AS at
 """,
-    DerivedOwner.SESSION: f"""
-MATCH (o:{Label.SESSION}) WHERE $project IS NULL OR o.projectId = $project
-WITH o.sessionId AS id, o.projectId AS project, o.lastActivity AS at
-""",
     DerivedOwner.PROJECT: f"""
 MATCH (o:{Label.SESSION}) WHERE $project IS NULL OR o.projectId = $project
 WITH o.projectId AS id, o.projectId AS project, max(o.lastActivity) AS at
 """,
 }
-ARCHIVED_CHANGED = f"""
-MATCH (o:{Label.SESSION}) WHERE o.archivedAt IS NOT NULL {{in_project}}
+SOME_CHANGED = f"""
+MATCH (o:{Label.SESSION}) WHERE {{conditions}}
 WITH o.sessionId AS id, o.projectId AS project, o.lastActivity AS at
 """
 
@@ -117,6 +113,7 @@ class Neo4jDerived:
             hash=wanted.kind.hash,
             model=None if wanted.model is None else storable(wanted.model),
             project=wanted.project_id,
+            untouched=None if wanted.untouched_since is None else utc(wanted.untouched_since),
             limit=max(0, wanted.limit),
         )
         return [Underived(each["id"], each["project"], each["at"]) for each in found]
@@ -155,11 +152,15 @@ class Neo4jDerived:
 
 def _changed(wanted: UnderivedFilter) -> str:
     """The part of the query that finds the owners."""
-    if not wanted.archived or wanted.kind.owner is not DerivedOwner.SESSION:
+    if wanted.kind.owner is not DerivedOwner.SESSION:
         return CHANGED[wanted.kind.owner]
-    # A condition on a project that may be null would use no index.
-    in_project = "AND o.projectId = $project" if wanted.project_id is not None else ""
-    return ARCHIVED_CHANGED.format(in_project=in_project)
+    conditions = [
+        *(["o.archivedAt IS NOT NULL"] if wanted.archived else []),
+        *(["o.lastActivity < $untouched"] if wanted.untouched_since is not None else []),
+        # A condition on a project that may be null would use no index.
+        *(["o.projectId = $project"] if wanted.project_id is not None else []),
+    ]
+    return SOME_CHANGED.format(conditions=" AND ".join(conditions) or "true")
 
 
 def _fitting(wanted: DerivedFilter) -> str:

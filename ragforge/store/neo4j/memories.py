@@ -1,7 +1,7 @@
 """The typed memories in the graph."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from ragforge.domain import timeouts
@@ -9,12 +9,17 @@ from ragforge.domain.errors import Conflict, StoreError, StoreUnavailable
 from ragforge.domain.memories import (
     FORGOTTEN_MAX,
     MEMORY,
+    WISHES_COUNTED_MAX,
     Association,
+    ExtractionCount,
     Memory,
     MemoryFilter,
+    MemoryOrigin,
     MemorySort,
     Period,
     Strength,
+    WishCount,
+    WishKind,
 )
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
@@ -61,6 +66,43 @@ ORDERS = {
 OF_PROJECT, OF_ALL = ("n.projectId = $project",), ("n.scope = 'global'",)
 WAYS = (OF_PROJECT, OF_ALL)
 """How a memory is in a project."""
+
+HOLDS = (
+    f"n.forgottenAt IS NULL AND n.owner IN ['', $person] AND NOT {REPLACED} "
+    f"AND NOT ({MEMORY_ABANDONED.format('n')})"
+)
+_KINDS = " AND ".join(
+    ["n.type IN ['preference', 'goal', 'todo']", *(f"n.{each} IS NOT NULL" for each in BY_KIND)]
+)
+# Each branch with its index: of a project that has many memories the wishes are few.
+WISHES = f"""
+CALL () {{
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {", ".join(BY_KIND)})
+  WHERE n.projectId = $project AND {_KINDS} RETURN n
+  UNION
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, strength)
+  WHERE n.projectId = $project AND n.strength = 'must' RETURN n
+  UNION
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(scope)
+  WHERE n.scope = 'global' AND ({_KINDS} OR n.strength = 'must') RETURN n
+}}
+WITH n WHERE {HOLDS}
+WITH n LIMIT {WISHES_COUNTED_MAX}
+RETURN CASE WHEN n.strength = 'must' THEN 'constraint' WHEN n.type = 'preference' THEN n.type
+  ELSE 'intent' END AS kind,
+  count(*) AS number, sum(coalesce(n.held, 0)) AS held, sum(coalesce(n.broken, 0)) AS broken
+"""
+EXTRACTED = f"""
+MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, created)
+WHERE n.projectId = $project AND n.created IS NOT NULL AND n.source = 'background'
+  AND n.owner IN ['', $person]
+WITH n ORDER BY n.projectId DESC, n.created DESC LIMIT $limit
+WITH (n.forgottenAt IS NULL OR n.forgottenAt > n.created + $within) AND NOT EXISTS {{
+  MATCH (n)<-[link:UPDATES]-(newer:{Label.MEMORY})
+  WHERE newer.origin = '{MemoryOrigin.EDIT}' AND link.at <= n.created + $within
+}} AS isRight
+RETURN count(*) AS kept, count(CASE WHEN isRight THEN 1 END) AS right
+"""
 
 FORGOTTEN = f"""
 MATCH (n:{Label.MEMORY})
@@ -180,6 +222,31 @@ class Neo4jMemories:
         except StoreUnavailable:
             return None
         return found[0]["state"] if found else None
+
+    async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
+        await self._nodes.settle()
+        await self._nodes.settle_abandoned()
+        try:
+            found = await self._nodes.ask(WISHES, project=project_id, person=person)
+        except StoreUnavailable:
+            return await self._nodes.here.memories.count_wishes(project_id=project_id, person=person)
+        return {
+            WishKind(each["kind"]): WishCount(each["number"], each["held"], each["broken"]) for each in found
+        }
+
+    async def count_extracted(
+        self, *, project_id: str, person: str, within: timedelta, limit: int
+    ) -> ExtractionCount:
+        await self._nodes.settle()
+        try:
+            [found] = await self._nodes.ask(
+                EXTRACTED, project=project_id, person=person, within=within, limit=max(0, limit)
+            )
+        except StoreUnavailable:
+            return await self._nodes.here.memories.count_extracted(
+                project_id=project_id, person=person, within=within, limit=limit
+            )
+        return ExtractionCount(found["kept"], found["right"])
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         await self._nodes.settle()

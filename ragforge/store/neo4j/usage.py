@@ -8,10 +8,21 @@ from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.usage import Purpose, Spent, Usage
 from ragforge.store.base_conversations import PersonUsage, UsageRow
 from ragforge.store.neo4j.memory_rows import spent_row
-from ragforge.store.neo4j.nodes import Nodes
+from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, utc
 
+BY_SESSION = f"""
+UNWIND $ids AS id
+CALL (id) {{
+  MATCH (t:{Label.TURN} {{sessionId: id}})<-[:PART_OF]-(n:{Label.STEP})
+  RETURN n.costUsd AS cost
+  UNION ALL
+  MATCH (n:{Label.USAGE} {{sessionId: id}}) RETURN n.costUsd AS cost
+}}
+WITH id, count(*) AS calls, count(cost) AS priced, sum(cost) AS cost
+RETURN id, CASE WHEN priced = calls THEN cost END AS cost
+"""
 OF_PROJECT = "{0}.projectId = $project AND {0}.timestamp IS NOT NULL"
 
 
@@ -64,6 +75,14 @@ class Neo4jUsageLog:
             return await self._nodes.here.usage.by_person(project_id=project_id)
         sums = [PersonUsage(each["person"], each["calls"], _usage(each), each["cost"]) for each in found]
         return sorted(sums, key=lambda row: (_dearest_first(row), row.person))
+
+    async def by_session(self, session_ids: Sequence[str]) -> dict[str, float | None]:
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(BY_SESSION, ids=valid_ids(session_ids))
+        except StoreUnavailable:
+            return await self._nodes.here.usage.by_session(session_ids)
+        return dict.fromkeys(session_ids, 0.0) | {each["id"]: each["cost"] for each in found}
 
     async def add(self, spent: Spent) -> None:
         """Keep a model call that is not a step of a turn; one of the same id stays as it is."""

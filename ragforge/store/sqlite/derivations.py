@@ -37,23 +37,25 @@ ORDER BY at DESC, derived.id LIMIT max(0, :limit)
 OF_PROJECT = "AND derived.project = (SELECT key FROM project WHERE id = :project_id)"
 OF_OWNERS = "AND owner IN (SELECT value FROM json_each(:owners))"
 
-# Each with its project and its last change.
+# Each with its project and its last change. A condition on a project that may be null would use no index.
+OF_HERE = "project = (SELECT key FROM project WHERE id = :project_id)"
 OWNERS = {
     DerivedOwner.TURN: """
 SELECT turn.id, session.project, turn.ended_at AS at FROM turn JOIN session ON session.key = turn.session
-WHERE ended_at IS NOT NULL
+WHERE ended_at IS NOT NULL AND {here}
 """,
-    DerivedOwner.SESSION: "SELECT id, project, last_activity_at AS at FROM session",
+    DerivedOwner.SESSION: "SELECT id, project, last_activity_at AS at FROM session WHERE {here} {state}",
     DerivedOwner.PROJECT: """
 SELECT project.id, project.key AS project, max(last_activity_at) AS at
-FROM project JOIN session ON session.project = project.key GROUP BY project.key
+FROM project JOIN session ON session.project = project.key WHERE {here} GROUP BY project.key
 """,
 }
-ARCHIVED = " WHERE archived_at IS NOT NULL"
+ARCHIVED = "AND archived_at IS NOT NULL"
+UNTOUCHED = "AND last_activity_at < :untouched_since"
 
 LACKING = """
 SELECT source.id, project.id, source.at FROM ({owners}) AS source
-JOIN project ON project.key = source.project AND (:project_id IS NULL OR project.id = :project_id)
+CROSS JOIN project ON project.key = source.project
 WHERE NOT EXISTS (
     SELECT 1 FROM derived
     WHERE derived.owner = source.id AND kind = :label AND owner_kind = :owner_kind AND (
@@ -115,18 +117,17 @@ class SqliteDerived:
 
         def read(connection: Connection) -> list[Underived]:
             kind = wanted.kind
+            since = wanted.untouched_since
             values = {
                 "label": kind.label,
                 "owner_kind": kind.owner,
                 "hash": kind.hash,
                 "model": None if wanted.model is None else storable(wanted.model),
                 "project_id": wanted.project_id,
+                "untouched_since": None if since is None else to_ms(since),
                 "limit": wanted.limit,
             }
-            owners = OWNERS[kind.owner]
-            if wanted.archived and kind.owner is DerivedOwner.SESSION:
-                owners += ARCHIVED
-            rows = connection.execute(LACKING.format(owners=owners), values)
+            rows = connection.execute(LACKING.format(owners=_owners(wanted)), values)
             return [Underived(owner, project, from_ms(at)) for owner, project, at in rows]
 
         return await self._database.read(read)
@@ -142,6 +143,18 @@ class SqliteDerived:
         values = [(at, storable(identifier), at is not None) for identifier in ids]
         sql = "UPDATE derived SET forgotten_at = ? WHERE id = ? AND (forgotten_at IS NULL) = ?"
         await self._database.write(lambda connection: connection.executemany(sql, values))
+
+
+def _owners(wanted: UnderivedFilter) -> str:
+    """The part of the query that finds the owners, with the conditions that are asked for alone."""
+    archived = ARCHIVED if wanted.archived else ""
+    untouched = UNTOUCHED if wanted.untouched_since is not None else ""
+    here = OF_HERE if wanted.project_id is not None else "true"
+    if wanted.kind.owner is DerivedOwner.TURN:
+        here = here.replace("project =", "session.project =")
+    elif wanted.kind.owner is DerivedOwner.PROJECT:
+        here = here.replace("project =", "project.key =")
+    return OWNERS[wanted.kind.owner].format(here=here, state=f"{archived} {untouched}")
 
 
 def derived_by_id(connection: Connection, identifier: str) -> Derived | None:

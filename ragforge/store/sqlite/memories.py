@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -11,14 +11,20 @@ from msgspec.structs import asdict
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import (
     FORGOTTEN_MAX,
+    WISHES_COUNTED_MAX,
     Association,
+    ExtractionCount,
     Memory,
     MemoryFilter,
+    MemoryOrigin,
     MemorySort,
     Period,
+    WishCount,
+    WishKind,
 )
 from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import changed, check_memory, merged
+from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, REPLACED
 from ragforge.store.sqlite.associations import ASSOCIATIONS, OF_MEMORIES, renew_association
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.memory_rows import MEMORIES, SELECT, memory_by_id, put_memory, set_forgotten
@@ -62,6 +68,35 @@ FORGOTTEN = f"""
 ORDER BY forgotten_at DESC, memory.id LIMIT {FORGOTTEN_MAX}
 """
 
+
+_HERE = "project = (SELECT key FROM project WHERE id = :project_id)"
+# Each branch with its index: of a project that has many memories the wishes are few.
+WISHES = f"""
+SELECT CASE WHEN strength = 'must' THEN 'constraint' WHEN type = 'preference' THEN type ELSE 'intent' END,
+    count(*), sum(held), sum(broken)
+FROM (
+    SELECT * FROM memory WHERE key IN (
+        SELECT key FROM memory WHERE {_HERE} AND type IN ('preference', 'goal', 'todo')
+        UNION SELECT key FROM memory WHERE {_HERE} AND strength != '' AND strength = 'must'
+        UNION SELECT key FROM memory WHERE scope = 'global' AND type IN ('preference', 'goal', 'todo')
+        UNION SELECT key FROM memory WHERE scope = 'global' AND strength = 'must'
+    ) AND forgotten_at IS NULL AND owned_by IN ('', :person)
+        AND NOT {REPLACED.format("memory.key")} AND NOT {MEMORY_ABANDONED.format("memory")}
+    LIMIT {WISHES_COUNTED_MAX}
+) GROUP BY 1
+"""
+EXTRACTED = f"""
+SELECT count(*), coalesce(sum(
+    (forgotten_at IS NULL OR forgotten_at - created_at > :within) AND NOT EXISTS (
+        SELECT 1 FROM association AS link JOIN memory AS newer ON newer.key = link.source
+        WHERE link.target = found.key AND link.kind = 'updates' AND newer.origin = '{MemoryOrigin.EDIT}'
+            AND link.at - found.created_at <= :within)
+), 0) FROM (
+    SELECT key, created_at, forgotten_at FROM memory
+    WHERE {_HERE} AND source = 'background' AND owned_by IN ('', :person)
+    ORDER BY created_at DESC LIMIT max(0, :limit)
+) AS found
+"""
 
 OF_IDS = f"""
 SELECT {MEMORIES.select} FROM json_each(?) AS wanted CROSS JOIN memory ON memory.id = wanted.value
@@ -146,6 +181,29 @@ class SqliteMemories:
         def read(connection: Connection) -> object:
             [change] = next(connection.execute("SELECT change FROM memory_state"))
             return change
+
+        return await self._database.read(read)
+
+    async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
+
+        def read(connection: Connection) -> dict[WishKind, WishCount]:
+            rows = connection.execute(WISHES, {"project_id": project_id, "person": person})
+            return {WishKind(kind): WishCount(*counts) for kind, *counts in rows}
+
+        return await self._database.read(read)
+
+    async def count_extracted(
+        self, *, project_id: str, person: str, within: timedelta, limit: int
+    ) -> ExtractionCount:
+        values = {
+            "project_id": project_id,
+            "person": person,
+            "limit": limit,
+            "within": round(within.total_seconds() * 1000),
+        }
+
+        def read(connection: Connection) -> ExtractionCount:
+            return ExtractionCount(*next(connection.execute(EXTRACTED, values)))
 
         return await self._database.read(read)
 

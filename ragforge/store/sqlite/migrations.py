@@ -547,10 +547,17 @@ CREATE INDEX spent_person ON spent (person, at);
 # What is consolidated is looked for among these alone.
 NINETEENTH = "CREATE INDEX session_archived ON session (project) WHERE archived_at IS NOT NULL"
 
+# For the dashboard: what was extracted, what a session cost, and the sessions that nobody touched for long.
+TWENTIETH = """
+CREATE INDEX memory_extracted ON memory (project, created_at DESC) WHERE source = 'background';
+CREATE INDEX spent_session ON spent (session);
+CREATE INDEX session_time ON session (project, last_activity_at);
+"""
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH, NINETEENTH),
+        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH, NINETEENTH, TWENTIETH),
     ),
 )

@@ -1,9 +1,12 @@
 """What was used, in SQLite: summed from the steps, and from calls that are not steps."""
 
+import json
+from collections.abc import Sequence
 from datetime import datetime
 
 from ragforge.domain.usage import SPENT, Purpose, Spent, Usage
 from ragforge.store.base_conversations import PersonUsage, UsageRow
+from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.rows import EVER, RecordTable, to_ms
 
@@ -35,6 +38,16 @@ BY_MODEL = f"""
 FROM used GROUP BY name, purpose ORDER BY cost DESC NULLS FIRST, name, purpose
 """
 BY_PERSON = f"{USED} SELECT person, {SUMS} FROM used GROUP BY person ORDER BY cost DESC NULLS FIRST, person"
+
+BY_SESSION = """
+WITH wanted (id) AS (SELECT value FROM json_each(?))
+SELECT id, CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END FROM (
+    SELECT wanted.id, step.cost_usd FROM wanted CROSS JOIN session ON session.id = wanted.id
+        CROSS JOIN turn ON turn.session = session.key CROSS JOIN step ON step.turn = turn.key
+    UNION ALL
+    SELECT wanted.id, spent.cost_usd FROM wanted CROSS JOIN spent ON spent.session = wanted.id
+) GROUP BY id
+"""
 
 
 class SqliteUsageLog:
@@ -74,6 +87,14 @@ class SqliteUsageLog:
             scope = {"session": None, "project": project_id, "person": None, "since": EVER}
             rows = connection.execute(BY_PERSON, scope)
             return [PersonUsage(row[0], row[1], Usage(*row[2:6]), row[6]) for row in rows]
+
+        return await self._database.read(read)
+
+    async def by_session(self, session_ids: Sequence[str]) -> dict[str, float | None]:
+        wanted = json.dumps([storable(each) for each in dict.fromkeys(session_ids)])
+
+        def read(connection: Connection) -> dict[str, float | None]:
+            return dict.fromkeys(session_ids, 0.0) | dict(connection.execute(BY_SESSION, (wanted,)))
 
         return await self._database.read(read)
 

@@ -176,8 +176,10 @@ class ChatFrame(Screen[None]):
         self.transcript.tell(markdown)
 
     async def _show_said(self, turn_id: str) -> None:
-        """What the user said in an earlier turn, whole, while a call waits that goes against it."""
-        self.say(await self.ready().memory_book.said_in(turn_id))
+        """Open the turn in which the user said something, above a call that waits and goes against it."""
+        from ragforge.tui.screens.turn import TurnScreen
+
+        await self.ask(TurnScreen(await self.ready().memory_book.read_turn(turn_id)))
 
     def put_back(self, text: str) -> None:
         """The words of an empty turn return to the prompt, once."""

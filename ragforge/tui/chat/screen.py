@@ -24,7 +24,7 @@ from ragforge.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.tui.chat.presenter import ChatPresenter
-    from ragforge.tui.widgets.recall_line import RecalledItem
+    from ragforge.tui.widgets.recall_line import RecalledItem, RecalledView
     from ragforge.tui.widgets.start_list import StartList
 
 OPENED_AFTER_S = 0.05
@@ -177,6 +177,16 @@ class ChatScreen(ChatFrame):
             await self.presenter.sessions.go_to(place.session_id, place.turn)
 
         await self.attempt(show())
+
+    @work(group="history")
+    async def on_recalled_view_looked_at(self, event: RecalledView.LookedAt) -> None:
+        """Remember that it was of use."""
+        from ragforge.tui.widgets.turn_view import TurnView
+
+        turns = [each.record.turn for each in event.view.ancestors if isinstance(each, TurnView)]
+        with suppress(RagforgeError):  # nothing but a figure depends on it
+            for turn in filter(None, turns):
+                await self.ready().recall_opened(turn.id)
 
     # Keys
 

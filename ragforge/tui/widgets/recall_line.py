@@ -88,6 +88,13 @@ class RecalledView(Widget):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
 
+    class LookedAt(Message):
+        """The user looks at what was recalled."""
+
+        def __init__(self, view: "RecalledView") -> None:
+            super().__init__()
+            self.view = view
+
     def __init__(self, block: ContextBlock) -> None:
         super().__init__()
         self.block = block
@@ -112,6 +119,7 @@ class RecalledView(Widget):
         if self._body is None:
             self._body = RecalledBody(self.block)
             await self.mount(self._body)
+            self.post_message(self.LookedAt(self))
         else:
             body, self._body = self._body, None
             await body.remove()

@@ -103,6 +103,11 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
         return self._rows[self._places[self._index]] if self._places else None
 
     @property
+    def chosen_key(self) -> str:
+        """What tells it apart; empty where none is listed."""
+        return self._keys[self._index] if self._keys else ""
+
+    @property
     def rows(self) -> Sequence[Row]:
         """What is listed now, drawn or not."""
         return self._rows
