@@ -29,12 +29,13 @@ from ragforge.store.sqlite.vector_shelves import (
     units_of,
 )
 
-WHOLE_FLOATS_MAX = 500_000
-"""Floats that are held whole, 2 MB; where there are more, codes take their place."""
+WHOLE_FLOATS_MAX = 2_000_000
+"""Floats that are held whole, 8 MB; where there are more, codes take their place."""
 READ_FLOATS_MAX = 1 << 20
 """Floats that are read and normalised at once."""
-KEPT_FLOATS_MAX = 1 << 21
-"""Floats that are kept as they were read, 8 MB: a conversation is about the same things for a while."""
+KEPT_FLOATS_MAX = 1 << 20
+"""Floats that are kept as they were read beside the codes, 4 MB: a conversation is about the same things for
+a while."""
 DIGITS = 6
 """What 32-bit floats can tell of a score: what is equal to here is equal."""
 

@@ -10,6 +10,8 @@ GROWTH = 1.25
 KEY, PROJECT, SESSION, TIME, LEVEL = range(5)
 """The lines of `Places.lines`."""
 LINES = 5
+PUT_MAX = 2_048
+"""How many are in the table before they go to the arrays, which hold one in 16 bytes and not in 150."""
 
 
 class Places:
@@ -19,10 +21,12 @@ class Places:
         # A column each; the key of a free place is 0.
         self.lines: NDArray[np.int64] = np.zeros((LINES, size), np.int64)
         self._count = 0
-        # Most come at once and in order: found among them by halving, they need no table.
-        self._laid: NDArray[np.int64] = np.zeros(size, np.int64)
-        self._laid_count = 0
+        # Keys that ascend and the place of each, found by halving. A place may be free by now, or another's.
+        self._keys: NDArray[np.int64] = np.zeros(size, np.int64)
+        self._at: NDArray[np.int64] = np.arange(size)
+        self._sorted_count = 0
         self._put: dict[int, int] = {}
+        """Those that came last."""
         # Places from here on were never taken, the others were freed.
         self._end = 0
         self._free: list[int] = []
@@ -48,8 +52,8 @@ class Places:
         """The next places, for owners that ascend, before any other is put."""
         at = slice(self._end, self._end + lines.shape[1])
         self.lines[:, at] = lines
-        self._laid[at] = lines[KEY]
-        self._laid_count = self._end = at.stop
+        self._keys[at] = lines[KEY]
+        self._sorted_count = self._end = at.stop
         self._count += lines.shape[1]
         return at
 
@@ -66,19 +70,31 @@ class Places:
         self.lines[:, places] = lines
         self._put |= zip(lines[KEY].tolist(), places, strict=True)
         self._count += count
+        if len(self._put) > PUT_MAX:
+            self._sort()
         return places
 
     def of(self, owners: Sequence[int]) -> NDArray[np.int64]:
         """The places of those that have one."""
         keys = np.array(owners, np.int64)
         places = np.array([self._put.get(owner, -1) for owner in owners], np.int64)
-        if self._laid_count:
-            laid = self._laid[: self._laid_count]
-            at = np.minimum(np.searchsorted(laid, keys), laid.size - 1)
-            # It may be free by now, or another's.
-            is_there = (places < 0) & (laid[at] == keys) & (self.lines[KEY, at] == keys)
+        if self._sorted_count:
+            held = self._keys[: self._sorted_count]
+            near = np.minimum(np.searchsorted(held, keys), held.size - 1)
+            at = self._at[near]
+            is_there = (places < 0) & (held[near] == keys) & (self.lines[KEY, at] == keys)
             places[is_there] = at[is_there]
         return places[places >= 0]
+
+    def _sort(self) -> None:
+        """Bring all that is in the table into the arrays."""
+        held, put = slice(self._sorted_count), self._put
+        keys = np.concatenate((self._keys[held], np.fromiter(put.keys(), np.int64)))
+        at = np.concatenate((self._at[held], np.fromiter(put.values(), np.int64)))
+        is_there = self.lines[KEY, at] == keys
+        self._keys, first = np.unique(keys[is_there], return_index=True)
+        self._at = at[is_there][first]
+        self._sorted_count, self._put = self._keys.size, {}
 
     def drop(self, owners: Sequence[int]) -> None:
         """Free the places of those that have one."""
