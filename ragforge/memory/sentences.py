@@ -3,13 +3,15 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 from ragforge.domain.language.base import AnyOf, counts, days, first_group, languages, weekdays
 from ragforge.store.json_text import storable
 
 SCANNED_CHARS_MAX = 40_000
 """A pasted log is no prose; what people say stands at the beginning or the end."""
+SPLIT_MAX = 64
+"""How many texts are kept as they were split: what is recalled is read in several ways at a time."""
 
 FENCED = re.compile(r"^[ \t]*(```|~~~)(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 """A block of code: what stands in it is the second group."""
@@ -71,6 +73,11 @@ def prose(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of its prose, each on one line and otherwise word for word."""
+    return list(_sentences(text))
+
+
+@lru_cache(SPLIT_MAX)
+def _sentences(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for paragraph in _paragraphs(prose(text)):
         start = 0
@@ -81,7 +88,7 @@ def sentences(text: str) -> list[str]:
                 found.append(paragraph[start : end.end()].strip())
                 start = end.end()
         found.append(paragraph[start:].strip())
-    return [sentence for sentence in found if any(map(str.isalnum, sentence))]
+    return tuple(sentence for sentence in found if any(map(str.isalnum, sentence)))
 
 
 def _paragraphs(text: str) -> list[str]:

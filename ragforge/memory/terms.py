@@ -4,7 +4,7 @@ import re
 from functools import cache, lru_cache
 
 from ragforge.domain.language.base import common_words
-from ragforge.domain.language.lexicon import in_english
+from ragforge.domain.language.lexicon import read_text
 from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem, words_of
 
 SAME_SHARE = 0.6
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+|:\d\d(?!\d))*")
 def terms(text: str) -> frozenset[str]:
     """The stems of its words, in English where the lexicon knows them: what is spelled alike or means the
     same in two languages is one term."""
-    return frozenset(map(stem, in_english(text)))
+    return frozenset(map(stem, read_text(text).english))
 
 
 @cache

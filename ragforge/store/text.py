@@ -18,8 +18,9 @@ SCANNED_CHARS_MAX = 100_000
 # Control characters could move a terminal's cursor.
 CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
-_MAY_HAVE_PARTS = re.compile(rb"[A-Za-z0-9][A-Z]|[\xe3-\xed]")
-"""A capital within a word, or the first byte of an ideograph: most texts have neither."""
+_MAY_HAVE_PARTS = re.compile(rb"[A-Z\xe3-\xed](?:(?<=[A-Za-z0-9][A-Z])|(?<=[\xe3-\xed]))")
+"""A capital within a word, or the first byte of an ideograph: most texts have neither. Looking back from what
+is rare takes a tenth of the time."""
 
 Cut = Callable[[bytes], list[tuple[int, int, str]]]
 """Cuts UTF-8 into (start, end, stem), places in bytes."""

@@ -5,7 +5,7 @@ compared by their stems, which `make lexicon` keeps beside the tables.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +19,8 @@ STEMMED = Path(__file__).parent / "lexicon.json"
 """The tables by stem."""
 ALSO_MAX = 32
 """How many words are looked for beside those of a question."""
+READ_MAX = 256
+"""How many texts are kept as they were read: each is compared in several ways at a time."""
 PAIRS_MAX = 8
 """Of so many words two beside each other may also be written as one."""
 
@@ -40,9 +42,25 @@ class Lexicon(Struct, frozen=True):
     """By the first of two words, the stems of what they are together: `time zone`."""
 
 
+class ReadText(Struct, frozen=True):
+    """The words of a text in their order, without stop words."""
+
+    words: Sequence[str]
+    language: Language | None
+    english: Sequence[str]
+    """As `translated`."""
+
+
 def in_english(text: str) -> list[str]:
     """The words of the text in their order, without stop words, as `translated`."""
-    return translated(words_of(text), language_of(text))
+    return list(read_text(text).english)
+
+
+@lru_cache(READ_MAX)
+def read_text(text: str) -> ReadText:
+    """The words of the text, and the same in English."""
+    words, language = words_of(text), language_of(text)
+    return ReadText(words, language, translated(words, language))
 
 
 def translated(words: Sequence[str], language: Language | None) -> list[str]:
@@ -50,15 +68,8 @@ def translated(words: Sequence[str], language: Language | None) -> list[str]:
 
     language: that of their text, None for any.
     """
-    lexicon = load_lexicon()
-    words = _joined(words, lexicon)
-    stems = list(map(stem, words))
-    if is_foreign(language):
-        return [lexicon.english.get(each, word) for each, word in zip(stems, words, strict=True)]
-    return [
-        word if each in lexicon.ambiguous else lexicon.english.get(each, word)
-        for each, word in zip(stems, words, strict=True)
-    ]
+    words = _joined(words, load_lexicon())
+    return list(map(_english(foreign=is_foreign(language)).get, map(stem, words), words))
 
 
 def also_said(text: str) -> tuple[str, ...]:
@@ -96,8 +107,19 @@ def load_lexicon() -> Lexicon:
     return msgspec.json.decode(STEMMED.read_bytes(), type=Lexicon)
 
 
+@cache
+def _english(*, foreign: bool) -> Mapping[str, str]:
+    """The English word for a foreign one, by stem. foreign: in a text that is known not to be English."""
+    lexicon = load_lexicon()
+    if foreign:
+        return lexicon.english
+    return {each: word for each, word in lexicon.english.items() if each not in lexicon.ambiguous}
+
+
 def _joined(words: Sequence[str], lexicon: Lexicon) -> list[str]:
     """The words with what is also written as one word as one."""
+    if lexicon.joins.keys().isdisjoint(words):
+        return list(words)
     found: list[str] = []
     for word in words:
         joins = lexicon.joins.get(found[-1]) if found else None

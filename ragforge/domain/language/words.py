@@ -47,7 +47,7 @@ def _words_of(whole: str) -> tuple[str, ...]:
     if "." in whole:
         whole = _EXTENSION.sub(" ", whole)
     found = map(str.lower, _WORD.findall(whole))
-    return tuple(word for word in found if word not in empty and len(word) > 1)
+    return tuple([word for word in found if word not in empty and len(word) > 1])
 
 
 @lru_cache(20_000)

@@ -102,9 +102,10 @@ class _Table:
         """A vector for each list of places. Sums of whole numbers are exact, whatever they are made with."""
         import numpy as np
 
-        starts = [0, *itertools.accumulate(map(len, places[:-1]))]
-        rows = self._rows[list(itertools.chain.from_iterable(places))]
-        sums = np.add.reduceat(rows, starts, axis=0, dtype=np.float32)
+        rows = self._rows.take(list(itertools.chain.from_iterable(places)), axis=0).astype(np.float32)
+        ends = itertools.pairwise([0, *itertools.accumulate(map(len, places))])
+        # Slice by slice: `reduceat` goes down the columns, which takes ten times as long.
+        sums = np.stack([rows[start:end].sum(axis=0) for start, end in ends])
         lengths = np.sqrt((sums * sums).sum(axis=1, keepdims=True))
         # Opposite pieces may cancel out.
         sums = np.where(lengths > 0, sums, self._rows[self._unknown])

@@ -18,7 +18,7 @@ from msgspec import Struct
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.language.base import Language, courtesies, language_of
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
-from ragforge.domain.language.lexicon import also_meant, in_english, translated
+from ragforge.domain.language.lexicon import also_meant, read_text, translated
 from ragforge.domain.language.products import FIELDS
 from ragforge.domain.language.words import stem, words_of
 from ragforge.domain.vectors import Vector
@@ -168,12 +168,12 @@ def _read(texts: Sequence[str]) -> list[_Text]:
     with _reading:
         known = {text: _texts.pop(text) for text in dict.fromkeys(texts) if text in _texts}
     new = [text for text in dict.fromkeys(texts) if text not in known]
-    shown = [(" ".join(words_of(text)) or text, " ".join(in_english(text)) or text) for text in new]
+    shown = [_TextForms.of(text) for text in new]
     # What is in English already is the same in both forms.
-    each = list(dict.fromkeys(itertools.chain.from_iterable(shown)))
+    each = list(dict.fromkeys(form for one in shown for form in (one.said, one.meant)))
     vectors = dict(zip(each, _embedder().vectors(each), strict=True))
-    for text, (said, meant) in zip(new, shown, strict=True):
-        known[text] = _Text(_terms_and_fields(text), language_of(text), vectors[said], vectors[meant])
+    for text, one in zip(new, shown, strict=True):
+        known[text] = _Text(one.terms, one.language, vectors[one.said], vectors[one.meant])
     with _reading:
         _texts.update(known)
         for text in list(itertools.islice(_texts, max(0, len(_texts) - TEXTS_MAX))):
@@ -181,10 +181,24 @@ def _read(texts: Sequence[str]) -> list[_Text]:
     return [known[text] for text in texts]
 
 
-def _terms_and_fields(text: str) -> frozenset[str]:
+class _TextForms(Struct, frozen=True):
+    """What is compared of a text, before it has vectors."""
+
+    terms: frozenset[str]
     """Its terms and those of the fields of what it names: PostgreSQL is a database."""
-    fields = {FIELDS[word] for word in words_of(text) if word in FIELDS}
-    return terms(text).union(*map(terms, fields)) if fields else terms(text)
+    language: Language | None
+    said: str
+    meant: str
+    """In English."""
+
+    @classmethod
+    def of(cls, text: str) -> "_TextForms":
+        """What is compared of this text."""
+        read = read_text(text)
+        own = terms(text)
+        if fields := {FIELDS[word] for word in read.words if word in FIELDS}:
+            own = own.union(*map(terms, fields))
+        return cls(own, read.language, " ".join(read.words) or text, " ".join(read.english) or text)
 
 
 @cache

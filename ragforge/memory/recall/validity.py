@@ -265,7 +265,7 @@ class Validity:
         """The names of those who left since, and of whom nothing was said after that."""
         gone = frozenset[str]()
         for each in self._spoken:
-            if each.turn.started_at > at:
+            if each.turn.started_at > at and (gone or each.leaving):
                 gone = gone - each.acting | each.leaving
         return gone
 
@@ -312,7 +312,7 @@ class Validity:
         if mine is None:
             return ""
         # What returned and what took its place meanwhile: the whole turn is about it.
-        if mine.gives_up & by.brings_back:
+        if mine.gives_up and mine.gives_up & by.brings_back:
             return by.user
         changes = [(each, change) for each in by.naming for change in mine.naming]
         return next((each for each, change in changes if takes_back(each, change, statement)), "")
@@ -385,9 +385,10 @@ def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:
     """`7220 instead of 7117`, `48 m deviennent 19 m`."""
-    for sentence, readable in zip(new.sentences, new.readable, strict=True):
+    for at, sentence in enumerate(new.sentences):
         if len(numbers_in(sentence)) < 2:
             continue
+        readable = new.readable[at]
         for found in _INSTEAD.finditer(readable):
             if numbers_in(gone := first_group(found)):
                 yield ValueChange(gone, sentence, new, new.user)
