@@ -82,15 +82,18 @@ def matching(connection: Connection, query: Query, cut: Cut) -> dict[int, float]
     scope = _scope(connection, query)
     if scope is None or query.limit <= 0:
         return {}
-    found = _best(connection, query, scope, wanted_words(query.text, cut))
+    size = _size(connection, scope)
+    found = _best(connection, query, scope, wanted_words(query.text, cut), size)
     if query.also:
-        also = _best(connection, query, scope, wanted_words(" ".join(query.also), cut))
+        also = _best(connection, query, scope, wanted_words(" ".join(query.also), cut), size)
         found = with_also(found, also, limit=min(query.limit, HITS_MAX))
     return found
 
 
-def _best(connection: Connection, query: Query, scope: _Scope, words: dict[str, str]) -> dict[int, float]:
-    """Those that hold any of these words, best first."""
+def _best(
+    connection: Connection, query: Query, scope: _Scope, words: dict[str, str], size: int
+) -> dict[int, float]:
+    """Those that hold any of these words, best first; size: that of the scope."""
     if not words:
         return {}
     kept = _rarest(connection, scope, words)
@@ -108,7 +111,6 @@ def _best(connection: Connection, query: Query, scope: _Scope, words: dict[str, 
     # Without a date nothing but the index is read.
     rows = connection.execute(f"{RANKED} {WITHIN if dated else ''} {BEST}", values)
     scores = {key: -score for key, score in rows}
-    size = _size(connection, scope)
     if size <= SMALL_ROWS_MAX:
         scores = _weighed_again(connection, kept, list(scores), size)
     best = sorted(scores, key=lambda key: (-scores[key], -key))
