@@ -38,7 +38,7 @@ def forbids_something(sentence: str) -> bool:
     return any(each.search(text) for each in (_FORBIDS, _BANS)) or _FORBIDDEN.search(text) is not None
 
 
-@lru_cache(4_096)  # the same rules are held against every call
+@lru_cache(1_024)  # the same rules are asked about with every turn
 def prohibitions_in(sentence: str) -> tuple[Prohibition, ...]:
     """What the sentence forbids, in its order; nothing that names no object."""
     text = _straight(sentence)
