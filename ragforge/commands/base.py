@@ -113,6 +113,12 @@ class Copy(Struct, frozen=True):
     what: str
 
 
+class Send(Struct, frozen=True):
+    """Send this as the user's message."""
+
+    text: str
+
+
 class StartNew(Struct, frozen=True):
     """Leave this session and start a new one. said: what became of the one before."""
 
@@ -173,6 +179,7 @@ Outcome: TypeAlias = (
     | Confirm
     | Choose
     | Copy
+    | Send
     | StartNew
     | Fork
     | HeadMoved

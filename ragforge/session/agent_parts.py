@@ -27,6 +27,7 @@ from ragforge.session.instructions import instructions_for, project_instructions
 from ragforge.session.memory_tools import recall_memory, save_memory
 from ragforge.session.model import NO_MODEL, limits_of, pricing_of, provider_of
 from ragforge.session.state import Session
+from ragforge.session.todos import keep_todos, reminder, todos_of
 from ragforge.store.base import Store
 from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext
 
@@ -78,7 +79,8 @@ async def agent_parts(
     system = system_prompt(session, await project_instructions(session))
     await limits_of(session)  # asked once: the first request finds them known
     constraints = Constraints(session)
-    maker = RequestMaker(session, system, tool_specs(session), window, await recall())
+    todos = await reminder(session, window)
+    maker = RequestMaker(session, system, tool_specs(session), window, await recall(), todos)
     return AgentParts(
         provider=provider,
         tools=tools_of(session),
@@ -183,5 +185,7 @@ def tool_context(session: Session) -> ToolContext:
         emit=lambda _: None,
         save_memory=partial(save_memory, session),
         recall_memory=partial(recall_memory, session),
+        todos=partial(todos_of, session),
+        keep_todos=partial(keep_todos, session),
         shell_timeout_s=workspace.settings.shell.timeout_s,
     )

@@ -21,6 +21,8 @@ class Consent(Struct):
     kept: tuple[Rule, ...] = ()
     of_run: tuple[Rule, ...] = ()
     unattended: str = ""
+    before_plan: Mode = Mode.ASK
+    """The mode that plan mode was entered from."""
     headless: bool = False
     """Each question is answered with no."""
 
@@ -34,6 +36,12 @@ class Consent(Struct):
         self.of_run = (*self.of_run, *rules)
         if everything:
             self.mode = Mode.ALL
+
+    def change_mode(self, mode: Mode) -> None:
+        """Let this mode hold, and know which one was before plan mode."""
+        if mode is Mode.PLAN and self.mode is not Mode.PLAN:
+            self.before_plan = self.mode
+        self.mode = mode
 
     def ask_nobody(self) -> None:
         """Let each question be answered with no."""

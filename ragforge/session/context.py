@@ -158,6 +158,8 @@ class RequestMaker(Struct):
     window: Window
     """Where the turn has begun already. What the turn comes to is added to it."""
     block: ContextBlock
+    reminder: str = ""
+    """What the model should know besides, such as a list of what is to do."""
     _added: int = 0
 
     async def fit(self, own: Sequence[Message], share: float) -> Fitted:
@@ -178,7 +180,7 @@ class RequestMaker(Struct):
             limits.output_tokens_max, limits.context_tokens_max // OUTPUT_SHARE_MAX
         )
         fixed = fixed_tokens(self.system, self.specs)
-        messages = with_block(self.window.messages, self.window.newest_start, self.block)
+        messages = with_block(self.window.messages, self.window.newest_start, self.block, self.reminder)
         short = shorten(messages, tokens_max=max(1, int(room * share) - fixed))
         return Fitted(
             ModelRequest(self.system, short.messages, self.specs),
@@ -191,12 +193,15 @@ class RequestMaker(Struct):
         )
 
 
-def with_block(messages: Sequence[Message], at: int, block: ContextBlock) -> list[Message]:
-    """A copy in which the block stands directly before the words of the message at this place."""
+def with_block(
+    messages: Sequence[Message], at: int, block: ContextBlock, reminder: str = ""
+) -> list[Message]:
+    """A copy in which block and reminder stand directly before the words of the message at this place."""
     copied = list(messages)
     message = copied[at] if at < len(copied) else None
-    if block.text and isinstance(message, UserMessage):
-        copied[at] = replace(message, parts=(TextPart(block.text), *message.parts))
+    before = tuple(TextPart(text) for text in (block.text, reminder) if text)
+    if before and isinstance(message, UserMessage):
+        copied[at] = replace(message, parts=(*before, *message.parts))
     return copied
 
 

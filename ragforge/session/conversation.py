@@ -13,6 +13,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent
 from ragforge.domain.messages import Parts
 from ragforge.domain.search import Query
+from ragforge.domain.todos import Todos
 from ragforge.domain.turns import Project, ToolCall, Turn, TurnStatus
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
@@ -36,6 +37,7 @@ from ragforge.session.open import (
 )
 from ragforge.session.persons import be_somebody_else
 from ragforge.session.state import Former, Session, Workspace
+from ragforge.session.todos import todos_of
 from ragforge.store.base import Link
 from ragforge.store.base_conversations import Deleted, SessionRow
 
@@ -130,6 +132,10 @@ class Conversation:
         mode = MODES_CYCLED[(at + 1) % len(MODES_CYCLED)]
         await self.session.set_mode(mode)
         return mode
+
+    async def todos(self) -> Todos:
+        """What is to do, as the model listed it."""
+        return await todos_of(self.session)
 
     # What is kept
 

@@ -38,6 +38,7 @@ async def moving(session: Session) -> AsyncGenerator[ChatHead]:
         session.change(head=to_turn or None)
         await session.workspace.background.turns_moved(session, moved)
         live.view.window = await session_window(session, to_turn or None)
+        live.view.todos_are_read = False
 
     session.activity.moving = True
     try:

@@ -14,6 +14,7 @@ from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.schedule import Progress
+from ragforge.domain.todos import KeptTodos
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnEnd
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.memory.recall.request import Injecting
@@ -148,6 +149,9 @@ class ModelView(Struct):
     read_files: ReadFiles = field(default_factory=ReadFiles)
     instructions: set[Path] = field(default_factory=set[Path])
     """Files of instructions that it was given."""
+    todos: KeptTodos | None = None
+    """The newest list of what is to do on the path to the head."""
+    todos_are_read: bool = False
 
 
 class Spending(Struct):
@@ -262,7 +266,7 @@ class Session(Struct, frozen=True):
 
     async def set_mode(self, mode: Mode) -> None:
         """Let the mode hold from the next tool call on. `all` is not remembered for the next start."""
-        self.live.consent.mode = mode
+        self.live.consent.change_mode(mode)
         if mode is not Mode.ALL:
             self.change(mode=mode)
             if self.live.stored and not self.live.read_only:

@@ -1,10 +1,10 @@
 """The contract of a tool. A tool returns its failures: the model must hear them; it never raises them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
 from msgspec import Struct, field
@@ -15,6 +15,7 @@ from ragforge.domain.json import JsonObject
 from ragforge.domain.memories import Memory, MemoryOrigin, MemoryScope, MemoryType
 from ragforge.domain.messages import CallResult, ImagePart, ToolSpec
 from ragforge.domain.search import Hit
+from ragforge.domain.todos import Todos
 
 if TYPE_CHECKING:  # jobs import this module
     from ragforge.shell.jobs import Jobs
@@ -93,6 +94,14 @@ async def _recall_nothing(question: str, emit: Callable[[str], None]) -> str:
     return "Nothing is remembered here."
 
 
+async def _no_todos() -> Todos:
+    return Todos()
+
+
+async def _keep_no_todos(todos: Todos) -> Todos:
+    raise UsageError("No list can be kept here.")
+
+
 class ToolContext(Struct, frozen=True):
     """What a tool is given to work with.
 
@@ -102,6 +111,7 @@ class ToolContext(Struct, frozen=True):
     get_result: what an earlier call in the conversation answered, by its id.
     save_memory: keeps it, free of secrets. Raises UsageError for what cannot be kept, and StoreError.
     recall_memory: a short answer from what is remembered, with its sources; never raises.
+    todos, keep_todos: the list of what is to do, read and replaced. They raise UsageError and StoreError.
     """
 
     cwd: Path
@@ -116,6 +126,8 @@ class ToolContext(Struct, frozen=True):
     get_result: Callable[[str], CallResult | None] = lambda _: None
     save_memory: Callable[[ToSave], Awaitable[Saved]] = _save_nothing
     recall_memory: Callable[[str, Callable[[str], None]], Awaitable[str]] = _recall_nothing
+    todos: Callable[[], Awaitable[Todos]] = _no_todos
+    keep_todos: Callable[[Todos], Awaitable[Todos]] = _keep_no_todos
     shell_timeout_s: float = 120.0
 
 
@@ -151,6 +163,21 @@ AnyTool = Tool[Any]
 def schema_of(args_type: type[msgspec.Struct]) -> JsonObject:
     """A flat JSON schema of type object, without `$ref`, as the models' services take it, made once."""
     (schema,), components = msgspec.json.schema_components((args_type,))
-    flat: dict[str, Any] = dict(components[args_type.__name__] if "$ref" in schema else schema)
-    flat.pop("title", None)
-    return flat
+    return _flat(schema, components)
+
+
+def _flat(schema: Any, components: Mapping[str, Any]) -> Any:
+    """The schema with what it refers to in its place."""
+    if isinstance(schema, list):
+        return [_flat(each, components) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    fields = cast("dict[str, Any]", schema)
+    if isinstance(name := fields.get("$ref"), str):
+        return _flat(components[name.rpartition("/")[2]], components)
+    is_struct = fields.get("type") == "object" and "properties" in fields
+    return {
+        key: _flat(value, components)
+        for key, value in fields.items()
+        if not (is_struct and key == "title")
+    }

@@ -114,6 +114,7 @@ TABLE: tuple[Key, ...] = (
     Key("cycle_mode", ("shift+tab",), "next mode: ask, accept edits, plan", _C),
     Key("expand", ("ctrl+o",), "open or fold the output of tools", _C),
     Key("sessions", ("ctrl+s",), "sessions", _C),
+    Key("todos", ("ctrl+t",), "open or close the list of what is to do", _C),
     Key("scroll_page_up", ("pageup",), "a page up", _C),
     Key("scroll_page_down", ("pagedown",), "a page down", _C),
     Key("scroll_line_up", ("shift+up",), "a line up", _C),

@@ -55,6 +55,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """How a question begins."""
     resumes: Patterns = ()
     """Asks for what was still open when the last session ended."""
+    goes_ahead: Patterns = ()
+    """A whole message that says to carry out the plan."""
     keeps: Patterns = ()
     """How a sentence begins that asks to remember what follows."""
     habits: Patterns = ()

@@ -152,6 +152,10 @@ LANGUAGE = Language(
             r"resume|keep going)(?:$| (?:with|from|where|what|working|our|the (?:rest|work))|[.!,?]))"
         ),
     ),
+    goes_ahead=(
+        r"^\s*(?:(?:ok|okay|yes|good|fine|great),? )?(?:please )?(?:do it|go ahead|go for it|carry it out|"
+        r"implement it)(?: please)?[.! ]*$",
+    ),
     either=(r",? \bor(?: rather)?\b ",),
     ordinals=(
         r"\b(?:first|former|1st)\b",

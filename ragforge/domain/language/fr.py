@@ -143,6 +143,10 @@ LANGUAGE = Language(
             r"laissé (?:en plan|ouvert|en suspens)|en suspens|à faire encore)"
         ),
     ),
+    goes_ahead=(
+        r"^\s*(?:(?:ok|oui|bien|d'accord),? )?(?:fais[- ]le|faites[- ]le|vas[- ]y|allez[- ]y|"
+        r"mets[- ]le en œuvre)[.! ]*$",
+    ),
     either=(r",? \bou(?: bien| alors)?\b ",),
     ordinals=(
         r"\b(?:premi(?:er|ère)|1(?:er|re|ère))\b",

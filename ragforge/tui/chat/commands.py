@@ -91,6 +91,8 @@ class ChatCommands(Struct, frozen=True):
                     await self.run_line(line)
             case base.Copy(text, what):
                 chat.notify(f"{what}: {clipboard.copy(text, app_of(chat))}", markup=False)
+            case base.Send(text):
+                await self.turns.say(text)
             case base.StartNew() | base.Fork():
                 await self._begin(outcome)
             case base.HeadMoved():

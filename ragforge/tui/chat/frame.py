@@ -72,7 +72,7 @@ class ChatFrame(Screen[None]):
         )
         async with self.batch():
             await self.query(".room").remove()
-            await self.mount(parts.transcript, parts.approval, parts.queue, before=0)
+            await self.mount(parts.transcript, parts.todos, parts.approval, parts.queue, before=0)
             await self.mount(parts.hint, parts.start_list, parts.status, after=self.prompt)
         self._parts = parts
 
@@ -243,6 +243,7 @@ class ChatFrame(Screen[None]):
 
         self.status.status = status_of(conversation)
         self.show_queue()
+        await self.show_todos()
 
     async def show_newest(self) -> None:
         """Show the newest output, of a session that is shown up to a turn too."""
@@ -277,6 +278,11 @@ class ChatFrame(Screen[None]):
         waiting = self.conversation.session.live.queue if self.conversation else []
         self.prompt.queued = len(waiting)
         self.parts.queue.show([text_of(parts) for parts in waiting])
+
+    async def show_todos(self) -> None:
+        """Show the list of what is to do, as it is at the session's head."""
+        with suppress(RagforgeError):  # the conversation says it better
+            self.parts.todos.show(await self.ready().todos())
 
     def show_status(self) -> None:
         """Draw what the session knows of itself."""

@@ -12,6 +12,7 @@ from ragforge.tui.widgets.hint_line import HintLine
 from ragforge.tui.widgets.queue_list import QueueList
 from ragforge.tui.widgets.start_list import StartList
 from ragforge.tui.widgets.status_line import StatusLine
+from ragforge.tui.widgets.todo_panel import TodoPanel
 from ragforge.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class ChatParts(Struct, frozen=True):
     """The widgets around the prompt."""
 
     transcript: Transcript
+    todos: TodoPanel
     approval: ApprovalDock
     queue: QueueList
     hint: HintLine
@@ -42,6 +44,7 @@ def make_parts(
     """Return the widgets, with what they ask the chat for."""
     return ChatParts(
         Transcript(load_before=load_before, load_output=load_output, id="transcript"),
+        TodoPanel(id="todos"),
         ApprovalDock(on_reason_left=put_back, on_said_asked=show_said, id="approval"),
         QueueList(id="queue"),
         HintLine(),

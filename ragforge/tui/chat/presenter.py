@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ragforge.domain.approvals import Mode
+from ragforge.domain.go_ahead import goes_ahead
 from ragforge.domain.inputs import Say, Shell, Slash, parse_input
 from ragforge.memory.forget_request import forget_request
 from ragforge.tui.chat.commands import ChatCommands
@@ -37,6 +39,8 @@ class ChatPresenter:
             self.sessions.start_going_to(row.session.id)
             return
         match parse_input(text):
+            case Say(said) if self._is_in_plan_mode and goes_ahead(said):
+                self.commands.start("do")
             case Say(said) if forget_request(said):
                 self.commands.start_forgetting(said)
             case Say(said):
@@ -45,6 +49,11 @@ class ChatPresenter:
                 self.commands.start(f"{name} {args}")
             case Shell(command):
                 await run_shell(self._chat, command)
+
+    @property
+    def _is_in_plan_mode(self) -> bool:
+        conversation = self._chat.conversation
+        return conversation is not None and conversation.session.live.consent.mode is Mode.PLAN
 
     def enter_on_empty(self) -> None:
         """Resume the chosen session, else send what waits."""

@@ -247,6 +247,15 @@ class ChatScreen(ChatFrame):
         if self._parts:
             self.transcript.action_toggle_all_tools()
 
+    def action_todos(self) -> None:
+        """Open or close the list of what is to do."""
+        if not self._parts:
+            return
+        if self.parts.todos.todos.items:
+            self.parts.todos.toggle()
+        else:
+            self.notify("Nothing is on the list. The model makes one for longer work; /plan asks for one.")
+
     async def action_show_newest(self) -> None:
         await self.show_newest()
 

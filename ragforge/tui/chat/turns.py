@@ -11,9 +11,9 @@ from time import monotonic
 from msgspec.structs import replace
 from textual.worker import Worker
 
-from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Mode
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted, UsageUpdated
+from ragforge.domain.events import AgentEvent, ToolEnded, TurnEnded, TurnStarted, UsageUpdated
 from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui import terminal
@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 
 CALLED_AFTER_S = 10.0
 """A turn that took longer than this rings when it ends: the user has looked away."""
+TODO = "todo"
+"""The tool that keeps the list of what is to do."""
+PLAN_ENDS = "Plan mode: nothing was changed. Say `do it` to carry the plan out, or what to change in it."
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 
 
@@ -152,11 +155,14 @@ class Turns:
                             self._begun.set()
                             self._hints.turn_began()
                             self._show_started()
+                        case ToolEnded(call) if call.name == TODO:
+                            await chat.show_todos()
                         case UsageUpdated():
                             chat.status.status = chat.status.status.after(event)
                         case TurnEnded(ended):
                             running = None
                             self._hints.turn_ended(event)
+                            self._tell_how_plan_mode_ends(event)
                             if event.came_to_nothing:
                                 chat.put_back(text_of(ended.user))
                             if monotonic() - began_s > CALLED_AFTER_S:
@@ -177,6 +183,11 @@ class Turns:
                 chat.put_back(text)
             return None
         return ended
+
+    def _tell_how_plan_mode_ends(self, event: TurnEnded) -> None:
+        mode = self._chat.ready().session.live.consent.mode
+        if mode is Mode.PLAN and event.turn.status is TurnStatus.FINISHED and not event.came_to_nothing:
+            self._chat.say(PLAN_ENDS)
 
     def _show_started(self) -> None:
         chat = self._chat

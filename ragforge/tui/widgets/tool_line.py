@@ -246,6 +246,8 @@ class ToolBody(Widget):
 
 def input_text(entry: Called) -> str:
     """The arguments for reading: a command alone, else a line each, long ones below their name."""
+    if entry.name == "todo":
+        return ""  # its result is the list
     if set(entry.args) == {"command"}:
         return f"$ {entry.args['command']}"
     return "\n".join(_argument_lines(entry.args.items()))

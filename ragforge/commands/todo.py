@@ -1,0 +1,33 @@
+"""`todo`: the list of what is to do in a session."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Struct
+
+from ragforge.commands.base import Opens, Outcome, Report, Verb
+from ragforge.domain.arguments import shell_option
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+
+
+class TodoArguments(Struct, frozen=True):
+    """How to print it."""
+
+    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
+
+
+async def _run(session: "Session", args: TodoArguments) -> Outcome:
+    from ragforge.domain.todos import todo_lines
+    from ragforge.session.todos import todos_of
+
+    todos = await todos_of(session)
+    if args.json:
+        return Report(data=msgspec.to_builtins(todos.items))
+    if not todos.items:
+        return Report(notes=("This session has no list. The model makes one for longer work and for plans.",))
+    return Report([todos.counted, *todo_lines(todos.items)])
+
+
+VERB = Verb("todo", "Show the list of what is to do.", TodoArguments, _run, opens=Opens.LOOK, reads=True)

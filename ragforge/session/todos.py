@@ -1,0 +1,93 @@
+"""The session's list of what is to do: kept with the turn that changed it, and found on the path."""
+
+import logging
+
+from msgspec.structs import replace
+
+from ragforge.domain.derivations import Derived, DerivedFilter, Underived, as_kept
+from ragforge.domain.errors import StoreError, UsageError
+from ragforge.domain.ids import now
+from ragforge.domain.todos import KIND, KeptTodos, Todos, todo_lines
+from ragforge.domain.turns import Turn
+from ragforge.memory.window import Window
+from ragforge.session.state import Session
+from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
+
+TURNS_READ = 100
+"""So many turns of the path are read at a time."""
+
+_REMINDER = (
+    "The list of the `todo` tool, as you wrote it some turns ago:\n{lines}\n"
+    "Keep it up to date where this message goes on with that work; otherwise ignore it."
+)
+
+
+async def todos_of(session: Session) -> Todos:
+    """The list as it is at the session's head; empty where there is none. Raises StoreError."""
+    kept = await _kept(session)
+    return kept.todos if kept else Todos()
+
+
+async def keep_todos(session: Session, todos: Todos) -> Todos:
+    """Keep the list with the running turn. Raises StoreError, and UsageError where no turn has begun."""
+    workspace, view, head = session.workspace, session.live.view, session.live.record.head
+    if head is None:
+        raise UsageError("There is no turn that the list could be kept with.")
+    record = KIND.record(Underived(head, workspace.project.id, now()), todos)
+    record = replace(record, data=workspace.redactor.fields(as_kept(record).data))
+    await workspace.store.derivations.save(record)
+    kept = KIND.read(record)
+    view.todos, view.todos_are_read = KeptTodos(head, kept), True
+    return kept
+
+
+async def reminder(session: Session, window: Window) -> str:
+    """The open list for the model, where the turn that changed it is no longer sent; else empty."""
+    try:
+        kept = await _kept(session)
+    except StoreError as error:
+        log.warning("The list of what is to do cannot be read: %s", error)
+        return ""
+    if kept is None or not kept.todos.is_open or kept.turn in window.turn_ids:
+        return ""
+    return _REMINDER.format(lines="\n".join(todo_lines(kept.todos.items)))
+
+
+async def _kept(session: Session) -> KeptTodos | None:
+    view = session.live.view
+    if not view.todos_are_read:
+        record = session.live.record
+        view.todos = await read_todos(session.workspace.store, record.project_id, record.head)
+        view.todos_are_read = True
+    return view.todos
+
+
+async def read_todos(store: Store, project_id: str, head: str | None) -> KeptTodos | None:
+    """The newest list on the path to a turn. Raises StoreError."""
+    if head is None or not await store.derivations.find(_filter(project_id, limit=1)):
+        return None
+    while head is not None:
+        path = await store.turns.path(head, limit=TURNS_READ)
+        owners = tuple(turn.id for turn in path)
+        found = await store.derivations.find(_filter(project_id, owners=owners, limit=TURNS_READ))
+        if kept := _newest(path, found):
+            return kept
+        head = path[0].parent if path else None
+    return None
+
+
+def _newest(path: list[Turn], found: list[Derived]) -> KeptTodos | None:
+    by_turn = {record.owner: record for record in found}
+    for turn in reversed(path):
+        if record := by_turn.get(turn.id):
+            try:
+                return KeptTodos(turn.id, KIND.read(record))
+            except ValueError:  # another version wrote it otherwise
+                log.warning("The list of the turn %s cannot be read", turn.id)
+    return None
+
+
+def _filter(project_id: str, *, owners: tuple[str, ...] = (), limit: int) -> DerivedFilter:
+    return DerivedFilter(KIND.label, project_id, owners=owners, abandoned=True, limit=limit)

@@ -1,0 +1,106 @@
+"""The list of what is to do, between the conversation and the prompt."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widgets import Static
+
+from ragforge.domain.printable import one_line
+from ragforge.domain.todos import TodoItem, Todos, TodoState
+
+COMPACT_ROWS_MAX = 5
+"""Of a list that nobody opened, so many items are shown."""
+_MARKS = {
+    TodoState.PENDING: ("·", "$foreground-muted"),
+    TodoState.ACTIVE: ("▸", "$text-primary"),
+    TodoState.DONE: ("✓", "$text-success"),
+}
+
+
+class TodoPanel(Static):
+    """Shown while something is still to do, until the user closes it; Ctrl+T opens all of it.
+
+    It takes a quarter of the screen at most, and half of it once it was opened.
+    """
+
+    DEFAULT_CSS = """
+    TodoPanel {
+        display: none;
+        height: auto;
+        padding: 0 2;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+        &.-shown { display: block; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(markup=False, id=id)
+        self._todos = Todos()
+        self._wanted: bool | None = None
+        """Whether the user opened or closed it; None while they did neither."""
+
+    @property
+    def todos(self) -> Todos:
+        """The list that is shown, or would be."""
+        return self._todos
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether anything of it is on the screen."""
+        return self.has_class("-shown")
+
+    def show(self, todos: Todos) -> None:
+        """Show this list."""
+        if not (self._todos.is_open and todos.is_open):
+            self._wanted = None  # another list, or none any more
+        self._todos = todos
+        self._draw()
+
+    def toggle(self) -> None:
+        """Close it where it is shown, else open all of it."""
+        self._wanted = not self.is_shown
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        is_shown = bool(self._todos.items) and (
+            self._todos.is_open if self._wanted is None else self._wanted
+        )
+        self.set_class(is_shown, "-shown")
+        if is_shown:
+            self.update(todo_content(self._todos, rows_max=self._rows_max))
+
+    @property
+    def _rows_max(self) -> int:
+        height = self.screen.size.height
+        return max(3, height // 2) if self._wanted else max(2, min(COMPACT_ROWS_MAX, height // 4))
+
+
+def todo_content(todos: Todos, *, rows_max: int) -> Content:
+    """The head and the items that fit, what is being done among them; the others are counted."""
+    shown, first = _window(todos.items, rows_max - 1)
+    hidden = [
+        f"{count} more {where}"
+        for count, where in ((first, "above"), (len(todos.items) - first - len(shown), "below"))
+        if count
+    ]
+    head = " · ".join(["To do", todos.counted, *hidden])
+    return Content("\n").join([Content.styled(head, "$foreground-muted"), *map(_line, shown)])
+
+
+def _window(items: Sequence[TodoItem], count: int) -> tuple[Sequence[TodoItem], int]:
+    """So many neighbouring items, and the place of the first."""
+    states = [item.state for item in items]
+    following = next((at for at, state in enumerate(states) if state is not TodoState.DONE), len(items))
+    at = states.index(TodoState.ACTIVE) if TodoState.ACTIVE in states else following
+    first = max(0, min(at - (count - 1) // 2, len(items) - count))
+    return items[first : first + count], first
+
+
+def _line(item: TodoItem) -> Content:
+    mark, style = _MARKS[item.state]
+    text_style = {TodoState.ACTIVE: "bold", TodoState.DONE: "$foreground-muted"}.get(item.state, "")
+    return Content.assemble((f"{mark} ", style), (one_line(item.text), text_style))
