@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,10 +48,41 @@ def to_exit_code(run: Callable[[], int]) -> int:
         return FAILED
 
 
+_SLASH = re.compile(r"(?<![\w/.:~`-])(?<!-p )/([a-z]+)\b(?![/\w.])")
+_IN_THE_SHELL = {
+    "retry": "`ragforge -c -p /retry`",
+    "model": "--model PROVIDER:NAME",
+    "new": "a run without -c and -r",
+    "fork": "--fork",
+    "permissions": "--allow",
+}
+
+
+def for_the_shell(text: str) -> str:
+    """The message with flags and subcommands in the place of slash commands.
+
+    It is said here and not where it is made: a turn's error is stored, and read in the interface too.
+    """
+    return _SLASH.sub(lambda found: _in_the_shell(found[1]) or found[0], text)
+
+
+def _in_the_shell(name: str) -> str:
+    """What does the same in the shell; empty where there is no such command."""
+    from ragforge.commands.base import find_verb
+    from ragforge.domain.arguments import Face
+
+    verb = find_verb(name)
+    if name in _IN_THE_SHELL or verb is None:
+        return _IN_THE_SHELL.get(name, "")
+    return f"`ragforge {name}`" if verb.is_on(Face.SHELL) else f"`ragforge -c -p /{name}`"
+
+
 def tell(text: str) -> None:
     """A line for the user, where it does not mix with the answer."""
     from ragforge.cli.output import printable  # imported here: most runs have nothing to tell
+    from ragforge.domain.commands import is_in_shell
 
+    text = for_the_shell(text) if "/" in text and is_in_shell() else text
     with suppress(OSError):  # the terminal has gone
         sys.stderr.write(f"ragforge: {printable(text)}\n")
 

@@ -5,22 +5,22 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, aclosing, suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
 
 from ragforge.agent.parts import TurnLimits
-from ragforge.cli.edge import FAILED, INTERRUPTED, tell
+from ragforge.cli.edge import FAILED, INTERRUPTED, for_the_shell, tell
 from ragforge.cli.options import Options, OutputFormat
 from ragforge.cli.output import answer_text, json_line
 from ragforge.cli.start import open_for_run, open_session
 from ragforge.domain import timeouts
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, ToolApproval
 from ragforge.domain.context import ContextBlock
-from ragforge.domain.errors import RagforgeError, StoreError, UsageError
+from ragforge.domain.errors import ModelError, RagforgeError, StoreError, UsageError
 from ragforge.domain.events import (
     AgentEvent,
     ConstraintsMet,
@@ -34,6 +34,7 @@ from ragforge.domain.events import (
     TurnEnded,
     UsageUpdated,
 )
+from ragforge.domain.inputs import Slash, parse_input
 from ragforge.domain.memories import Memory
 from ragforge.domain.messages import Parts, TextPart, text_of
 from ragforge.domain.redact import Redactor
@@ -46,11 +47,13 @@ from ragforge.session.memory_tools import memories_to_forget
 from ragforge.session.model import memory_cost
 from ragforge.session.open import close_session, close_workspace
 from ragforge.session.state import Session, Workspace
-from ragforge.session.turn import interrupt, submit
+from ragforge.session.turn import interrupt, retry, submit
 from ragforge.versions.log import files_json
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PIPED_BYTES_MAX = 10_000_000
+SCHEMA_VERSION = 1
+"""Of what is printed as JSON: a field that is renamed, removed or means something else makes it one more."""
 
 
 class _RunResult(Struct):
@@ -75,12 +78,15 @@ class _RunResult(Struct):
     """What the user said that calls went against."""
     recalled: ContextBlock = field(default_factory=ContextBlock)
     """What was put in front of the message."""
+    command: str = ""
+    """The slash command that ran in the place of a turn."""
     printed: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The object that `--output-format json` prints."""
         error = str(self.failure) if self.failure else (self.turn.error if self.turn else "")
         return {
+            "schema_version": SCHEMA_VERSION,
             "session": self.session_id,
             "turn": self.turn.id if self.turn else None,
             "status": self._status,
@@ -102,7 +108,7 @@ class _RunResult(Struct):
             "recalled": _recalled(self.recalled),
             **_changed(self.version),
             # A service may quote a key. That of the turn is redacted already, for the store.
-            "error": Redactor().text(error) or None,
+            "error": for_the_shell(Redactor().text(error)) or None,
         }
 
     def exit_code(self) -> int:
@@ -121,6 +127,8 @@ class _RunResult(Struct):
     def _status(self) -> TurnStatus:
         if self.turn:
             return self.turn.status
+        if self.command and not self.failure:
+            return TurnStatus.FINISHED
         return TurnStatus.INTERRUPTED if self.interrupted else TurnStatus.FAILED
 
 
@@ -171,20 +179,70 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         opened.push_async_callback(close_session, session)
         answered.session_id = session.id
         answered.model = session.live.record.model or "local"
-        await _check_forgetting(session, text_of(parts))
+        if options.output_format is OutputFormat.STREAM_JSON:
+            _print(_encoded({"type": "run_started", "schema_version": SCHEMA_VERSION, "session": session.id}))
+        events_of = await _begun(options, session, parts, answered)
+        if events_of is None:
+            return
         limits = TurnLimits(
             steps_max=workspace.settings.turn.steps_max,
             model_calls_max=options.model_calls_max,
             price_usd_max=workspace.settings.turn.price_usd_max,
         )
         with _Signals(session):
-            async with aclosing(submit(session, parts, _approve, limits=limits)) as events:
+            async with aclosing(events_of(limits)) as events:
                 await _follow(events, answered, stream=options.output_format is OutputFormat.STREAM_JSON)
         with suppress(StoreError):  # the answer is worth more than what it cost
             answered.memory_cost_usd = await memory_cost(workspace.store, session.id)
         # Nobody waits for the answer longer than the model took.
         _print_result(options, answered)
         await workspace.background.finish(timeout_s=timeouts.HEADLESS_BACKGROUND_S_MAX)
+
+
+Begin: TypeAlias = Callable[[TurnLimits], AsyncGenerator[AgentEvent, None]]
+"""Begins a turn within limits; its events."""
+
+
+async def _begun(options: Options, session: Session, parts: Parts, answered: _RunResult) -> Begin | None:
+    """What the prompt begins; None where it was a command that is done. Raises RagforgeError."""
+    match parse_input(options.prompt or ""):
+        case Slash(name, args):
+            return await _run_command(options, session, name, args, parts[1:], answered)
+        case _:
+            _check_model(session)
+            await _check_forgetting(session, text_of(parts))
+            return lambda limits: submit(session, parts, _approve, limits=limits)
+
+
+async def _run_command(
+    options: Options, session: Session, name: str, args: str, piped: Parts, answered: _RunResult
+) -> Begin | None:
+    """Run a slash command; what is to be sent after it, if anything is."""
+    from ragforge.cli.verbs import told_outcome  # most prompts are none
+    from ragforge.commands.base import Retry, Send, run_command
+
+    outcome = await run_command(session, name, args)
+    match outcome:
+        case Send(text):
+            _check_model(session)
+            return lambda limits: submit(session, (TextPart(text), *piped), _approve, limits=limits)
+        case Retry():
+            _check_model(session)
+            return lambda limits: retry(session, _approve, limits=limits)
+        case _:
+            answered.command = name
+            answered.said = TextPieces(await told_outcome(session, outcome))
+            _print_result(options, answered)
+            return None
+
+
+def _check_model(session: Session) -> None:
+    """Raise ModelError where no model is chosen: an answer from what is stored has to be asked for."""
+    if not session.live.record.model:
+        raise ModelError(
+            "No model is chosen. Add --model PROVIDER:NAME, as in --model gemini:gemini-3.8-flash, or set "
+            "GEMINI_API_KEY. --model local answers from what is stored, without a model."
+        )
 
 
 async def _check_forgetting(session: Session, message: str) -> None:
@@ -272,10 +330,12 @@ class _Signals:
 def _parts(options: Options) -> Parts:
     """The message: the prompt, then what was piped in."""
     piped = "" if sys.stdin.isatty() else _read_piped()
-    text = "\n\n".join(part for part in (options.prompt or "", piped) if part.strip())
-    if not text:
+    texts = [part for part in (options.prompt or "", piped) if part.strip()]
+    if not texts:
         raise UsageError('There is nothing to send. Give a prompt, as in: ragforge -p "What does this do?"')
-    return (TextPart(text),)
+    if isinstance(parse_input(options.prompt or ""), Slash):
+        return tuple(map(TextPart, texts))
+    return (TextPart("\n\n".join(texts)),)
 
 
 def _read_piped() -> str:

@@ -6,6 +6,7 @@ Only what every call needs is imported at the top: `ragforge --version` is asked
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -28,15 +29,45 @@ COMMANDS = ("completion",)
 """What is about the shell alone, and no verb."""
 
 
+_WORDS = "ragforge.words"
+"""In the parser's context: what was typed in the place of a subcommand."""
+_NEAR = 0.8
+"""A first word that is so much like a subcommand is taken for a slip."""
+
+
 class _Commands(TyperGroup):
     """The subcommands. Each is loaded when it is asked for: to load them all takes longer than a search."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take words that begin with no subcommand, or stand behind `--`, for a prompt."""
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        rest = self.make_parser(ctx).parse_args(args=list(args))[1]
+        before = args[: len(args) - len(rest)]
+        is_message = before[-1:] == ["--"]
+        if not rest or not (is_message or self._is_prompt(ctx, rest[0])):
+            return super().parse_args(ctx, args)
+        ctx.allow_interspersed_args = True
+        super().parse_args(ctx, args)
+        words: list[str] = [*ctx._protected_args, *ctx.args]
+        ctx.meta[_WORDS] = " ".join(words)
+        ctx._protected_args, ctx.args = [], []
+        return []
+
+    def _is_prompt(self, ctx: Any, word: str) -> bool:
+        """Whether a first word begins a prompt. Raises UsageError for a subcommand that is misspelt."""
+        if word in self.commands or _is_command(word):
+            return False
+        if word.isalpha() and (near := get_close_matches(word, self.list_commands(ctx), 1, _NEAR)):
+            raise UsageError(
+                f"There is no command {word!r}. Did you mean `ragforge {near[0]}`? To send it as a message, "
+                f"write: ragforge -- {word} ..."
+            )
+        return True
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands and (command := _load(cmd_name)):
             self.commands[cmd_name] = command
-        if cmd_name not in self.commands:
-            # An unknown one is answered with those that are like it.
-            self.commands.update({name: _load(name) for name in self.list_commands(ctx)})
         return self.commands.get(cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -44,6 +75,15 @@ class _Commands(TyperGroup):
         from ragforge.domain.arguments import Face
 
         return list(dict.fromkeys([*ORDER, *verbs_on(Face.SHELL)]))
+
+
+def _is_command(name: str) -> bool:
+    """Whether there is a subcommand of this name; loads no other one."""
+    from ragforge.commands.base import find_verb
+    from ragforge.domain.arguments import Face
+
+    verb = find_verb(name)
+    return name in COMMANDS or (verb is not None and verb.is_on(Face.SHELL))
 
 
 def _load(name: str) -> Any:
@@ -67,7 +107,8 @@ def _load(name: str) -> Any:
 app = typer.Typer(
     name="ragforge",
     cls=_Commands,
-    help="A coding assistant for the terminal that remembers.",
+    help='A coding assistant for the terminal that remembers. `ragforge "PROMPT"` opens it and sends the '
+    "prompt; what stands behind `--` is always a prompt.",
     epilog=EXIT_CODES,
     add_completion=False,
     no_args_is_help=False,
@@ -129,9 +170,15 @@ def main(
     version: flags.Version = False,
 ) -> None:
     """A coding assistant for the terminal that remembers."""
+    words: str = context.meta.get(_WORDS, "")
+    if words and prompt is not None:
+        raise UsageError("Give the prompt once: behind -p, or by itself to open the interface with it.")
+    if words and not sys.stdin.isatty():
+        prompt, words = words, ""
     options = Options(
         cwd=current_folder(),
         prompt=prompt,
+        message=words,
         output_format=output_format,
         continue_newest=continue_,
         resume=resume,

@@ -30,11 +30,13 @@ class OutputFormat(StrEnum):
 class Options(Struct, frozen=True):
     """The flags of `ragforge`. `flags` are those that are settings, by their dotted names.
 
+    message: sent when the interface has opened.
     resume: an id or a part of one; empty for `-r` alone, which shows the list of sessions.
     """
 
     cwd: Path
     prompt: str | None = None
+    message: str = ""
     output_format: OutputFormat = OutputFormat.TEXT
     continue_newest: bool = False
     resume: str | None = None
@@ -62,6 +64,8 @@ class Options(Struct, frozen=True):
             raise UsageError("--incognito keeps everything in a place of its own: leave --store out.")
         if (self.at or self.fork) and not (self.resume or self.continue_newest):
             raise UsageError("--at and --fork go with -r ID or -c.")
+        if self.message and self.resume == "":
+            raise UsageError("-r needs an ID with a prompt. `ragforge sessions` lists them.")
         if headless and self.resume == "":
             raise UsageError("-r needs an ID here. `ragforge sessions` lists them.")
         if not headless and self.output_format is not OutputFormat.TEXT:

@@ -100,11 +100,12 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
     return OpenedChat(
         conversation,
         notices=workspace.loaded.notices,
-        show_list=(start == "list" or options.resume is not None) and not options.new,
+        show_list=(start == "list" or options.resume is not None) and not (options.new or options.message),
         resume=resume,
         newest=after_question and not resume,
         at=options.at,
         fork=options.fork,
+        message=options.message,
     )
 
 

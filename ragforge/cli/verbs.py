@@ -242,6 +242,37 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
             raise UsageError("This needs the interface: start ragforge, and type it there with a slash.")
 
 
+async def told_outcome(session: "Session", outcome: Outcome) -> str:
+    """The outcome of a slash command that was given as a prompt, as text. Raises UsageError for no text."""
+    match outcome:
+        case base.Tell(text):
+            return text
+        case base.Report():
+            for note in outcome.notes:
+                tell(note)
+            exact = outcome.exact
+            return exact.decode("utf-8", "replace") if isinstance(exact, bytes) else exact or _plain(outcome)
+        case base.HeadMoved(result):
+            await _keep_draft(session, result)
+            return "\n".join(outcome.lines)
+        case base.Follow(lines):
+            async with aclosing(lines) as told:
+                texts = [
+                    line if isinstance(line, str) else await told_outcome(session, line)
+                    async for line in told
+                ]
+            return "\n".join(texts)
+        case base.Confirm():
+            raise UsageError(outcome.unasked or f"{outcome.question} Nobody can answer that here.")
+        case _:
+            raise UsageError("This command needs the interface: start ragforge, and type it there.")
+
+
+def _plain(report: base.Report) -> str:
+    lines = (line if isinstance(line, str) else "".join(span.text for span in line) for line in report.lines)
+    return "\n".join(lines)
+
+
 def _print_move(moved: base.HeadMoved) -> None:
     if moved.as_json:
         from ragforge.versions.words import moved_json

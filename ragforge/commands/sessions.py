@@ -128,8 +128,13 @@ async def _delete(library: "Library", args: DeleteArguments) -> Outcome:
 
     record = await find_session(library.store, args.id)
     would = await library.store.sessions.delete(record.id, dry_run=True)
-    shared = f"; {would.kept_turns} turns stay, another session shares them" if would.kept_turns else ""
-    facts = f"{record.title!r}: {would.turns} turns and {would.tool_calls} tool calls would go{shared}."
+    shared = (
+        f"; {counted(would.kept_turns, 'turn')} that another session shares {_stay(would.kept_turns)}"
+        if would.kept_turns
+        else ""
+    )
+    goes = f"{counted(would.turns, 'turn')} and {counted(would.tool_calls, 'tool call')}"
+    facts = f"{record.title!r}: {goes} would go{shared}."
     if not args.yes:
         unasked = "There is no terminal to ask in. Add --yes to delete the session without asking."
         return Confirm("Delete it for good?", "", detail=facts, unasked=unasked)
@@ -224,6 +229,10 @@ def _digest_lines(digests: "Mapping[str, str]", row: "SessionRow") -> tuple[str,
     return (f"    {first_words(one_line(digest), DIGEST_CHARS_MAX)}",) if digest else ()
 
 
+def _stay(turns: int) -> str:
+    return "stays" if turns == 1 else "stay"
+
+
 def _as_json(row: "SessionRow", person: str, digest: str) -> dict[str, object]:
     return {
         "id": row.session.id,
@@ -244,7 +253,7 @@ def _lines(row: "SessionRow", person: str) -> tuple[str, str]:
     record = row.session
     when = moment_words(record.last_activity_at)
     return (
-        f"{record.id}  {when}  {row.turns:>4} turns  {one_line(record.title) or '(no title)'}",
+        f"{record.id}  {when}  {counted(row.turns, 'turn'):>10}  {one_line(record.title) or '(no title)'}",
         f"    {one_line(record.cwd)}  {one_line(record.model) or 'no model'}"
         + (f"  {one_line(person)}" if person else ""),
     )

@@ -11,6 +11,7 @@ from ragforge.domain.approvals import Approve, Mode
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent
+from ragforge.domain.ids import short_id
 from ragforge.domain.messages import Parts
 from ragforge.domain.search import Query
 from ragforge.domain.todos import Todos
@@ -381,7 +382,7 @@ class Conversation:
     def resume_command(self) -> str:
         """The exact command that comes back here; empty for a session in which nothing was said."""
         kept = self.session.live.stored and not self.workspace.incognito
-        return f"ragforge -r {self.session.id}" if kept else ""
+        return f"ragforge -r {short_id(self.session.id)}" if kept else ""
 
     # The server, where there is one
 

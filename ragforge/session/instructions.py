@@ -18,6 +18,7 @@ from ragforge.agent.instructions import (
     read_instructions,
 )
 from ragforge.agent.parts import Guard, GuardedCall
+from ragforge.config.paths import config_dir
 from ragforge.domain.errors import StoreError
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Session
@@ -41,7 +42,20 @@ async def project_instructions(session: Session) -> str:
     found = await _found_above(session)
     admitted = await session.workspace.trust.admitted(_place(session), found)
     session.live.view.instructions.update(item.path for item in admitted)
-    return as_text(admitted, _root(session))
+    return _joined(await user_instructions(session), as_text(admitted, _root(session)))
+
+
+async def user_instructions(session: Session) -> str:
+    """Return the user's own instructions for all projects: AGENTS.md in the settings folder."""
+    path = config_dir(session.workspace.environ) / NAMES[0]
+    clean = session.workspace.redactor.text
+    # The user's own folder: a link leads where they want it to.
+    found = await asyncio.to_thread(read_instructions, path, root=Path(path.anchor), clean=clean)
+    return f"Instructions of the person for all projects:\n\n{found.text.strip()}" if found else ""
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
 
 
 async def instructions_for(session: Session, paths: Sequence[Path]) -> str:
@@ -64,7 +78,8 @@ async def trusted_instructions(session: Session) -> str:
     found = await _found_above(session)
     trust, place = session.workspace.trust, _place(session)
     left_out = {place.root / each.path for each in await trust.untrusted(place, found)}
-    return as_text([item for item in found if item.path not in left_out], _root(session))
+    trusted = as_text([item for item in found if item.path not in left_out], _root(session))
+    return _joined(await user_instructions(session), trusted)
 
 
 async def new_instructions(session: Session) -> list[FileTrust]:

@@ -14,6 +14,7 @@ from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.domain.words import counted
 from ragforge.session.link import leave_store
 from ragforge.session.machine import Library, Machine
 from ragforge.session.persons import identify_person
@@ -120,7 +121,7 @@ async def turn_at(store: Store, record: ConversationSession, number: int) -> Tur
     """The turn at this place of the session's path, counted from 1. Raises UsageError."""
     path = await store.turns.path(record.head)
     if not 1 <= number <= len(path):
-        raise UsageError(f"The session has {len(path)} turns; there is no turn {number}.")
+        raise UsageError(f"The session has {counted(len(path), 'turn')}; there is no turn {number}.")
     return path[number - 1]
 
 

@@ -177,7 +177,5 @@ def _flat(schema: Any, components: Mapping[str, Any]) -> Any:
         return _flat(components[name.rpartition("/")[2]], components)
     is_struct = fields.get("type") == "object" and "properties" in fields
     return {
-        key: _flat(value, components)
-        for key, value in fields.items()
-        if not (is_struct and key == "title")
+        key: _flat(value, components) for key, value in fields.items() if not (is_struct and key == "title")
     }

@@ -15,9 +15,7 @@ class TodoItemArgs(msgspec.Struct, forbid_unknown_fields=True):
 
     text: Annotated[
         str,
-        Meta(
-            description="What is to be done, in a few words.", min_length=1, max_length=ITEM_CHARS_MAX
-        ),
+        Meta(description="What is to be done, in a few words.", min_length=1, max_length=ITEM_CHARS_MAX),
     ]
     state: Annotated[
         Literal["pending", "active", "done"],

@@ -17,7 +17,8 @@ class OpenedChat(Struct, frozen=True):
     """A conversation that is open, and what shall be done with it first.
 
     resume: the session to bring to the front, at a turn counted from 1 where `at` says one. newest: bring
-    the folder's newest session to the front, once the user has said which project the folder is.
+    the folder's newest session to the front, once the user has said which project the folder is. message:
+    what to send then.
     """
 
     conversation: Conversation
@@ -27,6 +28,7 @@ class OpenedChat(Struct, frozen=True):
     at: int | None = None
     fork: bool = False
     newest: bool = False
+    message: str = ""
 
 
 class NotOpened(Struct, frozen=True):

@@ -13,7 +13,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import CheckoutLog, MoveAction, Node, Version
-from ragforge.domain.words import first_words
+from ragforge.domain.words import counted, first_words
 from ragforge.versions.head_move import (
     ChatHead,
     Choices,
@@ -90,7 +90,7 @@ async def rewind(
     _check_begun(worktree)
     path = await worktree.files.store.turns.path(chat.turn or None)
     if not 1 <= number <= len(path):
-        raise UsageError(f"The session has {len(path)} turns; there is no turn {number}.")
+        raise UsageError(f"The session has {counted(len(path), 'turn')}; there is no turn {number}.")
     turns = path[number - 1 :][::-1]
     if any(turn.session_id != chat.session_id for turn in turns):
         raise UsageError(

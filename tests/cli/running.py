@@ -48,8 +48,9 @@ class Program:
     fresh: bool = False
 
     def __post_init__(self) -> None:
-        own = environ(self.tmp_path, PYTHONPATH=str(ROOT))
-        self.env = own | ({"RAGFORGE_MODEL": self.model} if self.model else {}) | self.env
+        self.env = (
+            environ(self.tmp_path, PYTHONPATH=str(ROOT), RAGFORGE_MODEL=self.model or "local") | self.env
+        )
         self.project.mkdir(exist_ok=True)
 
     @property

@@ -12,7 +12,7 @@ from tests.standins.gemini_replies import Call as GeminiCall
 from tests.standins.openai import Call, OpenAIStandIn, Reply
 
 JSON_KEYS = [
-    *("session", "turn", "status", "text", "model", "usage", "cost_usd", "memory_cost_usd"),
+    *("schema_version", "session", "turn", "status", "text", "model", "usage", "cost_usd", "memory_cost_usd"),
     *("tools", "warnings", "recalled", "version", "files", "error"),
 ]
 
@@ -57,7 +57,8 @@ async def test_stream_json_is_one_event_a_line_and_ends_with_the_result(
     ran = await quick.run("-p", "count", "--output-format", "stream-json")
     assert (ran.code, ran.err) == (0, "")
     types = [line["type"] for line in ran.lines]
-    assert types[0] == "turn_started"
+    assert types[:2] == ["run_started", "turn_started"]
+    assert ran.lines[0]["schema_version"] == 1
     assert types[-2:] == ["turn_ended", "result"]
     assert {"step_started", "text_delta", "tool_started", "tool_ended", "usage_updated"} <= set(types)
     assert "".join(line["text"] for line in ran.lines if line["type"] == "text_delta") == "One two"

@@ -75,18 +75,18 @@ async def test_the_model_is_reminded_once_the_turn_of_the_list_is_no_longer_sent
     await turn(session, gemini, "begin", todo(parse="active", test="pending"))
     for number in range(5):
         await turn(session, gemini, f"question {number}")
-        assert "as you wrote it" not in str(gemini.asked()[-1].json)
+        assert "as you wrote it" not in str(gemini.asked()[-1].body)
     await run_command(session, "compact", "")
     session.live.view.window.drop()
     while session.live.view.window.turn_ids[0] == (await _first(session)):
         session.live.view.window._drop_turns(goal=-1)
     await turn(session, gemini, "go on")
-    sent = str(gemini.asked()[-1].json)
+    sent = str(gemini.asked()[-1].body)
     assert "as you wrote it" in sent
     assert "[>] parse" in sent
     await turn(session, gemini, "finish", todo(parse="done", test="done"))
     await turn(session, gemini, "thanks")
-    assert "as you wrote it" not in str(gemini.asked()[-1].json)
+    assert "as you wrote it" not in str(gemini.asked()[-1].body)
 
 
 async def _first(session: Session) -> str:
@@ -112,7 +112,7 @@ async def test_lists_that_cannot_be_kept_are_refused_and_the_one_before_stays(
     # A line break would draw a line of its own, and a secret is none of a list's business.
     await turn(session, gemini, "odd", todo(**{"a\n[x] b": "active", f"use {gemini.key}": "pending"}))
     odd = await listed(session)
-    assert list(odd)[0] == "a [x] b"
+    assert next(iter(odd)) == "a [x] b"
     assert gemini.key not in str(odd)
     gemini.script(Calls(Call("todo", {})), Text("Read."))
     [read] = of_type(await say(session, "read it"), ToolEnded)

@@ -56,8 +56,13 @@ async def test_do_it_leaves_plan_mode_and_carries_the_plan_out(lab: Lab) -> None
 
 
 @pytest.mark.parametrize(("width", "height"), [(40, 12), (200, 60)])
-async def test_a_long_list_leaves_room_and_shows_what_is_being_done(lab: Lab, width: int, height: int) -> None:
-    items = [(f"第{number}步 שלום 🎉 " + "long " * 60, "done" if number < 40 else "pending") for number in range(80)]
+async def test_a_long_list_leaves_room_and_shows_what_is_being_done(
+    lab: Lab, width: int, height: int
+) -> None:
+    items = [
+        (f"第{number}步 שלום 🎉 " + "long " * 60, "done" if number < 40 else "pending")
+        for number in range(80)
+    ]
     items[40] = (items[40][0], "active")
     lab.gemini.script(todo(*items), Text("Listed."))
     async with lab.chat((width, height)) as chat:

@@ -166,8 +166,8 @@ def _open(model: str, parts: ProviderParts) -> Provider:
     key = parts.find_key("gemini")
     if key is None:
         raise ModelRefusedKey(
-            "Gemini needs a key and there is none. Get one at https://aistudio.google.com/apikey, then "
-            "paste it after /model, or set GEMINI_API_KEY."
+            "Gemini needs a key and there is none. Get one at https://aistudio.google.com/apikey, then set "
+            "GEMINI_API_KEY, or paste it in the interface after /model."
         )
     value, source = key
     return GeminiProvider(

@@ -142,7 +142,7 @@ def _key_refused(service: Service, status: int, said: str) -> str:
 
 def _model_unknown(service: Service, said: str) -> str:
     pull = f" Get it with: ollama pull {service.model}" if "try pulling it" in said else ""
-    return f"{service.name} has no model {service.model!r}.{said}{pull} See /model for those it has."
+    return f"{service.name} has no model {service.model!r}.{said}{pull} Choose another one with /model."
 
 
 def _what_it_says(service: Service, body: str) -> str:

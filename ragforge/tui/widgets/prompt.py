@@ -207,6 +207,11 @@ class Prompt(RecallArea, inherit_bindings=False):
                 self.folds = Folds()
         self.post_message(self.Submitted(text))
 
+    def send(self, text: str) -> None:
+        """Send this; what is being typed stays."""
+        self.sent.add(text)
+        self.post_message(self.Submitted(text))
+
     def action_clear(self) -> None:
         """Copy what is selected; else clear, the text being kept in the history; the second time quit."""
         if self._copy_selection():

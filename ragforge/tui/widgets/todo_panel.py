@@ -66,9 +66,7 @@ class TodoPanel(Static):
         self._draw()
 
     def _draw(self) -> None:
-        is_shown = bool(self._todos.items) and (
-            self._todos.is_open if self._wanted is None else self._wanted
-        )
+        is_shown = bool(self._todos.items) and (self._todos.is_open if self._wanted is None else self._wanted)
         self.set_class(is_shown, "-shown")
         if is_shown:
             self.update(todo_content(self._todos, rows_max=self._rows_max))

@@ -1,0 +1,99 @@
+"""What scripts rely on: prompts without -p, slash commands as prompts, messages that name flags."""
+
+import pytest
+
+from tests.cli.running import Program
+from tests.standins.openai import OpenAIStandIn, Reply
+from tests.standins.openai_replies import Failure
+
+AS_JSON = ("--output-format", "json")
+
+
+async def test_a_prompt_needs_a_model_unless_the_store_is_asked_for(alone: Program) -> None:
+    ran = await alone.run("-p", "where is the parser?", env={"RAGFORGE_MODEL": ""})
+    assert (ran.code, ran.out) == (3, "")
+    assert "--model local answers from what is stored" in ran.err
+    as_json = await alone.run("-p", "/retry", *AS_JSON, env={"RAGFORGE_MODEL": ""})
+    assert (as_json.code, as_json.json["status"]) == (3, "failed")
+    assert (await alone.run("sessions")).out.count("parser") == 0
+    assert (await alone.run("-p", "x", "--model", "local", env={"RAGFORGE_MODEL": ""})).code == 0
+
+
+async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
+    quick: Program, openai: OpenAIStandIn
+) -> None:
+    await quick.run("-p", "hello")
+    asked = len(openai.chats)
+    cost = await quick.run("-c", "-p", "/cost")
+    assert (cost.code, cost.err) == (0, "")
+    assert "**This session**: chat" in cost.out
+    as_json = (await quick.run("-c", "-p", " /cost", *AS_JSON)).json
+    assert (as_json["schema_version"], as_json["status"], as_json["turn"]) == (1, "finished", None)
+    assert "**This project**" in as_json["text"]
+    for line, said in (
+        ("/cots", "There is no command /cots. Did you mean `ragforge -c -p /cost`?"),
+        ("/sessions", "needs the interface"),
+        ("/exit", "needs the interface"),
+        ("/model other", "There is no command /model"),
+        ("/rename", "needs TITLE"),
+    ):
+        refused = await quick.run("-c", "-p", line)
+        assert (refused.code, refused.out) == (2, ""), line
+        assert said in refused.err, line
+    assert len(openai.chats) == asked
+    path = await quick.run("-p", "/etc/hosts is odd")
+    assert path.code == 0
+    assert len(openai.chats) == asked + 1
+
+
+async def test_a_failure_names_what_can_be_typed_in_the_shell_and_that_works(
+    quick: Program, openai: OpenAIStandIn
+) -> None:
+    openai.script(Failure(404, {"error": {"message": "no such model"}}), Reply(text=["Now it works."]))
+    failed = await quick.run("-p", "count", *AS_JSON)
+    assert failed.code == 3
+    assert "/model" not in failed.err
+    assert "/model" not in failed.json["error"]
+    again = await quick.run("-c", "-p", "/retry")
+    assert (again.code, again.out) == (0, "Now it works.\n")
+    assert (await quick.run("sessions")).out.split("turn")[0].endswith("1 ")
+
+
+@pytest.mark.parametrize(
+    ("args", "sent"),
+    [
+        (("explain this",), "explain this"),
+        (("explain", "this"), "explain this"),
+        (("fix it", "--max-turns", "3"), "fix it"),
+        (("--max-turns", "3", "fix it"), "fix it"),
+        (("--", "search", "for", "it"), "search for it"),
+        (("--", "--yolo is odd"), "--yolo is odd"),
+        (("search party",), "search party"),
+    ],
+)
+async def test_a_prompt_needs_no_flag(
+    quick: Program, openai: OpenAIStandIn, args: tuple[str, ...], sent: str
+) -> None:
+    ran = await quick.run(*args)  # without a terminal it is as with -p
+    assert (ran.code, ran.err) == (0, "")
+    assert openai.chats[0]["messages"][-1]["content"].endswith(sent)
+
+
+async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, openai: OpenAIStandIn) -> None:
+    assert (await quick.run("search", "nothing")).code in (0, 1)
+    slip = await quick.run("serach", "parser")
+    assert slip.code == 2
+    assert "Did you mean `ragforge search`?" in slip.err
+    assert "ragforge -- serach" in slip.err
+    both = await quick.run("-p", "one", "two")
+    assert both.code == 2
+    assert "Give the prompt once" in both.err
+    assert openai.chats == []
+
+
+async def test_your_own_instructions_go_along_in_every_project(quick: Program, openai: OpenAIStandIn) -> None:
+    home = quick.tmp_path / "dotfiles.md"
+    home.write_text("Answer in verse.")
+    (quick.tmp_path / "config" / "AGENTS.md").symlink_to(home)
+    await quick.run("-p", "hello")
+    assert "Answer in verse." in openai.chats[-1]["messages"][0]["content"]
