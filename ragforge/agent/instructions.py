@@ -15,6 +15,12 @@ FILE_BYTES_MAX = 40_000
 """More than this of one file is cut: instructions that long crowd out the work."""
 
 
+SKILLS_HEADING = (
+    "Skills: instructions for certain work. Where the description of one fits what is asked, read it first, "
+    "with the `skill` tool and its name."
+)
+
+
 class Instructions(Struct, frozen=True):
     """One instruction file, as it would go to the model: cut where it is too long, secrets redacted.
 
@@ -29,6 +35,23 @@ class Instructions(Struct, frozen=True):
     def digest(self) -> str:
         """The hash of the text, by which it is trusted."""
         return digest_of(self.text)
+
+
+class Skill(Struct, frozen=True):
+    """A skill. problem: why it cannot be used. What its head asks to be allowed is never granted."""
+
+    name: str
+    description: str
+    file: Instructions
+    in_project: bool
+    text: str = ""
+    """What it says, below its head."""
+    problem: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return self.file.path.parent
 
 
 def digest_of(text: str) -> str:
@@ -101,3 +124,10 @@ def as_text(instructions: Sequence[Instructions], root: Path) -> str:
         f"Instructions of this project, from {item.path.relative_to(root)}:\n\n{item.text.strip()}"
         for item in instructions
     )
+
+
+def skills_text(skills: Sequence[Skill]) -> str:
+    """What the model is told of the skills; empty where there are none."""
+    if not skills:
+        return ""
+    return "\n".join([SKILLS_HEADING, *(f"- {skill.name}: {skill.description}" for skill in skills)])

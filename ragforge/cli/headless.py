@@ -219,13 +219,16 @@ async def _run_command(
 ) -> Begin | None:
     """Run a slash command; what is to be sent after it, if anything is."""
     from ragforge.cli.verbs import told_outcome  # most prompts are none
-    from ragforge.commands.base import Retry, Send, run_command
+    from ragforge.commands.base import Retry, Send
+    from ragforge.session.own_commands import run_typed
 
-    outcome = await run_command(session, name, args)
+    outcome = await run_typed(session, name, args)
     match outcome:
-        case Send(text):
-            _check_model(session)
-            return lambda limits: submit(session, (TextPart(text), *piped), _approve, limits=limits)
+        case Send(text, terms=terms):
+            if terms is None or not terms.model:
+                _check_model(session)
+            message = (TextPart(text), *piped)
+            return lambda limits: submit(session, message, _approve, limits=limits, terms=terms)
         case Retry():
             _check_model(session)
             return lambda limits: retry(session, _approve, limits=limits)

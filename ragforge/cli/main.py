@@ -170,15 +170,11 @@ def main(
     version: flags.Version = False,
 ) -> None:
     """A coding assistant for the terminal that remembers."""
-    words: str = context.meta.get(_WORDS, "")
-    if words and prompt is not None:
-        raise UsageError("Give the prompt once: behind -p, or by itself to open the interface with it.")
-    if words and not sys.stdin.isatty():
-        prompt, words = words, ""
+    prompt, message = _prompts(context, prompt)
     options = Options(
         cwd=current_folder(),
         prompt=prompt,
-        message=words,
+        message=message,
         output_format=output_format,
         continue_newest=continue_,
         resume=resume,
@@ -202,6 +198,14 @@ def main(
         context.obj = options
         return
     raise typer.Exit(_run(options))
+
+
+def _prompts(context: typer.Context, prompt: str | None) -> tuple[str | None, str]:
+    """What to run without the interface, and what to send in it. Raises UsageError where both are given."""
+    words: str = context.meta.get(_WORDS, "")
+    if words and prompt is not None:
+        raise UsageError("Give the prompt once: behind -p, or by itself to open the interface with it.")
+    return (prompt, words) if sys.stdin.isatty() or not words else (words, "")
 
 
 def _run(options: Options) -> int:

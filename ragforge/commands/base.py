@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain.approvals import TurnTerms
 from ragforge.domain.arguments import Args, Face, Former, arguments_of, modern, parse, usage, written
 from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
@@ -114,9 +115,15 @@ class Copy(Struct, frozen=True):
 
 
 class Send(Struct, frozen=True):
-    """Send this as the user's message."""
+    """Send this as the user's message.
+
+    typed: what was typed where the text was made from it; it is sent as it is then, and its mentions of
+    images are not followed. terms: what holds for its turn alone.
+    """
 
     text: str
+    typed: str = ""
+    terms: TurnTerms | None = None
 
 
 class StartNew(Struct, frozen=True):

@@ -60,6 +60,16 @@ def parse_rule(text: str) -> Rule:
     return Rule(name, pattern)
 
 
+class TurnTerms(Struct, frozen=True):
+    """What holds for one turn alone.
+
+    model: as `provider:name`, empty for the session's. rules: they end with the turn.
+    """
+
+    model: str = ""
+    rules: tuple[Rule, ...] = ()
+
+
 class Deed(StrEnum):
     """What is not to be done with the objects of a prohibition."""
 

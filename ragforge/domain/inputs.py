@@ -34,6 +34,6 @@ def parse_input(text: str) -> Input:
         return Shell(stripped[1:].strip())
     if stripped.startswith("/") and "\n" not in stripped.split(" ", 1)[0]:
         name, _, args = stripped[1:].partition(" ")
-        if name and all(char.isalpha() or char == "-" for char in name):
+        if name[:1].isalpha() and all(char.isalnum() or char in "-_" for char in name):
             return Slash(name.lower(), args.strip())
     return Say(text)

@@ -239,6 +239,49 @@ TOOL_CALL = Description(
 )
 
 
+class TodoState(StrEnum):
+    """How one thing to do stands."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    DONE = "done"
+
+
+class TodoItem(Struct, frozen=True):
+    """One thing to do."""
+
+    text: str
+    state: TodoState = TodoState.PENDING
+
+
+class Todos(Struct, frozen=True):
+    """The whole list, in the model's order."""
+
+    items: tuple[TodoItem, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """How many are done."""
+        return sum(item.state is TodoState.DONE for item in self.items)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is still to do."""
+        return self.done < len(self.items)
+
+    @property
+    def counted(self) -> str:
+        """`1 of 4 done`."""
+        return f"{self.done} of {len(self.items)} done"
+
+
+class KeptTodos(Struct, frozen=True):
+    """A list, and the turn that it was last changed in."""
+
+    turn: str
+    todos: Todos
+
+
 NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."
 """The answer to a call that has none: whether it had begun is not known after a crash."""
 

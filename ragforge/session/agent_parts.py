@@ -26,6 +26,7 @@ from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
 from ragforge.session.instructions import instructions_for, project_instructions, trusts_writes
 from ragforge.session.memory_tools import recall_memory, save_memory
 from ragforge.session.model import NO_MODEL, limits_of, pricing_of, provider_of
+from ragforge.session.skills import admit_skills, read_skill
 from ragforge.session.state import Session
 from ragforge.session.todos import keep_todos, reminder, todos_of
 from ragforge.store.base import Store
@@ -76,7 +77,8 @@ async def agent_parts(
     provider = await provider_of(session)
     pricing = pricing_of(session)
     pricing.check()
-    system = system_prompt(session, await project_instructions(session))
+    told = (await project_instructions(session), await admit_skills(session))
+    system = system_prompt(session, "\n\n".join(filter(None, told)))
     await limits_of(session)  # asked once: the first request finds them known
     constraints = Constraints(session)
     todos = await reminder(session, window)
@@ -122,11 +124,11 @@ async def _consent(
 
 
 def tools_of(session: Session) -> Mapping[str, AnyTool]:
-    """The tools that the model has; without memory those that recall are not among them."""
-    tools = session.workspace.tools
-    if recalls(session.workspace):
-        return tools
-    return {name: tool for name, tool in tools.items() if name not in RECALL_TOOLS}
+    """The tools that the model has, without those of which there is nothing here: memory, skills."""
+    without = set(() if recalls(session.workspace) else RECALL_TOOLS)
+    if not session.live.view.skills:
+        without.add("skill")
+    return {name: tool for name, tool in session.workspace.tools.items() if name not in without}
 
 
 def tool_specs(session: Session) -> tuple[ToolSpec, ...]:
@@ -185,6 +187,7 @@ def tool_context(session: Session) -> ToolContext:
         emit=lambda _: None,
         save_memory=partial(save_memory, session),
         recall_memory=partial(recall_memory, session),
+        read_skill=partial(read_skill, session),
         todos=partial(todos_of, session),
         keep_todos=partial(keep_todos, session),
         shell_timeout_s=workspace.settings.shell.timeout_s,

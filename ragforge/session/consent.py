@@ -11,8 +11,8 @@ from ragforge.store.local import LocalState
 class Consent(Struct):
     """The mode and the rules of a session.
 
-    of_run: the rules that end with the program. unattended: why nobody can be asked, for the model; empty
-    where the user can be.
+    of_run, of_turn: the rules that end with the program, and with the turn. unattended: why nobody can be
+    asked, for the model; empty where the user can be.
     """
 
     local: LocalState
@@ -20,6 +20,7 @@ class Consent(Struct):
     mode: Mode
     kept: tuple[Rule, ...] = ()
     of_run: tuple[Rule, ...] = ()
+    of_turn: tuple[Rule, ...] = ()
     unattended: str = ""
     before_plan: Mode = Mode.ASK
     """The mode that plan mode was entered from."""
@@ -29,7 +30,7 @@ class Consent(Struct):
     @property
     def rules(self) -> tuple[Rule, ...]:
         """All that hold, each once."""
-        return tuple(dict.fromkeys((*self.kept, *self.of_run)))
+        return tuple(dict.fromkeys((*self.kept, *self.of_run, *self.of_turn)))
 
     def grant_for_run(self, rules: Iterable[Rule] = (), *, everything: bool = False) -> None:
         """Let these rules hold, or everything happen, until the program ends."""

@@ -6,16 +6,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.commands.base import Outcome, Verb, run_command
-from ragforge.domain.approvals import Approve, Mode
+from ragforge.commands.base import Outcome, Verb
+from ragforge.domain.approvals import Approve, Mode, TurnTerms
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent
 from ragforge.domain.ids import short_id
 from ragforge.domain.messages import Parts
 from ragforge.domain.search import Query
-from ragforge.domain.todos import Todos
-from ragforge.domain.turns import Project, ToolCall, Turn, TurnStatus
+from ragforge.domain.turns import Project, Todos, ToolCall, Turn, TurnStatus
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
@@ -36,6 +35,7 @@ from ragforge.session.open import (
     newest_session_here,
     resume_session,
 )
+from ragforge.session.own_commands import run_typed
 from ragforge.session.persons import be_somebody_else
 from ragforge.session.state import Former, Session, Workspace
 from ragforge.session.todos import todos_of
@@ -89,9 +89,11 @@ class Conversation:
         """What the user is asked before so long a message goes; "" for most."""
         return question_of(self.session, text)
 
-    def submit(self, parts: Parts, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
-        """The events of the turn that the message begins."""
-        return turn.submit(self.session, parts, approve)
+    def submit(
+        self, parts: Parts, approve: Approve, terms: TurnTerms | None = None
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """The events of the turn that the message begins. terms: what holds for it alone."""
+        return turn.submit(self.session, parts, approve, terms=terms)
 
     def submit_queue(self, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
         """The events of the turn that all waiting messages begin."""
@@ -124,7 +126,7 @@ class Conversation:
 
     async def run(self, name: str, args: str, verbs: Mapping[str, Verb[Any]]) -> Outcome:
         """What a slash command says shall be done; verbs: all that there are."""
-        return await run_command(self.session, name, args, verbs)
+        return await run_typed(self.session, name, args, verbs)
 
     async def cycle_mode(self) -> Mode:
         """The next consent mode, set."""

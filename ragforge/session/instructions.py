@@ -21,6 +21,7 @@ from ragforge.agent.parts import Guard, GuardedCall
 from ragforge.config.paths import config_dir
 from ragforge.domain.errors import StoreError
 from ragforge.session.model import NO_MODEL
+from ragforge.session.skills import found_skills, skills_place
 from ragforge.session.state import Session
 from ragforge.session.trust import FileTrust, TrustPlace
 
@@ -90,8 +91,11 @@ async def new_instructions(session: Session) -> list[FileTrust]:
 
 
 async def untrusted_instructions(session: Session) -> list[FileTrust]:
-    """Return the files from the project's root down to the session's folder that are not trusted."""
-    return await session.workspace.trust.untrusted(_place(session), await _found_above(session))
+    """Return the instruction files that are read here, and the project's skills, that are not trusted."""
+    trust = session.workspace.trust
+    files = await trust.untrusted(_place(session), await _found_above(session))
+    skills = [skill.file for skill in await found_skills(session) if skill.in_project]
+    return [*files, *await trust.untrusted(skills_place(session), skills)]
 
 
 async def all_instructions(session: Session) -> list[FileTrust]:

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ragforge.agent.instructions import Skill
 from ragforge.domain.approvals import Constraint, Mode
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.schedule import Progress
-from ragforge.domain.todos import KeptTodos
-from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnEnd
+from ragforge.domain.turns import ConversationSession, KeptTodos, Project, Step, ToolCall, Turn, TurnEnd
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.memory.recall.request import Injecting
 from ragforge.memory.recall.results import Recall
@@ -149,6 +149,8 @@ class ModelView(Struct):
     read_files: ReadFiles = field(default_factory=ReadFiles)
     instructions: set[Path] = field(default_factory=set[Path])
     """Files of instructions that it was given."""
+    skills: tuple[Skill, ...] = ()
+    """Those that it may read."""
     todos: KeptTodos | None = None
     """The newest list of what is to do on the path to the head."""
     todos_are_read: bool = False

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from ragforge.domain.derivations import Derived, DerivedFilter, Underived, as_kept
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.todos import KIND, KeptTodos, Todos, todo_lines
-from ragforge.domain.turns import Turn
+from ragforge.domain.todos import KIND, todo_lines
+from ragforge.domain.turns import KeptTodos, Todos, Turn
 from ragforge.memory.window import Window
 from ragforge.session.state import Session
 from ragforge.store.base import Store

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ragforge.agent.loop import run_turn
 from ragforge.agent.parts import Events, Outcome, TurnLimits, TurnProgress
-from ragforge.domain.approvals import Approve
+from ragforge.domain.approvals import Approve, TurnTerms
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import Conflict, RagforgeError, StoreError, UsageError
@@ -35,6 +35,7 @@ from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
 from ragforge.session.open import store_session
 from ragforge.session.state import OpenTurn, Session, Unkept
+from ragforge.session.turn_terms import under
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.turn import Recording
 
@@ -67,9 +68,16 @@ class _Run(Struct):
 
 
 async def submit(
-    session: Session, parts: Parts, approve: Approve, *, limits: TurnLimits | None = None
+    session: Session,
+    parts: Parts,
+    approve: Approve,
+    *,
+    limits: TurnLimits | None = None,
+    terms: TurnTerms | None = None,
 ) -> AsyncGenerator[AgentEvent, None]:
     """The events of the turn that the message begins, and of those that queued messages begin after it.
+
+    terms: what holds for these turns alone.
 
     The words are durable before the first event. Whatever happens then, each turn that started ends
     with `TurnEnded`. Closing the generator interrupts the turn and waits until its end is stored.
@@ -77,8 +85,12 @@ async def submit(
     another process writes.
     """
     _check_may_run(session)
-    async for event in _events_of(session, _begin(session, parts), approve, limits):
-        yield event
+    async with (
+        under(session, terms),
+        aclosing(_events_of(session, _begin(session, parts), approve, limits)) as events,
+    ):
+        async for event in events:
+            yield event
 
 
 async def submit_queue(session: Session, approve: Approve) -> AsyncGenerator[AgentEvent, None]:

@@ -15,7 +15,7 @@ from ragforge.domain.json import JsonObject
 from ragforge.domain.memories import Memory, MemoryOrigin, MemoryScope, MemoryType
 from ragforge.domain.messages import CallResult, ImagePart, ToolSpec
 from ragforge.domain.search import Hit
-from ragforge.domain.todos import Todos
+from ragforge.domain.turns import Todos
 
 if TYPE_CHECKING:  # jobs import this module
     from ragforge.shell.jobs import Jobs
@@ -94,6 +94,10 @@ async def _recall_nothing(question: str, emit: Callable[[str], None]) -> str:
     return "Nothing is remembered here."
 
 
+async def _read_no_skill(name: str, file: str) -> ToolResult:
+    return ToolResult("There are no skills here.", failed=True)
+
+
 async def _no_todos() -> Todos:
     return Todos()
 
@@ -111,6 +115,7 @@ class ToolContext(Struct, frozen=True):
     get_result: what an earlier call in the conversation answered, by its id.
     save_memory: keeps it, free of secrets. Raises UsageError for what cannot be kept, and StoreError.
     recall_memory: a short answer from what is remembered, with its sources; never raises.
+    read_skill: a skill by its name, or one of its files; never raises.
     todos, keep_todos: the list of what is to do, read and replaced. They raise UsageError and StoreError.
     """
 
@@ -126,6 +131,7 @@ class ToolContext(Struct, frozen=True):
     get_result: Callable[[str], CallResult | None] = lambda _: None
     save_memory: Callable[[ToSave], Awaitable[Saved]] = _save_nothing
     recall_memory: Callable[[str, Callable[[str], None]], Awaitable[str]] = _recall_nothing
+    read_skill: Callable[[str, str], Awaitable[ToolResult]] = _read_no_skill
     todos: Callable[[], Awaitable[Todos]] = _no_todos
     keep_todos: Callable[[Todos], Awaitable[Todos]] = _keep_no_todos
     shell_timeout_s: float = 120.0

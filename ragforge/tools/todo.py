@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Meta, UnsetType
 
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.todos import ITEM_CHARS_MAX, ITEMS_MAX, TodoItem, Todos, TodoState, todo_lines
+from ragforge.domain.todos import ITEM_CHARS_MAX, ITEMS_MAX, todo_lines
+from ragforge.domain.turns import TodoItem, Todos, TodoState
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 
 

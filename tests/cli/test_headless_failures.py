@@ -234,7 +234,7 @@ async def test_a_session_that_another_process_writes_is_refused(quick: Program, 
     async with asyncio.timeout(180):
         started = json.loads(await process.stdout.readline())
         await openai.wait_for(lambda server: server.chats)
-    session = started["turn"]["session_id"]
+    session = started["session"]
     busy, forked, deleted = await asyncio.gather(
         quick.run("-p", "me too", "-r", session),
         quick.run("-p", "then so", "-r", session, "--fork"),

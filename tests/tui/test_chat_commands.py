@@ -10,7 +10,7 @@ from textual.widgets._markdown import MarkdownTableCellContents
 from textual.worker import WorkerFailed
 
 from ragforge.domain.approvals import ToolApproval
-from ragforge.domain.ids import now
+from ragforge.domain.ids import now, short_id
 from ragforge.tui.screens.base import interface_verbs
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
@@ -50,14 +50,14 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
 async def test_a_key_of_the_users_does_what_it_says(lab: Lab) -> None:
     config = Path(os.environ["RAGFORGE_CONFIG_DIR"])
     config.mkdir(parents=True)
-    (config / "config.toml").write_text('[keys]\ncycle_mode = "f3"\nsubmit = "ctrl+t"\n')
+    (config / "config.toml").write_text('[keys]\ncycle_mode = "f3"\nsubmit = "ctrl+l"\n')
     async with lab.chat() as chat:
         await chat.pilot.press("f3")
         await chat.until(lambda: "accept edits" in chat.status)
         await chat.pilot.press("shift+tab")
         await chat.type("hello")
         await chat.until(lambda: chat.screen.prompt.settled)
-        await chat.pilot.press("ctrl+t")
+        await chat.pilot.press("ctrl+l")
         await chat.sees("You said")
         assert "accept edits" in chat.status
 
@@ -270,7 +270,7 @@ async def test_leaving_leaves_the_answer_and_the_command(lab: Lab, how: str) -> 
         await chat.until(lambda: chat.app._exit)
     assert lab.left is not None
     assert lab.left.last_answer == "You said: hello"
-    assert lab.left.resume_command == f"ragforge -r {session_id}"
+    assert lab.left.resume_command == f"ragforge -r {short_id(session_id)}"
     assert lab.left.exit_code == 0
     if how == "ctrl+c twice":
         async with lab.chat(new=True) as chat:

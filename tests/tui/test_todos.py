@@ -3,7 +3,7 @@
 import pytest
 
 from ragforge.domain.approvals import Mode
-from ragforge.domain.todos import TodoItem, Todos, TodoState
+from ragforge.domain.turns import TodoItem, Todos, TodoState
 from ragforge.tui.widgets.todo_panel import TodoPanel, todo_content
 from tests.standins.gemini import Call, Calls, Text
 from tests.tui.chat_app import Chat, Lab

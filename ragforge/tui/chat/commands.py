@@ -69,6 +69,8 @@ class ChatCommands(Struct, frozen=True):
         await asyncio.shield(asyncio.wrap_future(self.chat.commands))
         name, _, args = line.partition(" ")
         await self._carry_out(name, await self.ready().run(name, args, interface_verbs()))
+        if name == "commands":  # whoever looks has changed some
+            await self.chat.load_own_commands()
 
     async def _carry_out(self, name: str, outcome: Outcome) -> None:
         """Do what the command says."""
@@ -91,8 +93,8 @@ class ChatCommands(Struct, frozen=True):
                     await self.run_line(line)
             case base.Copy(text, what):
                 chat.notify(f"{what}: {clipboard.copy(text, app_of(chat))}", markup=False)
-            case base.Send(text):
-                await self.turns.say(text)
+            case base.Send():
+                await self.turns.send(outcome)
             case base.StartNew() | base.Fork():
                 await self._begin(outcome)
             case base.HeadMoved():

@@ -59,6 +59,7 @@ class ChatFrame(Screen[None]):
         """The turn, counted from 1, up to which the session is shown; None for all of it."""
         self._parts: ChatParts | None = None
         self._files: ProjectFiles | None = None
+        self._own_commands: tuple[CommandRow, ...] = ()
 
     async def mount_parts(self) -> None:
         """Mount the widgets above and below the prompt, in place of what kept their room."""
@@ -133,6 +134,15 @@ class ChatFrame(Screen[None]):
         commands = thread.submit(_load_commands)
         thread.shutdown(wait=False)
         return commands
+
+    async def load_own_commands(self) -> None:
+        """Let the completion offer the commands that files of the user and of the project make."""
+        from ragforge.session.own_commands import own_commands
+
+        found = await own_commands(self.ready().session)
+        self._own_commands = tuple(
+            CommandRow(each.name, each.description, (), each.usage) for each in found if not each.problem
+        )
 
     def ready(self) -> Conversation:
         """The conversation. Raises RuntimeError before it is open."""
@@ -333,7 +343,7 @@ class ChatFrame(Screen[None]):
     # What widgets ask for
 
     def _commands(self) -> Sequence[CommandRow]:
-        return self.commands.result() if self.conversation else ()
+        return (*self.commands.result(), *self._own_commands) if self.conversation else ()
 
     def _find_files(self, query: str, stop: threading.Event) -> PathMatches:
         return self._files.find(query, stop) if self._files else PathMatches([], complete=True)

@@ -56,6 +56,7 @@ async def open_conversation(chat: ChatFrame, sessions: Sessions, open_session: O
     chat.show_status()
     watch.look_at_room()
     _ = chat.commands  # loaded before the first key needs them
+    await chat.load_own_commands()
     if opened.message:
         chat.prompt.send(opened.message)
     if chat.sent_early and chat.prompt.draft == chat.sent_early:

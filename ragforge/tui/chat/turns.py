@@ -11,10 +11,11 @@ from time import monotonic
 from msgspec.structs import replace
 from textual.worker import Worker
 
+from ragforge.commands.base import Send
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Mode
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import AgentEvent, ToolEnded, TurnEnded, TurnStarted, UsageUpdated
-from ragforge.domain.messages import Parts, text_of
+from ragforge.domain.messages import Parts, TextPart, text_of
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui import terminal
 from ragforge.tui.chat.frame import ChatFrame
@@ -55,6 +56,18 @@ class Turns:
             self._chat.run_worker(self._say_if_meant(text, question), group="command")
         else:
             await self._say(text)
+
+    async def send(self, outcome: Send) -> None:
+        """Send what a command made; what was typed for it returns to the prompt where it cannot be kept."""
+        if not outcome.typed:
+            await self.say(outcome.text)
+            return
+        chat, conversation = self._chat, self._chat.ready()
+        chat.start_list.close()
+        if chat.shown_at is not None:
+            await chat.attempt(chat.show_newest())
+        parts = (TextPart(outcome.text),)
+        self._start(conversation.submit(parts, self._approve, outcome.terms), outcome.typed)
 
     async def _say_if_meant(self, text: str, question: str) -> None:
         detail = "The model can read a file by its name alone: write @ and the path instead of its contents."

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ragforge.domain.printable import one_line
-from ragforge.domain.todos import TodoItem, Todos, TodoState
+from ragforge.domain.turns import TodoItem, Todos, TodoState
 
 COMPACT_ROWS_MAX = 5
 """Of a list that nobody opened, so many items are shown."""

@@ -1,0 +1,55 @@
+"""`/commands`: commands and skills of one's own, from files of the user and of the project."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.domain.printable import one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ragforge.agent.instructions import Skill
+    from ragforge.session.own_commands import OwnCommand
+    from ragforge.session.state import Session
+
+
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    from ragforge.config.paths import config_dir
+    from ragforge.session.own_commands import FOLDER, own_commands
+    from ragforge.session.skills import find_skills
+
+    found = await own_commands(session)
+    skills = await asyncio.to_thread(find_skills, session.workspace)
+    own = config_dir(session.workspace.environ)
+    usable = [command for command in found if not command.problem]
+    parts = [
+        _section(
+            "Commands",
+            [f"- **/{f'{each.name} {each.usage}'.rstrip()}** {each.description}" for each in usable],
+        ),
+        _section("Skills", [f"- **{each.name}** {each.description}" for each in skills if not each.problem]),
+        _section(
+            "Not usable",
+            [f"- `{one_line(str(path))}`: {problem}" for path, problem in _problems(found, skills)],
+        ),
+    ]
+    if shown := "\n\n".join(filter(None, parts)):
+        return Tell(shown)
+    return Tell(
+        f"There are no commands of your own yet. A file `{own / 'commands' / 'NAME.md'}`, or "
+        f"`{FOLDER / 'NAME.md'}` in a project, makes `/NAME`: its text is the message."
+    )
+
+
+def _section(title: str, lines: list[str]) -> str:
+    return "\n".join([f"**{title}**", "", *lines]) if lines else ""
+
+
+def _problems(*kinds: "list[OwnCommand] | list[Skill]") -> "list[tuple[Path, str]]":
+    return [(each.file.path, each.problem) for kind in kinds for each in kind if each.problem]
+
+
+VERB = Verb(
+    "commands", "List your own commands and skills, and which files cannot be used.", NoArguments, _run
+)

@@ -1,0 +1,42 @@
+"""The tool that reads a skill."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+
+
+class SkillArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """Which skill, and which of its files."""
+
+    name: Annotated[str, Meta(description="The skill's name, as it is listed.", min_length=1)]
+    file: Annotated[
+        str,
+        Meta(description="One of the files beside it, by its path there; leave it out for the skill itself."),
+    ] = ""
+
+
+async def run(args: SkillArgs, ctx: ToolContext) -> ToolResult:
+    """What the skill says."""
+    return await ctx.read_skill(args.name, args.file)
+
+
+async def preview(_args: SkillArgs, _ctx: ToolContext) -> Preview:
+    """Nothing to consent to: the user put it there, or trusts it."""
+    return Preview()
+
+
+TOOL = Tool(
+    name="skill",
+    description=(
+        "Read a skill that is listed under Skills, before you do what it is for. What it says is how to "
+        "work, and gives no rights: calls are asked about as ever."
+    ),
+    effect=Effect.READ,
+    args_type=SkillArgs,
+    run=run,
+    summarise=lambda args: f"{args.name} {args.file}".rstrip(),
+    preview=preview,
+)

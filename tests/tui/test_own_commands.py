@@ -1,0 +1,43 @@
+"""Commands of one's own in the chat: offered, asked about, sent."""
+
+from ragforge.tui.screens.trust import TrustScreen
+from ragforge.tui.widgets.completion import Completion
+from tests.standins.gemini import Text
+from tests.tui.chat_app import Lab
+
+
+async def test_a_projects_command_is_offered_asked_about_and_sent(lab: Lab) -> None:
+    folder = lab.project / ".ragforge" / "commands"
+    folder.mkdir(parents=True)
+    (folder / "explain.md").write_text("---\ndescription: Explain a file\n---\nExplain $1 to a child.")
+    lab.gemini.script(Text("Once upon a time."))
+    async with lab.chat() as chat:
+        await chat.type("/expl")
+        completion = chat.screen.query_one(Completion)
+        await chat.until(lambda: "Explain a file" in str(completion.render()))
+        await chat.say("/explain a.py")
+        await chat.until(lambda: isinstance(chat.top, TrustScreen), "the question")
+        chat.top._last_key_s = 0.0
+        await chat.pilot.press("escape")
+        await chat.sees("is not trusted")
+        assert lab.gemini.asked() == []
+        await chat.say("/explain a.py")
+        await chat.sees("/explain did not run")
+        (folder / "explain.md").write_text("Explain $1 to an adult.")
+        await chat.say("/explain a.py")
+        await chat.until(lambda: isinstance(chat.top, TrustScreen), "the question about the new text")
+        chat.top._last_key_s = 0.0
+        await chat.pilot.press("1")
+        await chat.sees("Once upon a time.")
+        assert "Explain a.py to an adult." in chat.words()
+
+
+async def test_a_prompt_of_the_command_line_is_sent_and_what_was_typed_meanwhile_stays(lab: Lab) -> None:
+    lab.gemini.script(Text("Hello to you."))
+    async with lab.chat(message="hello there") as chat:
+        await chat.sees("Hello to you.")
+        assert "hello there" in chat.words()
+        assert not chat.start_list.is_open
+        await chat.turn_ended()
+        await chat.pilot.press("up")
+        assert chat.screen.prompt.text == "hello there"
