@@ -81,10 +81,10 @@ async def test_a_prompt_needs_no_flag(
 
 async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, openai: OpenAIStandIn) -> None:
     assert (await quick.run("search", "nothing")).code in (0, 1)
-    slip = await quick.run("serach", "parser")
+    slip = await quick.run("searchh", "parser")
     assert slip.code == 2
     assert "Did you mean `ragforge search`?" in slip.err
-    assert "ragforge -- serach" in slip.err
+    assert "ragforge -- searchh" in slip.err
     both = await quick.run("-p", "one", "two")
     assert both.code == 2
     assert "Give the prompt once" in both.err
