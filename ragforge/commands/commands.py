@@ -1,16 +1,15 @@
 """`/commands`: commands and skills of one's own, from files of the user and of the project."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
 from ragforge.domain.printable import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from ragforge.agent.instructions import Skill
-    from ragforge.session.own_commands import OwnCommand
     from ragforge.session.state import Session
 
 
@@ -46,7 +45,7 @@ def _section(title: str, lines: list[str]) -> str:
     return "\n".join([f"**{title}**", "", *lines]) if lines else ""
 
 
-def _problems(*kinds: "list[OwnCommand] | list[Skill]") -> "list[tuple[Path, str]]":
+def _problems(*kinds: "Sequence[Any]") -> "list[tuple[Path, str]]":
     return [(each.file.path, each.problem) for kind in kinds for each in kind if each.problem]
 
 

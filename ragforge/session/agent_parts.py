@@ -125,7 +125,7 @@ async def _consent(
 
 def tools_of(session: Session) -> Mapping[str, AnyTool]:
     """The tools that the model has, without those of which there is nothing here: memory, skills."""
-    without = set(() if recalls(session.workspace) else RECALL_TOOLS)
+    without: set[str] = set() if recalls(session.workspace) else set(RECALL_TOOLS)
     if not session.live.view.skills:
         without.add("skill")
     return {name: tool for name, tool in session.workspace.tools.items() if name not in without}
