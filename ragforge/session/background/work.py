@@ -1,7 +1,8 @@
 """The background work of one run, in lanes that do not wait for each other.
 
 One for each queue of a derivation in `memory/derive/`, such as summaries of turns and embeddings, one for the
-day's backup, one that publishes metrics, and one that loads what the first message will need.
+day's backup, one that publishes metrics, one that gives freed memory back, and one that loads what the first
+message will need.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from ragforge.memory.recall.search import Recall
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName
 from ragforge.session.background.daily_backup import back_up_daily
+from ragforge.session.background.heap import trim_heap
 from ragforge.session.background.lane import Lane
 from ragforge.session.background.model import (
     Ready,
@@ -58,8 +60,9 @@ class Work:
         self._backup = Lane("The daily backup", self._backup_step, timing)
         self._metrics = MetricsPublication()
         self._counts = Lane("Publishing metrics", self._metrics_step, timing, gather_s=timing.gather_s)
+        self._heap = Lane("Giving memory back", self._heap_step, timing, gather_s=timing.gather_s)
         recall = Lane("Loading what recall needs", self._recall_step, timing, delay_s=timing.start_s)
-        self.lanes = (*self._desk.lanes.values(), self._backup, self._counts, recall)
+        self.lanes = (*self._desk.lanes.values(), self._backup, self._counts, self._heap, recall)
 
     def _lane(self, queue: Queue) -> Lane:
         return Lane(
@@ -116,6 +119,7 @@ class Work:
         self._turn_ended.set()
         self._backup.wake()
         self._counts.wake()
+        self._heap.wake()
         self._desk.wake(Moment.TURN_ENDED)
 
     async def consolidate(self, session: Session) -> None:
@@ -187,6 +191,10 @@ class Work:
             with suppress(StoreError, UsageError, ModelError):
                 around = Around(workspace.project.id, session.id, workspace.person.id)
                 await ready(workspace.recall, around, session.live.view.injecting)
+        return None
+
+    async def _heap_step(self) -> float | None:
+        await asyncio.to_thread(trim_heap)
         return None
 
     async def _metrics_step(self) -> float | None:
