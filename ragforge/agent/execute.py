@@ -106,7 +106,7 @@ class _OpenCall(Struct, frozen=True):
         try:
             return await self.parts.context.put_blob(text.encode("utf-8", "replace"))
         except StoreError as error:
-            log.warning("A result of %s is only kept cut: %s", self.request.name, error)
+            log.warning("Only a shortened result of %s was stored: %s", self.request.name, error)
             return None
 
 
@@ -163,7 +163,7 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
     )
     if tool is None:
         known = ", ".join(sorted(parts.tools))
-        return _Refused(f"There is no tool called {request.name!r}. There are: {known}.")
+        return _Refused(f"Unknown tool {request.name!r}. Available tools: {known}.")
     if isinstance(args, _Refused):
         return args
     try:
@@ -254,7 +254,7 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         result = await _run_guarded(call, ready, replace(parts.context, emit=emit))
     except asyncio.CancelledError:
         stopped = ToolResult(
-            "Interrupted by the person while it ran; it may have done part of its work.", failed=True
+            "Interrupted by the user while it ran; part of its work may be done.", failed=True
         )
         await call.end(stopped, CallStatus.INTERRUPTED)
         raise
@@ -301,9 +301,7 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
         answer = await call.parts.approve(_approval(call, ready, why))
         if answer.answer is ConsentAnswer.NO:
             said = f" They said: {answer.reason}" if answer.reason else ""
-            return ToolResult(
-                f"{why} The person was asked and declined; nothing was done.{said}", failed=True
-            )
+            return ToolResult(f"{why} The user declined; nothing was done.{said}", failed=True)
         if changed := await _look_again(call, ready):
             return changed
         unkept = True
@@ -316,10 +314,11 @@ async def _look_again(call: _OpenCall, ready: _Ready) -> ToolResult | None:
     """
     preview = await ready.tool.preview(ready.args, call.parts.context)
     if preview.paths != ready.preview.paths:
-        return ToolResult("The path leads elsewhere than when consent was given. Nothing was done.", True)
+        return ToolResult("The path leads somewhere else than when it was approved. Nothing was done.", True)
     if not preview.refused and preview != ready.preview:
         return ToolResult(
-            "The call's effect has changed since consent was given. Nothing was done; make it again.",
+            "The effect of this call has changed since it was approved. Nothing was done; make the call "
+            "again.",
             failed=True,
         )
     return None

@@ -9,6 +9,7 @@ from ragforge.agent.step import ask_model
 from ragforge.domain.approvals import ConsentAnswer, GoOnApproval
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.turns import Step, ToolCall, TurnStatus
+from ragforge.domain.words import counted
 
 STREAK_REMINDED_AT = (3, 5)
 STREAK_MAX = 8
@@ -55,15 +56,15 @@ async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | Non
     """None to go on, else how the turn stops here."""
     limits, calls = parts.limits, progress.model_calls
     if limits.model_calls_max is not None and calls >= limits.model_calls_max:
-        return Outcome(TurnStatus.STOPPED, f"Stopped after {calls} model calls, as --max-turns says.")
+        return Outcome(TurnStatus.STOPPED, f"Stopped after {counted(calls, 'model call')} (--max-turns).")
     if limits.price_usd_max is not None:
         spent = progress.cost_usd
         if spent is None:
             return Outcome(
                 TurnStatus.STOPPED,
                 f"Stopped: the price of {parts.provider.model} is unknown, so the limit of "
-                f"${limits.price_usd_max:.4f} cannot be kept. Add its price to prices.toml beside your "
-                "settings (0 for a model of your own), or run without a limit.",
+                f"${limits.price_usd_max:.4f} cannot be enforced. Add its price to prices.toml "
+                "next to your settings (0 for a model that you host), or run without a limit.",
             )
         if spent >= limits.price_usd_max:
             return Outcome(
@@ -72,7 +73,9 @@ async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | Non
     if calls and calls % limits.steps_max == 0:
         answer = await parts.approve(GoOnApproval(calls))
         if answer.answer is ConsentAnswer.NO:
-            return Outcome(TurnStatus.STOPPED, f"Stopped after {calls} steps. /retry goes on from here.")
+            return Outcome(
+                TurnStatus.STOPPED, f"Stopped after {counted(calls, 'step')}. /retry continues from here."
+            )
     return None
 
 
@@ -102,7 +105,7 @@ class _Streak:
             return results
         *others, last = results.results
         reminder = (
-            f"\n\n(This same call was made {self._length} times in a row now, with the same arguments. "
+            f"\n\n(This call has now been made {self._length} times in a row with the same arguments. "
             "Its result will not change: try something else, or say what is missing.)"
         )
         told = CallResult(

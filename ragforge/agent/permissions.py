@@ -86,7 +86,7 @@ def decide(
 def _in_plan_mode(tool: str) -> str:
     return (
         f"Plan mode is on: nothing may be changed, so `{tool}` was not run. Read, search and say what you "
-        "would do; the person decides when to leave plan mode."
+        "would do; the user decides when to leave plan mode."
     )
 
 
@@ -146,15 +146,15 @@ def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path)
     cwd = Path(os.path.realpath(cwd))
     parsed = parse_command(command)
     if parsed is None:
-        return Ask("runs a command that cannot be understood for certain")
+        return Ask("runs a command that cannot be parsed reliably")
     if parsed.strange:
-        return Ask(f"runs a command that holds {parsed.strange[0]}")
+        return Ask(f"runs a command that contains {parsed.strange[0]}")
     for redirection in parsed.redirections:
         if not redirection.harmless:
             target = redirection.target.text if redirection.target else "text"
             return Ask(f"runs a command with a redirection: {redirection.operator} {target}")
     if not parsed.commands:
-        return Ask("runs a command that is empty")
+        return Ask("runs an empty command")
     folders = _folders(parsed, cwd)
     if isinstance(folders, Ask):
         return folders
@@ -181,7 +181,7 @@ def _foreign_doubts(parsed: Parsed, rules: Sequence[Rule], place: Surroundings) 
     asked = [each for each in sorted(found) if foreign_rule(each) not in rules]
     return [
         _Doubt(
-            f"runs git, and .git leads to a repository that does not know this folder: {escaped(str(each))}",
+            f"runs git, and .git points to a repository that does not know this folder: {escaped(str(each))}",
             foreign_rule(each) if str(each).isprintable() else None,
         )
         for each in asked
@@ -200,17 +200,17 @@ def _doubt(
     rule = propose(command, place)
     shown = " ".join(command.texts)
     if command.assigns or not command.words:
-        return _Doubt("runs a command with an assignment", None)
+        return _Doubt("runs a command that sets a variable", None)
     reads = find_reads(command.texts)
     if reads is not None and not stays_harmless(command, folders=folders, root=root):
-        return _Doubt(f"runs a command with words that the shell replaces: {shown}", rule)
+        return _Doubt(f"runs a command with words that the shell expands: {shown}", rule)
     if reads is None:
         return _Doubt(f"runs a command that may change something: {shown}", rule)
     if place.elsewhere and command.texts[0] == "git":
         # A folder may hold a repository whose settings run programs.
         return _Doubt(f"runs git in another folder: {shown}", rule)
     if command.texts[0] == "git" and not asks_anyway and (danger := find_danger(cwd, root)):
-        return _Doubt(f"runs git, and this repository may make it run a program ({danger}): {shown}", rule)
+        return _Doubt(f"runs git, and this repository can make it run a program ({danger}): {shown}", rule)
     exact = propose(command, place, exact=True)
     for path in reads.paths:
         resolved = [Path(os.path.realpath(folder / path)) for folder in folders]
@@ -246,7 +246,7 @@ def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path] | Ask:
                 return Ask(f"runs a command in a folder that does not exist: {command.texts[1]}")
             written |= wanted
         if len(written) > FOLDERS_MAX:
-            return Ask("runs a command in very many folders")
+            return Ask("runs a command in too many folders")
     return frozenset(Path(os.path.realpath(folder)) for folder in written)
 
 

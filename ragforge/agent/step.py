@@ -24,6 +24,7 @@ from ragforge.domain.messages import ModelMessage
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import Step
 from ragforge.domain.usage import Usage
+from ragforge.domain.words import counted
 
 CHARS_PER_TOKEN = 4
 """A rough measure of what was written, where nobody has counted it."""
@@ -148,17 +149,17 @@ async def _tell_what_went(parts: AgentParts, progress: TurnProgress, fitted: Fit
     if fitted.compacted:
         await parts.events.send(Notice(fitted.compacted))
     gone = {
-        "older tool results shortened": fitted.stubbed_results,
-        "oldest turns left out": fitted.dropped_turns,
-        "earlier steps of this turn left out": fitted.dropped_steps,
+        ("older tool result", "shortened"): fitted.stubbed_results,
+        ("older turn", "left out"): fitted.dropped_turns,
+        ("earlier step", "of this turn left out"): fitted.dropped_steps,
     }
-    what = ", ".join(f"{count} {words}" for words, count in gone.items() if count)
+    what = ", ".join(f"{counted(count, noun)} {done}" for (noun, done), count in gone.items() if count)
     if what and not progress.told_of_cut:
         progress.told_of_cut = True
         await parts.events.send(
             Notice(
                 f"To fit the model's window of {fitted.tokens_max:,} tokens: {what}. "
-                "They stay in the session and are found by search."
+                "They stay in the session, where search finds them."
             )
         )
 
@@ -180,26 +181,29 @@ def _why_unusable(arriving: _Arriving) -> str:
     """Why the answer cannot stand as the model's step, as a sentence; empty when it can."""
     ended = arriving.ended
     if ended is None:
-        return "The answer broke off. What had arrived is kept; /retry asks again."
+        return "The answer was cut off. What arrived is kept; /retry asks again."
     detail = f" ({ended.detail})" if ended.detail else ""
     match ended.finish:
         case FinishReason.STOP | FinishReason.CALLS:
             if ended.message.calls or ended.message.text.strip():
                 return ""
-            return f"The model gave an empty answer{detail}. /retry asks again; /model chooses another."
+            return (
+                f"The model returned an empty answer{detail}. "
+                "/retry asks again; /model chooses another model."
+            )
         case FinishReason.LENGTH:
             return (
                 f"The answer was cut at the model's output limit{detail}. "
-                "What arrived is kept; ask it to go on."
+                "What arrived is kept; ask it to continue."
             )
         case FinishReason.BLOCKED:
             return (
                 f"The provider blocked the answer{detail}. "
-                "Word the request differently, or try another /model."
+                "Rephrase the request, or choose another model with /model."
             )
         case FinishReason.MALFORMED:
-            return f"The model wrote a tool call that cannot be read{detail}. /retry asks again."
+            return f"The model sent a malformed tool call{detail}. /retry asks again."
         case FinishReason.INCOMPLETE:
-            return f"The answer ended without saying that it was complete{detail}. /retry asks again."
+            return f"The answer ended without a finish reason{detail}. /retry asks again."
         case _:
             assert_never(ended.finish)

@@ -29,7 +29,7 @@ async def _list(options: Options, args: AlternativesArguments) -> int:
     async with opened_session(options) as session:
         here = await alternatives_here(session)
     if not here.alternatives and not args.json:
-        tell("There are no alternatives of the present version.")
+        tell("This version has no alternatives.")
     _print(here, here.alternatives, as_json=args.json)
     return 0
 
@@ -65,7 +65,9 @@ def _print(here: "Here", rows: "tuple[Alternative, ...]", *, as_json: bool) -> N
     elif rows:
         for line in table(rows, head=here.head):
             typer.echo(printable(line))
-        tell("`ragforge alternatives take K` brings files and conversation to one of them; the others stay.")
+        tell(
+            "`ragforge alternatives take K` moves files and conversation to one of them; the others are kept."
+        )
 
 
 @asynccontextmanager

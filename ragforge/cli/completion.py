@@ -23,7 +23,7 @@ class Shell(StrEnum):
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.")],
+    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete for.")],
 ) -> None:
     """Print the script that completes commands, options and names in your shell.
 

@@ -69,7 +69,7 @@ def _migrate(options: Options, args: "StoreArguments") -> int:
         await migrate_database(machine, machine.url, tell=lambda words: typer.echo(printable(words)))
         async with opened(machine, machine.url, tell=tell) as database:
             found = await database.status()
-        typer.echo(printable(f"{found.place} has schema {found.schema}, which is what this ragforge needs."))
+        typer.echo(printable(f"{found.place} is up to date (schema {found.schema})."))
         return 0
 
     return run_async(work)
@@ -82,15 +82,15 @@ def _check(options: Options, args: "CheckArguments") -> int:
 
         checked = await check_store(this_machine(options, args.store), repair=args.repair, tell=tell)
         for each in checked:
-            state = f"{number(len(each.wrong), 'thing')} wrong" if each.wrong else "sound"
+            state = f"{number(len(each.wrong), 'problem')}" if each.wrong else "sound"
             typer.echo(printable(f"{each.title}: {state}."))
             for sentence in (*each.done, *each.wrong, *each.notes):
                 typer.echo(printable(f"  {sentence}"))
         if wrong := sum(len(each.wrong) for each in checked):
             hint = "" if args.repair else f" `{REPAIR}` repairs what can be repaired."
-            tell(f"{number(wrong, 'thing')} wrong with the store.{hint}")
+            tell(f"{number(wrong, 'problem')} found in the store.{hint}")
             return FAILED
-        typer.echo("The store is sound.")
+        typer.echo("The store has no problems.")
         return 0
 
     return run_async(work)
@@ -110,7 +110,7 @@ def _backup(options: Options, args: "BackupArguments") -> int:
         print_backup(made)
         return 0
 
-    return stoppable(work, "There is no new file.")
+    return stoppable(work, "No file was written.")
 
 
 def _restore(options: Options, args: "RestoreArguments") -> int:
@@ -133,7 +133,10 @@ def _restore(options: Options, args: "RestoreArguments") -> int:
         made = f"{found.header.made_at[:10]} from {found.header.origin}"
         typer.echo(printable(f"{args.file}, made on {made}:"))
         if found.closing.waiting:
-            tell(f"The backup was made while {number(found.closing.waiting, 'row')} had not arrived yet.")
+            tell(
+                f"The backup lacks {number(found.closing.waiting, 'row')} that had not reached the server "
+                "yet."
+            )
         print_moved(moved)
         return 0
 

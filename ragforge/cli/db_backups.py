@@ -46,7 +46,7 @@ def backups(options: Options, args: "BackupsArguments") -> int:
         if sets:
             typer.echo("To restore one, close every ragforge and run: ragforge db recover NAME")
         else:
-            typer.echo("There is no backup yet. One is made each day that ragforge is used; --now makes one.")
+            typer.echo("No backups yet. ragforge makes one each day it is used; --now makes one now.")
         return 0
 
     return run_async(work)
@@ -76,9 +76,9 @@ async def _begin_empty(machine: "Machine", name: str) -> None:
     from ragforge.store.backup_recovery import begin_empty
 
     if name:
-        raise UsageError("--empty begins with nothing, so it takes no NAME.")
+        raise UsageError("--empty creates an empty store, so it takes no NAME.")
     aside = await asyncio.to_thread(begin_empty, machine.data_dir, machine.url)
-    typer.echo(printable(f"The store {machine.url.removeprefix('sqlite://')} is there, and empty."))
+    typer.echo(printable(f"Created an empty store at {machine.url.removeprefix('sqlite://')}."))
     for path in aside:
         typer.echo(printable(f"The previous databases are in {path}"))
 

@@ -67,7 +67,7 @@ class _Asking(Struct, frozen=True):
                 else:
                     server = self._named("", user, default=server.url)
                     named = server.user
-        raise UsageError("That did not work ten times. See docs/stores.md, and try again.")
+        raise UsageError("Could not connect after ten tries. See docs/stores.md, then try again.")
 
     def history(self, server: "Server") -> "Mapping[RecordKind, int]":
         """What is kept in the store in use, if that is another one."""
@@ -79,7 +79,7 @@ class _Asking(Struct, frozen=True):
         try:
             return run_async(lambda: history_at(self.machine, self.machine.url))
         except RagforgeError as error:
-            tell(f"What is kept so far cannot be looked at: {error}")
+            tell(f"Cannot read the current store: {error}")
             return {}
 
     def agrees(self, question: str) -> bool:
@@ -97,7 +97,7 @@ class _Asking(Struct, frozen=True):
 
         if not url and not self.is_terminal:
             raise UsageError(
-                "There is no terminal to ask in. Name the server: ragforge db connect bolt://HOST"
+                "There is no terminal to ask in. Give the server's address: ragforge db connect bolt://HOST"
             )
         if not url and not default and (words := applications_server(self.machine.environ)):
             tell(words)
@@ -111,7 +111,7 @@ class _Asking(Struct, frozen=True):
                 url = ""
             else:
                 return server if server.user or not user else logged_in(server, user, server.password)
-        raise UsageError("That was no address ten times. Write it like bolt://localhost:7687.")
+        raise UsageError("No valid address after ten tries. Write it like bolt://localhost:7687.")
 
     def _looked_at(self, server: "Server") -> "StoreAtAddress":
         """What is at the server; asks before a graph is used that holds other things."""
@@ -125,9 +125,9 @@ class _Asking(Struct, frozen=True):
         except StoreForeign as error:
             if self.is_terminal and not self.yes:
                 tell(str(error))
-            if not self.agrees("Keep conversations there, beside what it holds?"):
+            if not self.agrees("Keep conversations in this database, next to its other data?"):
                 if not self.is_terminal:
-                    raise StoreForeign(f"{error} To use it all the same, add --yes.") from error
+                    raise StoreForeign(f"{error} To use it anyway, add --yes.") from error
                 raise typer.Exit(1) from None
             return run_async(lambda: look_at(self.machine, server, adopt=True), asks=False)
 
@@ -161,7 +161,7 @@ def _offer_copy(asking: _Asking, server: "Server", counts: "Mapping[RecordKind, 
     from ragforge.session.servers import counts_words
 
     origin = hide_url_passwords(asking.machine.url)
-    if asking.agrees(f"Copy what is kept so far ({counts_words(counts)}) there?"):
+    if asking.agrees(f"Copy the existing history ({counts_words(counts)}) to it?"):
         copy_between(asking.machine, asking.machine.url, server.url, password=server.password)
     else:
         typer.echo(

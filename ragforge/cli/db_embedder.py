@@ -23,11 +23,13 @@ def embedder(options: Options, args: "EmbedderArguments") -> int:
     machine = this_machine(options, args.store)
     plan = run_async(lambda: _planned(machine, args.name))
     if plan.old == plan.new:
-        typer.echo(printable(f"The store is embedded by {plan.new} already."))
+        typer.echo(printable(f"The store already uses the embedder {plan.new}."))
     elif not args.yes and not _agrees(plan):
         return FAILED
     run_async(lambda: _change(machine, args.name))
-    typer.echo(printable(f"The store is embedded by {plan.new}; memory.embedder is {args.name} here."))
+    typer.echo(
+        printable(f"The store uses the embedder {plan.new}; memory.embedder is set to {args.name} here.")
+    )
     if plan.old not in ("", plan.new):
         tell("Other machines that use this store need the same memory.embedder.")
     return 0
@@ -51,9 +53,9 @@ async def _change(machine: "Machine", name: str) -> None:
 
 def _agrees(plan: "EmbedderChange") -> bool:
     before = f" of {plan.old}" if plan.old else ""
-    lost = f"{counted(plan.vectors, 'vector')}{before} will be made anew by {plan.new}."
+    lost = f"{counted(plan.vectors, 'vector')}{before} will be rebuilt with {plan.new}."
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(f"{lost} To change it without a question, add --yes.")
+        raise UsageError(f"{lost} Add --yes to change it without being asked.")
     try:
         return typer.confirm(f"{lost} Change it for everybody who uses the store?")
     except typer.Abort:

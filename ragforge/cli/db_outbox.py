@@ -38,7 +38,7 @@ def waiting(options: Options, args: "WaitingArguments") -> int:
 
 def _agrees() -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("What is discarded cannot be had back. To remove it without a question, add --yes.")
+        raise UsageError("Discarded rows cannot be restored. Add --yes to remove them without being asked.")
     try:
         return typer.confirm("Remove these rows for good?")
     except typer.Abort:
@@ -62,7 +62,9 @@ async def _work(machine: "Machine", *, carry: bool, discard: bool) -> None:
         found = stranded_in(database)
         if carry and found:
             taken = await take_stranded(database)
-            typer.echo(printable(f"{counted(taken, 'row')} taken over: what waited, and what it rests on."))
+            typer.echo(
+                printable(f"{counted(taken, 'row')} carried over: the waiting rows and what they refer to.")
+            )
         elif discard and found:
             rows = sum(each.rows for each in found)
             await discard_stranded(database)
@@ -72,9 +74,7 @@ async def _work(machine: "Machine", *, carry: bool, discard: bool) -> None:
         await database.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
         _print_link(database, told=bool(found))
     if found and not (carry or discard):
-        tell(
-            "Add --carry to take them over into the database that is there now, or --discard to remove them."
-        )
+        tell("Add --carry to carry them into the current database, or --discard to remove them.")
 
 
 def _print_link(database: "Store", *, told: bool) -> None:
@@ -85,7 +85,7 @@ def _print_link(database: "Store", *, told: bool) -> None:
         if fact.name != "stranded":
             typer.echo(printable(f"{fact.name:<14} {fact.words}"))
     if not link.waiting and not told:
-        typer.echo("Nothing waits: all that was said has arrived.")
+        typer.echo("Nothing is waiting: everything has reached the server.")
 
 
 def _noun(label: str) -> str:
@@ -96,7 +96,12 @@ def _noun(label: str) -> str:
 def _print(found: "tuple[Stranded, ...]") -> None:
     for each in found:
         kinds = ", ".join(counted(number, _noun(label)) for label, number in each.counts.items())
-        typer.echo(printable(f"{counted(each.rows, 'row')} for database {each.database_id}, gone: {kinds}"))
+        typer.echo(
+            printable(
+                f"{counted(each.rows, 'row')} for database {each.database_id}, which no longer "
+                f"exists: {kinds}"
+            )
+        )
         for title in each.titles[:TITLES_MAX]:
             typer.echo(printable(f"  of the session {title!r}"))
         if len(each.titles) > TITLES_MAX:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 
 T = TypeVar("T")
 
-RESUMES = "What has arrived stays there; the same command goes on from it."
+RESUMES = "What was copied so far is kept; run the same command again to continue."
 NAMED_MAX = 5
 """Missing contents that are named; all of them stand in a backup's last line."""
 
@@ -64,7 +64,7 @@ def print_moved(moved: "TransferResult") -> None:
     """What a copy or a restored backup came to."""
     _print_counts({str(kind): count for kind, count in moved.counts.items()} | {"blob": moved.blobs})
     same = sum(moved.counts.values()) - moved.new - moved.kept
-    amounts = {"new": moved.new, "there already": same, "kept as the store has them": moved.kept}
+    amounts = {"new": moved.new, "already there": same, "left as they are in the store": moved.kept}
     parts = [f"{count:,} {words}" for words, count in amounts.items() if count]
     typer.echo(f"Records: {', '.join(parts) or 'none'}.")
     typer.echo(f"Copied in {moved.move_s:.1f} s, read back and compared in {moved.verify_s:.1f} s.")
@@ -101,9 +101,9 @@ def _tell_missing(digests: tuple[str, ...]) -> None:
         named = ", ".join(digest[:12] for digest in digests[:NAMED_MAX])
         more = f" and {len(digests) - NAMED_MAX} more" if len(digests) > NAMED_MAX else ""
         tell(
-            f"Not here: {number(len(digests), 'content')} (images, long results, files): {named}{more}. "
-            "The conversations are whole without them; run the same command on the machine that made them to "
-            "have them too. What a clean-up removed is gone."
+            f"Missing here: {number(len(digests), 'content')} (images, long results, files): {named}{more}. "
+            "The conversations are complete without them. To copy them too, run the same command on the "
+            "machine that made them; what a clean-up removed is gone."
         )
 
 

@@ -34,7 +34,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
         drop_output()
         _log(error)
         is_output = error.errno == errno.ENOSPC and not error.filename
-        what = "The output was not written whole: " if is_output else ""
+        what = "The output is incomplete: " if is_output else ""
         tell(f"{what}{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         return FAILED
     except Exception as error:
@@ -44,7 +44,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
         if isinstance(error.__cause__, KeyboardInterrupt):
             return INTERRUPTED
         _log(error)
-        tell(f"Stopped unexpectedly ({type(error).__name__}: {error}). What was said is kept. {_where()}")
+        tell(f"Stopped unexpectedly ({type(error).__name__}: {error}). The conversation is kept. {_where()}")
         return FAILED
 
 
@@ -107,4 +107,4 @@ def _log(error: BaseException) -> None:
 def _where() -> str:
     from ragforge.config.paths import log_file
 
-    return f"More is in {log_file(os.environ)}."
+    return f"Details are in {log_file(os.environ)}."

@@ -19,9 +19,7 @@ Prompt = Annotated[
     str | None,
     typer.Option("-p", "--prompt", help="Run one turn without the interface; text piped in is added."),
 ]
-Format = Annotated[
-    OutputFormat, typer.Option("--output-format", help="With -p: what goes to standard output.")
-]
+Format = Annotated[OutputFormat, typer.Option("--output-format", help="With -p: the format of the output.")]
 Model = Annotated[
     str | None, typer.Option("-m", "--model", metavar="PROVIDER:NAME", help="The model to talk to.")
 ]
@@ -41,7 +39,9 @@ At = Annotated[
     int | None,
     typer.Option("--at", metavar="N", parser=whole(1), help="With -r: show the session at this turn."),
 ]
-Fork = Annotated[bool, typer.Option("--fork", help="With -r or -c: a new session from there (or from --at).")]
+Fork = Annotated[
+    bool, typer.Option("--fork", help="With -r or -c: continue in a new session (from --at if given).")
+]
 New = Annotated[bool, typer.Option("--new", help="Start a new session without showing the list.")]
 MaxTurns = Annotated[
     int | None,
@@ -49,14 +49,18 @@ MaxTurns = Annotated[
 ]
 MaxPrice = Annotated[
     float | None,
-    typer.Option("--max-price", metavar="USD", parser=amount(0), help="Stop a turn at this cost."),
+    typer.Option(
+        "--max-price", metavar="USD", parser=amount(0), help="Stop a turn when it has cost this much."
+    ),
 ]
 Allow = Annotated[
     list[str] | None,
-    typer.Option("--allow", metavar="RULE", help="Consent for this run, such as 'shell(git status)'."),
+    typer.Option(
+        "--allow", metavar="RULE", help="Allow without asking in this run, such as 'shell(git status)'."
+    ),
 ]
 Yolo = Annotated[
-    bool, typer.Option("--yolo", help="Ask nothing: files are written and commands run at will.")
+    bool, typer.Option("--yolo", help="Never ask: the model may write any file and run any command.")
 ]
 TrustProject = Annotated[
     bool,
@@ -65,9 +69,9 @@ TrustProject = Annotated[
     ),
 ]
 NoMemory = Annotated[
-    bool, typer.Option("--no-memory", help="Put nothing from earlier in front of the messages.")
+    bool, typer.Option("--no-memory", help="Do not recall anything from earlier conversations.")
 ]
-Incognito = Annotated[bool, typer.Option("--incognito", help="Keep nothing of this run once it has ended.")]
+Incognito = Annotated[bool, typer.Option("--incognito", help="Keep nothing from this run after it ends.")]
 StoreUrl = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where conversations are kept.")]
 Version = Annotated[
     bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version.")

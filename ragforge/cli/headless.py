@@ -256,7 +256,7 @@ async def _check_forgetting(session: Session, message: str) -> None:
     if found:
         lines = [f"  ragforge memory forget {each.id[:8]}  {each.content}" for each in found]
         raise UsageError(
-            "Nothing was sent: say which memory to forget, or begin the message with a space to send it.\n"
+            "Nothing was sent. Say which memory to forget, or start the message with a space to send it.\n"
             + "\n".join(lines)
         )
 
@@ -289,7 +289,7 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult
             case ConstraintsMet():
                 answered.warnings += _warnings(event)
                 for hit in event.hits:
-                    tell(f"{'not run' if event.stopped else 'run all the same'}: {hit.found}. {hit.words}")
+                    tell(f"{'not run' if event.stopped else 'run anyway'}: {hit.found}. {hit.words}")
             case Notice(text):
                 tell(text)
             case TurnEnded(turn, failure, version=version):
@@ -302,10 +302,10 @@ async def _approve(request: ApprovalRequest) -> ApprovalAnswer:
     if not isinstance(request, ToolApproval):
         return ApprovalAnswer(ConsentAnswer.NO)
     wanted = f"{request.tool}: {request.summary}"
-    rule = f" Allow it with --allow '{request.rules[0]}'." if request.rules else ""
-    tell(f"refused for want of consent: {wanted}.{rule}")
+    rule = f" Add --allow '{request.rules[0]}' to permit it." if request.rules else ""
+    tell(f"not allowed: {wanted}.{rule}")
     return ApprovalAnswer(
-        ConsentAnswer.NO, "This run has no person to ask; only what was allowed beforehand can be done."
+        ConsentAnswer.NO, "Nobody can be asked in this run; only what was allowed beforehand can be done."
     )
 
 

@@ -194,7 +194,7 @@ def main(
         in_shell()
     if context.invoked_subcommand:
         if incognito:
-            raise UsageError("--incognito goes with a conversation, not with a command.")
+            raise UsageError("--incognito works with a conversation, not with a subcommand.")
         context.obj = options
         return
     raise typer.Exit(_run(options))

@@ -61,17 +61,17 @@ class Options(Struct, frozen=True):
         if self.incognito and (self.continue_newest or self.resume is not None):
             raise UsageError("--incognito starts with nothing, so there is no session to open with -c or -r.")
         if self.incognito and self.flags.get("store"):
-            raise UsageError("--incognito keeps everything in a place of its own: leave --store out.")
+            raise UsageError("--incognito uses a temporary store: leave --store out.")
         if (self.at or self.fork) and not (self.resume or self.continue_newest):
-            raise UsageError("--at and --fork go with -r ID or -c.")
+            raise UsageError("--at and --fork need -r ID or -c.")
         if self.message and self.resume == "":
             raise UsageError("-r needs an ID with a prompt. `ragforge sessions` lists them.")
         if headless and self.resume == "":
             raise UsageError("-r needs an ID here. `ragforge sessions` lists them.")
         if not headless and self.output_format is not OutputFormat.TEXT:
-            raise UsageError('--output-format goes with -p, as in: ragforge -p "..." --output-format json')
+            raise UsageError('--output-format needs -p, as in: ragforge -p "..." --output-format json')
         if not headless and self.model_calls_max is not None:
-            raise UsageError("--max-turns goes with -p. The setting turn.steps_max limits every turn.")
+            raise UsageError("--max-turns needs -p. The setting turn.steps_max limits every turn.")
         if self.allow:
             from ragforge.domain.approvals import parse_rule  # most runs have no rule to check
 
@@ -84,7 +84,7 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as error:
-        raise UsageError("The current folder is gone. Change to one that exists, and start again.") from error
+        raise UsageError("The current folder no longer exists. Change to another one.") from error
 
 
 def run_async(work: Callable[[], Coroutine[Any, Any, T]], *, asks: bool = True) -> T:

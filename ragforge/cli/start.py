@@ -153,7 +153,7 @@ async def _chosen(workspace: Workspace, options: Options, tell: Callable[[str], 
     if options.fork:
         return await fork_session(workspace, record, at=turn)
     if turn:
-        raise UsageError("--at shows a turn. To go on from there in a new session, add --fork.")
+        raise UsageError("--at only shows a turn. To continue from there in a new session, add --fork.")
     resumed = await resume_session(workspace, record)
     for notice in resumed.notices:
         tell(notice)

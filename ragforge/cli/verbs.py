@@ -84,7 +84,7 @@ def _function(verb: Verb[Any], top: str) -> Callable[..., None]:
             "-r",
             "--resume",
             metavar="ID",
-            help="The session; otherwise the folder's newest.",
+            help="The session; by default the newest in this folder.",
             autocompletion=_completion(ValuesOf.SESSIONS),
         )
         parameters.append(_parameter("resume", str | None, resume))
@@ -219,7 +219,10 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
             _print_move(outcome)
             kept = result.kept and not is_chosen
             if kept:
-                tell("--on-conflict restore or merge would have brought the files that were kept.")
+                tell(
+                    "Some files were kept as they are; --on-conflict restore or merge would have changed "
+                    "them too."
+                )
             return FAILED if result.skipped or result.marked or result.doubted or kept else 0
         case base.Follow(lines):
             async with aclosing(lines) as told:

@@ -51,7 +51,7 @@ async def test_worked_out_listed_and_taken(program: Program, gemini: GeminiStand
 
     listed = await program.run("alternatives")
     assert listed.code == 0
-    assert "`ragforge alternatives take K` brings" in listed.err
+    assert "`ragforge alternatives take K` moves" in listed.err
     assert [line.split()[:2] for line in listed.out.splitlines()] == [
         ["#", "way"],
         ["1", "readable"],

@@ -47,7 +47,7 @@ async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStan
     assert [row["id"] for row in rows] == [session]
     assert "parser" in (await quick.run("search", "--all", "parser", env=elsewhere)).out
     again = await quick.run("db", "restore", file.name, env=elsewhere)
-    assert "there already" in again.out
+    assert "already there" in again.out
     assert " new" not in again.out
 
 
@@ -73,7 +73,7 @@ async def test_a_copy_twice_doubles_nothing(quick: Program, openai: OpenAIStandI
     kept = ("project", "session", "turn", "step", "summary", "memory")
     assert [counts[kind] for kind in kept] == [1] * len(kept)
     total = sum(counts.values())
-    for words in (f"Records: {total} new.", f"Records: {total} there already."):
+    for words in (f"Records: {total} new.", f"Records: {total} already there."):
         ran = await quick.run("db", "copy", "--to", to)
         assert (ran.code, ran.err) == (0, "")
         assert words in ran.out
@@ -93,7 +93,7 @@ async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program,
     await quick.run("-p", "the parser fails")
     sound = await quick.run("db", "check")
     assert (sound.code, sound.err) == (0, "")
-    assert "The store is sound" in sound.out
+    assert "no problems" in sound.out
     url = f"sqlite://{quick.data / 'ragforge.db'}"
     assert [line for line in sound.out.splitlines() if line.endswith(": sound.")] == [
         f"{row.title}: sound." for row in store_files(quick.data, url)
@@ -107,7 +107,7 @@ async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program,
     assert "--repair" in wrong.err
     repaired = await quick.run("db", "check", "--repair")
     assert (repaired.code, repaired.err) == (0, "")
-    assert "is sound" in repaired.out
+    assert "no problems" in repaired.out
     assert (await quick.run("db", "check")).code == 0
 
 
@@ -170,11 +170,11 @@ async def test_migrate_of_a_file_says_that_it_is_up_to_date(quick: Program, open
     await quick.run("-p", "hello")
     ran = await quick.run("db", "migrate")
     assert (ran.code, ran.err) == (0, "")
-    assert "has schema" in ran.out
+    assert "is up to date (schema" in ran.out
     waiting = await quick.run("db", "waiting")
     assert (waiting.code, waiting.out, waiting.err) == (
         0,
-        "Nothing waits: all that was said has arrived.\n",
+        "Nothing is waiting: everything has reached the server.\n",
         "",
     )
     assert (await quick.run("db", "waiting", "--carry", "--discard")).code == 2

@@ -54,7 +54,7 @@ async def test_none_is_made_incognito_or_where_it_is_switched_off(daily: Program
     assert (await daily.run("-p", "hello", env={"RAGFORGE_BACKUP_DAILY": "false"})).code == 0
     ran = await daily.run("db", "backups")
     assert (ran.code, ran.err) == (0, "")
-    assert "no backup yet" in ran.out
+    assert "No backups yet" in ran.out
     assert not (daily.data / "backups").exists()
     assert (await daily.run("db", "backups", "--now")).code == 0
     assert len(names(await daily.run("db", "backups", "--json"))) == 1

@@ -48,14 +48,14 @@ async def test_a_copy_that_is_stopped_says_so_and_goes_on(alone: Program, tmp_pa
     process.send_signal(signal.SIGINT)
     stopped = await ended(process)
     assert stopped.code == 130
-    assert "Stopped. What has arrived stays there; the same command goes on from it." in stopped.err
+    assert "Stopped. What was copied so far is kept; run the same command again to continue." in stopped.err
     arrived = turns_in(goal)
     assert 0 < arrived < TURNS
 
     again = await alone.run("db", "copy", "--from", origin, "--to", f"sqlite://{goal}")
     assert again.code == 0
     assert f"{TURNS:,} turns" in again.out
-    assert "there already" in again.out
+    assert "already there" in again.out
     one, two = [await open_store(url, machine_dir=tmp_path) for url in (origin, f"sqlite://{goal}")]
     async with aclosing(one.archive.dump()) as sent, aclosing(two.archive.dump()) as found:
         assert [record async for record in found] == [record async for record in sent]

@@ -98,7 +98,7 @@ async def test_without_consent_a_write_is_refused_and_the_model_hears_it(
     assert not (quick.project / "new.txt").exists()
     assert [call["ok"] for call in ran.json["tools"]] == [False]
     assert "--allow" in ran.err
-    assert "no person to ask" in str(openai.chats[-1]["messages"][-1])
+    assert "Nobody can be asked" in str(openai.chats[-1]["messages"][-1])
 
 
 async def test_allow_and_yolo_are_consent_for_what_they_say(quick: Program, openai: OpenAIStandIn):

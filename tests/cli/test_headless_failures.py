@@ -218,7 +218,7 @@ async def test_output_that_cannot_be_written_is_told_and_a_closed_pipe_is_not(qu
     with Path("/dev/full").open("wb") as full:
         process = await quick.start("search", "words", stdout=full)
         ran = await ended(process)
-    assert (ran.code, "The output was not written whole: No space left" in ran.err) == (1, True)
+    assert (ran.code, "The output is incomplete: No space left" in ran.err) == (1, True)
     reading, writing = os.pipe()
     os.close(reading)
     process = await quick.start("search", "words", stdout=writing)
@@ -273,7 +273,7 @@ async def test_a_folder_that_is_gone_and_settings_that_are_wrong_are_named(alone
     shell = "mkdir gone && cd gone && rmdir ../gone && exec " + '"$@"'
     gone = Program(alone.tmp_path, wrapper=("sh", "-c", shell, "sh"))
     ran = await gone.run("-p", "x")
-    assert (ran.code, "folder is gone" in ran.err) == (2, True)
+    assert (ran.code, "folder no longer exists" in ran.err) == (2, True)
 
 
 async def test_a_stores_password_is_in_no_message(alone: Program) -> None:

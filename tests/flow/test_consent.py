@@ -31,7 +31,7 @@ from tests.flow.running import User, ended, environ, of_type, opened, say, say_r
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 
 KEY = "AQ.Zk9-secret_key/With+odd=chars42"
-ELSEWHERE = "leads elsewhere than when consent was given"
+ELSEWHERE = "leads somewhere else than when it was approved"
 
 
 def calls(events: list[AgentEvent]) -> list[ToolCall]:
@@ -126,7 +126,7 @@ async def test_a_change_that_would_become_another_one_is_not_made(
     gemini.script(read("a.txt"), Calls(edit), Text("ok"))
     events = await say(session, "go", meanwhile(change))
     assert calls(events)[1].status is CallStatus.FAILED
-    assert "has changed since consent was given" in calls(events)[1].result
+    assert "has changed since it was approved" in calls(events)[1].result
     assert "two" not in file.read_text()
 
 

@@ -346,7 +346,7 @@ def test_the_reason_names_what_is_doubtful(root: Path) -> None:
         "ls > x": "redirection: > x",
         "X=1 ls": "an assignment",
         "for x in y; do ls; done": "a loop",
-        "ls '": "cannot be understood",
+        "ls '": "cannot be parsed",
     }.items():
         decision = judge(root, command)
         assert isinstance(decision, Ask)
