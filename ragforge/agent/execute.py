@@ -37,6 +37,10 @@ from ragforge.tools.limits import cut_result, result_chars_max
 log = logging.getLogger(__name__)
 
 
+CHANGES_NOTHING = (Effect.READ, Effect.WEB)
+"""Calls of such tools run at the same time, and no file is looked after meanwhile."""
+
+
 class _Refused(Struct, frozen=True):
     """Why a call does not run, as the model hears it."""
 
@@ -136,7 +140,7 @@ async def execute_calls(
                 ready = await _prepare(call)
                 if isinstance(ready, _Refused):
                     ended[request.id] = await call.end(ToolResult(ready.text, failed=True), ready.status)
-                elif ready.tool.effect is Effect.READ:
+                elif ready.tool.effect in CHANGES_NOTHING:
                     reading.append(tasks.create_task(_run(call, ready)))
                 else:
                     if reading:
@@ -272,7 +276,7 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
     tool = ready.tool
     if changed := await _look_again(call, ready):
         return changed
-    if tool.effect is Effect.READ:
+    if tool.effect in CHANGES_NOTHING:
         return await tool.run(ready.args, context)
     command = str(call.request.args.get("command", ""))
     may_write = tool.effect is not Effect.SHELL or not only_reads(command)

@@ -74,6 +74,8 @@ def decide(
             if mode is Mode.PLAN:
                 return Refuse(_in_plan_mode(tool.name))
             return _decide_write(tool.name, preview, mode=mode, rules=rules, root=root)
+        case Effect.WEB:
+            return _decide_web(tool.name, preview, rules)
         case Effect.SHELL:
             command = str(args.get("command", ""))
             if mode is Mode.PLAN:
@@ -110,6 +112,20 @@ def _decide_write(tool: str, preview: Preview, *, mode: Mode, rules: Sequence[Ru
     wanted = tuple(dict.fromkeys(_propose_path(name) for name in names))
     offered = len(wanted) <= RULES_MAX and all(pattern.isprintable() for pattern in wanted)
     return Ask("changes a file", tuple(Rule(tool, pattern) for pattern in wanted) if offered else ())
+
+
+def _decide_web(tool: str, preview: Preview, rules: Sequence[Rule]) -> Decision:
+    allowed = [rule.pattern for rule in rules if rule.tool == tool]
+    asked = [host for host in preview.hosts if not any(_is_host(host, pattern) for pattern in allowed)]
+    if not asked and preview.hosts:
+        return Allow()
+    wanted = tuple(Rule(tool, host) for host in asked)
+    return Ask(f"asks {', '.join(asked) or 'the network'}", wanted)
+
+
+def _is_host(host: str, pattern: str) -> bool:
+    """Whether the pattern names the host: as it is, or `*.example.org` for all that end so."""
+    return host == pattern or (pattern.startswith("*.") and host.endswith(pattern[1:]))
 
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:

@@ -16,6 +16,7 @@ from ragforge.config.kinds import (
     Count,
     EmbedderName,
     EndpointName,
+    HostName,
     InnerPath,
     ListenAddress,
     ModelName,
@@ -172,6 +173,19 @@ class ShellSettings(Struct, frozen=True, forbid_unknown_fields=True):
             ProjectMay.SET,
         ),
     ] = 120.0
+
+
+class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The web."""
+
+    private_hosts: Annotated[
+        list[HostName],
+        About(
+            "Hosts that pages may be fetched from though they are on this machine or a private network.",
+            'hosts, with a port where it is not the usual one: ["localhost:8000", "wiki.corp"] in a file, '
+            "localhost:8000,wiki.corp elsewhere",
+        ),
+    ] = msgspec.field(default_factory=list[HostName])
 
 
 class ConstraintSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -398,6 +412,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     context: ContextSettings = ContextSettings()
     memory: MemorySettings = MemorySettings()
     shell: ShellSettings = ShellSettings()
+    web: WebSettings = WebSettings()
     constraints: ConstraintSettings = ConstraintSettings()
     hints: HintSettings = HintSettings()
     gemini: GeminiSettings = GeminiSettings()

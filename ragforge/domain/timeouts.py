@@ -116,6 +116,12 @@ SHELL_CANCEL_GRACE_S = 0.3
 SHELL_BACKGROUND_FIRST_S = 2.0
 """How long a background command is watched before the model hears of it."""
 JOB_WAIT_S_MAX = 60.0
+WEB_S_MAX = 30.0
+"""A page that takes longer is given up."""
+WEB_CONNECT_S_MAX = 10.0
+WEB_READ_S_MAX = 15.0
+"""Silence after which a page counts as lost."""
+WEB_ROBOTS_S_MAX = 5.0
 PROCESS_GRACE_S = 2.0
 """How long a process may tidy up after SIGTERM before SIGKILL."""
 PROCESS_DRAIN_S_MAX = 0.5

@@ -191,4 +191,5 @@ def tool_context(session: Session) -> ToolContext:
         todos=partial(todos_of, session),
         keep_todos=partial(keep_todos, session),
         shell_timeout_s=workspace.settings.shell.timeout_s,
+        web_private_hosts=tuple(workspace.settings.web.private_hosts),
     )

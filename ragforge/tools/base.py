@@ -29,6 +29,8 @@ class Effect(StrEnum):
     READ = "read"
     WRITE = "write"
     SHELL = "shell"
+    WEB = "web"
+    """It asks a host on the network, and changes nothing here."""
 
 
 class ToolResult(Struct, frozen=True):
@@ -51,12 +53,14 @@ class Preview(Struct, frozen=True):
     proposal: what the user is asked about; None where the arguments say all there is to say.
     refused: why it cannot be done at all (the old text is not in the file, ...); nothing is asked then.
     after: the whole new content, where it writes one file.
+    hosts: those that it asks on the network.
     """
 
     proposal: Proposal | None = None
     paths: tuple[Path, ...] = ()
     refused: str = ""
     after: bytes | None = None
+    hosts: tuple[str, ...] = ()
 
 
 class ReadFiles(Struct):
@@ -135,6 +139,7 @@ class ToolContext(Struct, frozen=True):
     todos: Callable[[], Awaitable[Todos]] = _no_todos
     keep_todos: Callable[[Todos], Awaitable[Todos]] = _keep_no_todos
     shell_timeout_s: float = 120.0
+    web_private_hosts: tuple[str, ...] = ()
 
 
 class Tool(Struct, Generic[Args], frozen=True):
