@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
 from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Purpose, sum_costs
@@ -25,10 +27,35 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     here = await log.by_model(session_id=session.id)
     project = await log.by_model(project_id=session.workspace.project.id)
     tables = [_table("This session", here), _table("This project", project)]
+    if agents := await _agents_rows(session):
+        tables.insert(1, _table("Sub-agents of this session, in addition", agents))
     if not session.workspace.person.alone:
         users = await log.by_person(project_id=session.workspace.project.id)
         tables += [_users_table(users, session.workspace.person.id)] if len(users) > 1 else []
     return Tell("\n\n".join(tables))
+
+
+async def _agents_rows(session: "Session") -> "list[UsageRow]":
+    """What the session's sub-agents used, a row a model and purpose."""
+    from ragforge.session.sub_agents import sub_agents_of
+
+    store = session.workspace.store
+    agents = await sub_agents_of(store, session.workspace.project.id, session.id)
+    summed: dict[tuple[str, Purpose], UsageRow] = {}
+    for agent in agents:
+        for row in await store.usage.by_model(session_id=agent.session):
+            before = summed.get((row.model, row.purpose))
+            summed[row.model, row.purpose] = _sum(before, row) if before else row
+    return list(summed.values())
+
+
+def _sum(one: "UsageRow", other: "UsageRow") -> "UsageRow":
+    return replace(
+        one,
+        calls=one.calls + other.calls,
+        usage=one.usage + other.usage,
+        cost_usd=sum_costs((one.cost_usd, other.cost_usd)),
+    )
 
 
 def _table(title: str, rows: "list[UsageRow]") -> str:

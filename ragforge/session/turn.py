@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.agent.loop import run_turn
-from ragforge.agent.parts import Events, Outcome, TurnLimits, TurnProgress
+from ragforge.agent.parts import AgentParts, Events, Guard, Outcome, TurnLimits, TurnProgress
 from ragforge.domain.approvals import Approve, TurnTerms
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.context import ContextBlock
@@ -35,6 +35,7 @@ from ragforge.session.link import notice_loss
 from ragforge.session.model import NO_MODEL
 from ragforge.session.open import store_session
 from ragforge.session.state import OpenTurn, Session, Unkept
+from ragforge.session.sub_agents import Delegation
 from ragforge.session.turn_terms import under
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.record.turn import Recording
@@ -74,10 +75,12 @@ async def submit(
     *,
     limits: TurnLimits | None = None,
     terms: TurnTerms | None = None,
+    guard: Guard | None = None,
 ) -> AsyncGenerator[AgentEvent, None]:
     """The events of the turn that the message begins, and of those that queued messages begin after it.
 
-    terms: what holds for these turns alone.
+    terms: what holds for these turns alone. guard: keeps what calls change for another turn, to whose version
+    it belongs; without, these turns have versions of their own.
 
     The words are durable before the first event. Whatever happens then, each turn that started ends
     with `TurnEnded`. Closing the generator interrupts the turn and waits until its end is stored.
@@ -87,7 +90,7 @@ async def submit(
     _check_may_run(session)
     async with (
         under(session, terms),
-        aclosing(_events_of(session, _begin(session, parts), approve, limits)) as events,
+        aclosing(_events_of(session, _begin(session, parts), approve, limits, guard)) as events,
     ):
         async for event in events:
             yield event
@@ -135,12 +138,16 @@ def _check_may_run(session: Session) -> None:
 
 
 async def _events_of(
-    session: Session, begin: Coroutine[Any, Any, _Run], approve: Approve, limits: TurnLimits | None
+    session: Session,
+    begin: Coroutine[Any, Any, _Run],
+    approve: Approve,
+    limits: TurnLimits | None,
+    guard: Guard | None = None,
 ) -> AsyncGenerator[AgentEvent, None]:
     events = Events()
     settings = session.workspace.settings.turn
     limits = limits or TurnLimits(steps_max=settings.steps_max, price_usd_max=settings.price_usd_max)
-    task = asyncio.create_task(_run_all(session, begin, approve, events, limits))
+    task = asyncio.create_task(_run_all(session, begin, approve, events, limits, guard))
     session.activity.task = task
     try:
         while (event := await events.next()) is not None:
@@ -161,12 +168,13 @@ async def _run_all(
     approve: Approve,
     events: Events,
     limits: TurnLimits,
+    guard: Guard | None,
 ) -> None:
     """Run the turn, then those that queued messages begin."""
     try:
-        status = await _run_one(session, begin, approve, events, limits)
+        status = await _run_one(session, begin, approve, events, limits, guard)
         while status in GOES_ON and session.live.queue and not session.live.read_only:
-            status = await _run_one(session, _begin_queued(session), approve, events, limits)
+            status = await _run_one(session, _begin_queued(session), approve, events, limits, guard)
     finally:
         await undisturbed(events.end())
 
@@ -177,21 +185,24 @@ async def _run_one(
     approve: Approve,
     events: Events,
     limits: TurnLimits,
+    guard: Guard | None,
 ) -> TurnStatus:
     session.workspace.background.turn_begins(session)
     run = await undisturbed(begin, cancel_after=True)
-    # Before anything that may be cancelled: every turn that ends has its version.
-    run.recording = _recording(session, run.turn, events)
+    if guard is None:
+        # Before anything that may be cancelled: every turn that ends has its version.
+        run.recording = _recording(session, run.turn, events)
+        guard = run.recording.guard
     try:
         await events.send(TurnStarted(run.turn))
         _open(session, run, events)
         window = run.before.copy()
         window.begin(run.turn.id, run.turn.index)
         recall = partial(_recall, session, run, window, events)
-        guard = run.recording.guard
         parts = await agent_parts(
             session, window, recall, approve=approve, events=events, limits=limits, guard=guard
         )
+        parts = _with_agents(session, run.turn.id, parts)
         outcome = await run_turn(parts, run.progress, pending=run.pending, done=run.done)
     except asyncio.CancelledError:
         outcome = Outcome(TurnStatus.INTERRUPTED)
@@ -203,6 +214,12 @@ async def _run_one(
         outcome = Outcome(TurnStatus.FAILED, f"Unexpected failure: {type(error).__name__}: {error}")
     # Esc in the very moment of a turn's end changes nothing of it, but strikes the queued one that follows.
     return await undisturbed(_end_and_tell(session, run, outcome, events), cancel_after=True)
+
+
+def _with_agents(session: Session, turn_id: str, parts: AgentParts) -> AgentParts:
+    """The parts, with sub-agents for the tool that starts them."""
+    delegation = Delegation(session, turn_id, parts.approve, parts.guard, parts.limits, submit)
+    return replace(parts, context=replace(parts.context, run_agent=delegation.run))
 
 
 def _recording(session: Session, turn: Turn, events: Events) -> Recording:

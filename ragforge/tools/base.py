@@ -98,6 +98,19 @@ async def _recall_nothing(question: str, emit: Callable[[str], None]) -> str:
     return "Nothing is remembered here."
 
 
+class AgentTask(Struct, frozen=True):
+    """What a sub-agent is to do. may_write: whether it has tools that change something."""
+
+    title: str
+    task: str
+    may_write: bool = False
+    steps_max: int = 20
+
+
+async def _run_no_agent(task: AgentTask, emit: Callable[[str], None]) -> ToolResult:
+    return ToolResult("No sub-agent can be started here.", failed=True)
+
+
 async def _read_no_skill(name: str, file: str) -> ToolResult:
     return ToolResult("There are no skills here.", failed=True)
 
@@ -119,6 +132,7 @@ class ToolContext(Struct, frozen=True):
     get_result: what an earlier call in the conversation answered, by its id.
     save_memory: keeps it, free of secrets. Raises UsageError for what cannot be kept, and StoreError.
     recall_memory: a short answer from what is remembered, with its sources; never raises.
+    run_agent: the answer of a sub-agent; never raises.
     read_skill: a skill by its name, or one of its files; never raises.
     todos, keep_todos: the list of what is to do, read and replaced. They raise UsageError and StoreError.
     """
@@ -135,6 +149,7 @@ class ToolContext(Struct, frozen=True):
     get_result: Callable[[str], CallResult | None] = lambda _: None
     save_memory: Callable[[ToSave], Awaitable[Saved]] = _save_nothing
     recall_memory: Callable[[str, Callable[[str], None]], Awaitable[str]] = _recall_nothing
+    run_agent: Callable[[AgentTask, Callable[[str], None]], Awaitable[ToolResult]] = _run_no_agent
     read_skill: Callable[[str, str], Awaitable[ToolResult]] = _read_no_skill
     todos: Callable[[], Awaitable[Todos]] = _no_todos
     keep_todos: Callable[[Todos], Awaitable[Todos]] = _keep_no_todos

@@ -1,0 +1,240 @@
+"""Sub-agents: tasks in sessions of their own, beside the turn that hands them over.
+
+What they change is part of that turn's version, so an undo of the turn takes it back.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ragforge.agent.parts import Guard, GuardedCall, TurnLimits
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Approve, Mode, ToolApproval
+from ragforge.domain.cancellation import undisturbed
+from ragforge.domain.derivations import Derived, DerivedFilter, Underived, as_kept
+from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.events import (
+    AgentEvent,
+    RetryWaiting,
+    StepEnded,
+    StepStarted,
+    ToolStarted,
+    TurnEnded,
+    UsageUpdated,
+)
+from ragforge.domain.ids import new_id, now, short_id
+from ragforge.domain.messages import Parts, TextPart
+from ragforge.domain.sub_agents import KIND, SubAgent
+from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.domain.usage import sum_costs
+from ragforge.domain.words import cost_words, counted
+from ragforge.memory.window import Window
+from ragforge.session.history import window_limits
+from ragforge.session.model import leave_model
+from ragforge.session.state import Live, ModelView, Session
+from ragforge.store.base import Store
+from ragforge.tools.base import AgentTask, AnyTool, ToolResult
+
+log = logging.getLogger(__name__)
+
+AT_ONCE_MAX = 4
+"""Others wait: each is a conversation with the model."""
+LISTED_MAX = 200
+READING = (
+    "glob",
+    "grep",
+    "list",
+    "memory_recall",
+    "read",
+    "read_result",
+    "search_history",
+    "skill",
+    "web_fetch",
+)
+LEFT_OUT = ("agent", "memory_save", "todo")
+"""A sub-agent hands nothing on; what it learns goes into its answer."""
+
+_TASK = (
+    "You are a sub-agent: you do one task for another assistant, which sees your last answer and nothing "
+    "else. Answer with what was asked for, with paths and figures, and say what you could not do.\n\n"
+    "The task:\n{task}"
+)
+
+
+class Submit(Protocol):
+    """Runs a turn, as `session.turn.submit` does."""
+
+    def __call__(
+        self, session: Session, parts: Parts, approve: Approve, *, limits: TurnLimits, guard: Guard
+    ) -> AsyncGenerator[AgentEvent, None]: ...
+
+
+class Delegation(Struct, frozen=True):
+    """The turn that hands tasks over. guard: keeps what calls change, for this turn."""
+
+    session: Session
+    turn_id: str
+    approve: Approve
+    guard: Guard
+    limits: TurnLimits
+    submit: Submit
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE_MAX))
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by a call that may change something: two that edit one file do so one after the other."""
+
+    async def run(self, task: AgentTask, emit: Callable[[str], None]) -> ToolResult:
+        """What the sub-agent answers. What fails is a failed result."""
+        async with self.slots:
+            child = _child_of(self.session, task)
+            try:
+                await self._keep(child, task)
+                return await self._work(child, task, emit)
+            except RagforgeError as error:
+                return ToolResult(f"The sub-agent failed: {error}", failed=True)
+            finally:
+                await undisturbed(_close(child), cancel_after=True)
+
+    async def _work(self, child: Session, task: AgentTask, emit: Callable[[str], None]) -> ToolResult:
+        heard = _Heard(emit)
+        parts = (TextPart(_TASK.format(task=task.task)),)
+        limits = TurnLimits(
+            steps_max=task.steps_max + 1,
+            model_calls_max=task.steps_max,
+            price_usd_max=self.limits.price_usd_max,
+        )
+        approve = _named(self.approve, task.title)
+        guard = _one_at_a_time(self.guard, self.lock)
+        emit(f"session {short_id(child.id)}\n")
+        async with aclosing(self.submit(child, parts, approve, limits=limits, guard=guard)) as events:
+            async for event in events:
+                heard.take(event)
+        return heard.result(child.id, task)
+
+    async def _keep(self, child: Session, task: AgentTask) -> None:
+        """Keep which session does the task, before it begins."""
+        workspace = self.session.workspace
+        source = Underived(self.turn_id, workspace.project.id, now())
+        record = KIND.record(source, SubAgent(child.id, self.session.id, task.title), name=child.id)
+        safe = replace(record, data=workspace.redactor.fields(as_kept(record).data))
+        await workspace.store.derivations.save(safe)
+
+
+class _Heard(Struct):
+    """What a sub-agent did so far."""
+
+    emit: Callable[[str], None]
+    said: str = ""
+    steps: int = 0
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    turn: Turn | None = None
+
+    def take(self, event: AgentEvent) -> None:
+        match event:
+            case StepStarted():
+                self.steps += 1
+            case StepEnded(text):
+                self.said = text
+            case ToolStarted(_, name, _, summary):
+                self.emit(f"{name} {summary}\n")
+            case RetryWaiting(reason, delay_s, _, _):
+                self.emit(f"{reason}, again in {delay_s:.0f} s\n")
+            case UsageUpdated(usage, cost_usd):
+                self.tokens += usage.total_tokens
+                self.cost_usd = sum_costs((self.cost_usd, cost_usd))
+            case TurnEnded(turn):
+                self.turn = turn
+            case _:
+                pass
+
+    def result(self, session_id: str, task: AgentTask) -> ToolResult:
+        """The answer, with what it took; what was said until a limit is better than nothing."""
+        status = self.turn.status if self.turn else TurnStatus.FAILED
+        error = self.turn.error if self.turn else "it did not begin"
+        used_up = status is TurnStatus.STOPPED and self.steps >= task.steps_max
+        how = {TurnStatus.FINISHED: "finished"}.get(status, f"{status}: {error}")
+        how = f"stopped: its budget of {counted(task.steps_max, 'step')} is used up" if used_up else how
+        took = f"{counted(self.steps, 'step')}, {self.tokens:,} tokens, {cost_words(self.cost_usd)}"
+        short = short_id(session_id)
+        note = f"[Sub-agent {short} {how}; {took}. /agents open {short} shows what it did.]"
+        return ToolResult(
+            "\n\n".join(filter(None, [self.said, note])), failed=status is not TurnStatus.FINISHED
+        )
+
+
+def _child_of(session: Session, task: AgentTask) -> Session:
+    """A new session in the same folder, with the same consent and fewer tools."""
+    workspace, live = session.workspace, session.live
+    mode = live.consent.mode
+    record = replace(
+        live.record,
+        id=new_id(),
+        started_at=now(),
+        last_activity_at=now(),
+        title=workspace.redactor.text(f"Sub-agent: {task.title}"),
+        mode=Mode.ASK if mode is Mode.ALL else mode,
+        head=None,
+        forked_from=None,
+        archived_at=None,
+    )
+    view = ModelView(Window(window_limits(workspace.settings)))
+    tools = _fewer(workspace.tools, may_write=task.may_write)
+    return Session(
+        replace(workspace, tools=tools), Live(record, stored=False, consent=live.consent, view=view)
+    )
+
+
+def _fewer(tools: Mapping[str, AnyTool], *, may_write: bool) -> dict[str, AnyTool]:
+    return {
+        name: tool for name, tool in tools.items() if name not in LEFT_OUT and (may_write or name in READING)
+    }
+
+
+async def _close(child: Session) -> None:
+    """Take it off the list of sessions, where it would stand before the one that the user is in."""
+    await leave_model(child)
+    live = child.live
+    with suppress(StoreError):  # it is listed then
+        if live.stored:
+            await child.workspace.store.sessions.set_archived(child.id, now())
+    if live.claim:
+        await live.claim.release()
+        live.claim = None
+
+
+def _named(approve: Approve, title: str) -> Approve:
+    """The question, with which sub-agent asks."""
+
+    async def ask(request: ApprovalRequest) -> ApprovalAnswer:
+        if isinstance(request, ToolApproval):
+            request = replace(request, reason=f"{request.reason} (sub-agent: {title})")
+        return await approve(request)
+
+    return ask
+
+
+def _one_at_a_time(guard: Guard, lock: asyncio.Lock) -> Guard:
+    @asynccontextmanager
+    async def guarded(call: GuardedCall) -> AsyncGenerator[None]:
+        async with lock, guard(call):
+            yield
+
+    return guarded
+
+
+async def sub_agents_of(store: Store, project_id: str, session_id: str) -> list[SubAgent]:
+    """The sub-agents that the session's turns began, the newest first. Raises StoreError."""
+    wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LISTED_MAX)
+    found = [_read(record) for record in await store.derivations.find(wanted)]
+    return [each for each in found if each is not None and each.parent == session_id]
+
+
+def _read(record: Derived) -> SubAgent | None:
+    try:
+        return KIND.read(record)
+    except ValueError:  # another version wrote it otherwise
+        return None

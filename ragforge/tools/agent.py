@@ -1,0 +1,56 @@
+"""The tool that hands a task to a fresh conversation."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from ragforge.tools.base import AgentTask, Effect, Preview, Tool, ToolContext, ToolResult
+
+
+class AgentArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """The task, and what it may take."""
+
+    title: Annotated[str, Meta(description="The task in a few words.", min_length=1, max_length=80)]
+    task: Annotated[
+        str,
+        Meta(
+            description="The whole task: what is wanted, where to look, what the answer should hold. "
+            "It knows nothing of this conversation.",
+            min_length=1,
+            max_length=20_000,
+        ),
+    ]
+    tools: Annotated[
+        Literal["read", "all"],
+        Meta(description="`read` to look and search only; `all` to change files and run commands too."),
+    ] = "read"
+    steps_max: Annotated[int, Meta(description="How many answers of the model it may take.", ge=1, le=50)] = (
+        20
+    )
+
+
+async def run(args: AgentArgs, ctx: ToolContext) -> ToolResult:
+    """What the sub-agent answers."""
+    task = AgentTask(" ".join(args.title.split()), args.task, args.tools == "all", args.steps_max)
+    return await ctx.run_agent(task, ctx.emit)
+
+
+async def preview(_args: AgentArgs, _ctx: ToolContext) -> Preview:
+    """Nothing to consent to yet: each call that it makes is asked about as any other."""
+    return Preview()
+
+
+TOOL = Tool(
+    name="agent",
+    description=(
+        "Hand a task to a fresh conversation and get its answer: for a search through many files, or for "
+        "parts of the work that do not depend on each other. Several calls in one step work at the same "
+        "time. Its calls need the same consent. Not for what a call or two of your own would do."
+    ),
+    effect=Effect.READ,  # by itself; what it does is decided call by call
+    args_type=AgentArgs,
+    run=run,
+    summarise=lambda args: args.title,
+    preview=preview,
+)

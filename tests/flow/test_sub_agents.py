@@ -1,0 +1,185 @@
+"""Sub-agents: tasks in conversations of their own, watched, counted apart and undone with the turn."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ragforge.commands.base import Report, Tell, run_command
+from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, ToolApproval
+from ragforge.domain.derivations import DerivedFilter
+from ragforge.domain.events import ToolEnded, ToolOutput
+from ragforge.domain.ids import short_id
+from ragforge.domain.search import Query
+from ragforge.domain.sub_agents import KIND
+from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.memory.recall.search import search
+from ragforge.session.moves import redo, undo
+from ragforge.session.state import Session
+from ragforge.session.sub_agents import sub_agents_of
+from ragforge.session.turn import interrupt
+from tests.flow.moving import read, shell, write
+from tests.flow.running import User, ended, of_type, say, says_no
+from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text
+
+
+def agent(task: str, **more: Any) -> Call:
+    return Call("agent", {"title": f"About {task}", "task": f"task {task}", **more})
+
+
+def script(gemini: GeminiStandIn, *calls: Call, **tasks: list[Any]) -> None:
+    """The parent makes the calls; each sub-agent, by its task, does the steps that are named."""
+    steps = {name: iter(replies) for name, replies in tasks.items()}
+    owner: dict[str, str] = {}
+
+    def reply(request: Any) -> Any:
+        text = str(request.body["contents"][0])
+        for name, replies in steps.items():
+            if f"task {name}" in text and "You are a sub-agent" in text:
+                owner[name] = text
+                return next(replies)
+        return next(parent)
+
+    parent = iter([Calls(*calls), Text("All done.")])
+    gemini.script(*([reply] * (2 + sum(map(len, tasks.values())))))
+
+
+async def test_tasks_are_done_at_the_same_time_and_kept_found_and_counted_apart(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "a.txt").write_text("apples\n")
+    script(
+        gemini,
+        agent("one"),
+        agent("two"),
+        one=[Calls(read("a.txt")), Text("There are apples in the orchard.")],
+        two=[Text("Nothing of note.")],
+    )
+    events = await say(session, "look at both")
+    calls = [event.call for event in of_type(events, ToolEnded)]
+    assert [call.name for call in calls] == ["agent", "agent"]
+    one = next(call for call in calls if call.args["title"] == "About one")
+    assert one.result.startswith("There are apples in the orchard.\n\n[Sub-agent ")
+    assert "finished; 2 steps" in one.result
+    # Watched while it works: what it calls is told as output of the call.
+    assert "read a.txt\n" in "".join(
+        event.text for event in of_type(events, ToolOutput) if event.call_id == one.id
+    )
+    store, project = session.workspace.store, session.workspace.project.id
+    found = await sub_agents_of(store, project, session.id)
+    assert {each.title for each in found} == {"About one", "About two"}
+    # Kept and found, and off the list of sessions.
+    hits = (await search(session.workspace.recall, Query("orchard apples", project_id=project))).hits
+    assert any(hit.session_id in {each.session for each in found} for hit in hits)
+    rows = await store.sessions.recent(project_id=project, archived=False)
+    assert [row.session.id for row in rows] == [session.id]
+    listed = await run_command(session, "agents", "")
+    assert isinstance(listed, Report)
+    assert len(listed.lines) == 2
+    opened = await run_command(session, "agents", f"open {short_id(found[0].session)}")
+    assert isinstance(opened, Tell)
+    assert f"**{found[0].title}** · finished" in opened.text
+    cost = await run_command(session, "cost", "")
+    assert isinstance(cost, Tell)
+    own, _, theirs = cost.text.partition("**Sub-agents of this session, in addition**: chat $")
+    assert theirs
+    assert "| chat | 2 |" in own  # the parent's own two steps
+    assert "| chat | 3 |" in theirs.partition("**This project**")[0]
+
+
+async def test_two_that_edit_one_file_lose_nothing_and_are_undone_with_the_turn(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    file = session.cwd / "a.txt"
+    file.write_text("first\nsecond\n")
+
+    def edits(old: str, new: str) -> list[Any]:
+        """Twice: where the other one came first, the file has to be read again."""
+        edit = Calls(Call("edit", {"path": "a.txt", "old": old, "new": new}))
+        return [Calls(read("a.txt")), edit, Calls(read("a.txt")), edit, Text("Done.")]
+
+    await session.set_mode(Mode.ACCEPT_EDITS)
+    script(
+        gemini,
+        agent("one", tools="all"),
+        agent("two", tools="all"),
+        one=edits("first", "FIRST"),
+        two=edits("second", "SECOND"),
+    )
+    turn = ended(await say(session, "capitals"))
+    assert turn.status is TurnStatus.FINISHED
+    assert file.read_text() == "FIRST\nSECOND\n"
+    await undo(session)
+    assert file.read_text() == "first\nsecond\n"
+    assert await session.workspace.store.derivations.find(DerivedFilter(KIND.label)) == []
+    await redo(session)
+    assert file.read_text() == "FIRST\nSECOND\n"
+
+
+async def test_consent_budget_and_tools_are_those_that_were_given(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    user = User(
+        lambda asked: ApprovalAnswer(
+            ConsentAnswer.ONCE
+            if isinstance(asked, ToolApproval) and "touch b" in asked.summary
+            else ConsentAnswer.NO
+        )
+    )
+    script(
+        gemini,
+        agent("reads"),
+        agent("asks", tools="all"),
+        agent("spends", steps_max=2),
+        reads=[Calls(shell("touch a"), write("a", "x"), agent("deeper")), Text("I could not.")],
+        asks=[Calls(shell("touch b"), shell("touch c")), Text("One of two.")],
+        spends=[Calls(read("gone")), (Text("Half of it."), Calls(read("gone2")))],
+    )
+    calls = {str(e.call.args["title"]): e.call for e in of_type(await say(session, "go", user), ToolEnded)}
+    assert sorted(path.name for path in session.cwd.iterdir()) == ["b"]
+    assert all(
+        "(sub-agent: About asks)" in each.reason for each in user.asked if isinstance(each, ToolApproval)
+    )
+    assert len(user.asked) == 2
+    spent = calls["About spends"]
+    assert spent.status is CallStatus.FAILED
+    assert spent.result.startswith("Half of it.")
+    assert "its budget of 2 steps is used up" in spent.result
+    # In plan mode none of them changes anything either.
+    await session.set_mode(Mode.PLAN)
+    script(gemini, agent("plans", tools="all"), plans=[Calls(write("d", "x")), Text("No.")])
+    await say(session, "plan", says_no())
+    assert not (session.cwd / "d").exists()
+
+
+async def test_escape_ends_them_and_what_they_said_is_kept(session: Session, gemini: GeminiStandIn) -> None:
+    script(gemini, agent("slow"), slow=[(Text("I begin"), Hang())])
+    running = asyncio.create_task(say(session, "go"))
+    await gemini.wait_for_requests(2, action="streamGenerateContent")
+    store, project = session.workspace.store, session.workspace.project.id
+    while not (found := await sub_agents_of(store, project, session.id)):
+        await asyncio.sleep(0.01)
+    [slow] = found
+    while (record := await store.sessions.get(slow.session)) is None or not record.head:
+        await asyncio.sleep(0.01)
+    await interrupt(session)
+    await running
+    head = await store.turns.get(record.head)
+    assert head is not None
+    assert head.status is TurnStatus.INTERRUPTED
+    assert (await store.sessions.get(slow.session)).archived_at is not None
+    # It can be opened, and gone on with, like any other session.
+    claim = await store.sessions.claim(slow.session)
+    await claim.release()
+
+
+@pytest.mark.parametrize(
+    "args", [{"task": "x"}, {"title": "x", "task": ""}, {"title": "x", "task": "y", "steps_max": 0}]
+)
+async def test_a_task_that_is_none_is_refused(
+    session: Session, gemini: GeminiStandIn, args: dict[str, Any]
+) -> None:
+    gemini.script(Calls(Call("agent", args)), Text("Well."))
+    [event] = of_type(await say(session, "go"), ToolEnded)
+    assert event.call.status is CallStatus.FAILED
+    assert await sub_agents_of(session.workspace.store, session.workspace.project.id, session.id) == []
