@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 _TAG = re.compile(r"<[^<>]*>")
 TEXT_TYPES = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "")
+TEXT_CHARS_MAX = 400_000
+"""Of a page's text; the model hears a part of that, and reads on with `read_result`."""
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 
 
@@ -84,6 +86,9 @@ def _told(page: WebPage, *, disallowed: bool) -> ToolResult:
     if page.cut:
         notes.append(f"Only the first {BODY_BYTES_MAX // 1_000_000} MB of it.")
     body = _markdown(text) if is_html else text
+    if len(body) > TEXT_CHARS_MAX:
+        notes.append(f"Only the first {TEXT_CHARS_MAX:,} characters of its text.")
+        body = body[:TEXT_CHARS_MAX]
     return ToolResult("\n".join([*(f"[{note}]" for note in notes), "", body]), failed=page.status >= 400)
 
 

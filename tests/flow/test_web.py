@@ -15,7 +15,8 @@ from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, Rule,
 from ragforge.domain.events import ToolEnded
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.session.state import Session
-from ragforge.tools.web_client import BODY_BYTES_MAX, why_private
+from ragforge.tools.web_client import why_private
+from ragforge.tools.web_fetch import TEXT_CHARS_MAX
 from tests.flow.running import User, environ, of_type, opened, say, says_no
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 
@@ -129,7 +130,7 @@ async def test_a_page_of_50_mb_is_read_to_its_limit_and_so_is_one_that_unpacks_t
     for call in (big, bomb):
         assert call.status is CallStatus.OK
         assert "Only the first 5 MB of it." in call.result
-        assert call.result_chars < BODY_BYTES_MAX + 1_000
+        assert call.result_chars < TEXT_CHARS_MAX + 1_000
     assert site.sent < 40_000_000
     assert nested.status is CallStatus.OK
     assert "deep" in nested.result
