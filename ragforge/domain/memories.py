@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ragforge.domain.json import well_formed
 from ragforge.domain.records import Description, RecordKind
+from ragforge.domain.vectors import Vector
 
 
 class MemoryType(StrEnum):
@@ -92,6 +93,7 @@ class WishKind(StrEnum):
 INTENTS = frozenset({MemoryType.GOAL, MemoryType.TODO})
 
 WISHES_COUNTED_MAX = 10_000
+CONCEPT_CANDIDATES_MAX = 200
 
 
 class WishCount(Struct, frozen=True):
@@ -314,6 +316,30 @@ class MemoryFilter(Struct, frozen=True):
     """Those that rest on abandoned turns only as well."""
     sort: MemorySort = MemorySort.IMPORTANCE
     limit: int = 100
+
+
+class ConceptFilter(Struct, frozen=True):
+    """The weightiest topics of a project. topics: these alone, where any are named."""
+
+    project_id: str
+    person: str
+    model: str = ""
+    """The embedder whose vectors are wanted; empty for none."""
+    topics: tuple[str, ...] = ()
+    limit: int = 20
+    each: int = 20
+    """At most so many memories of a topic, the most important first."""
+
+
+class ConceptMemories(Struct, frozen=True):
+    """A topic with its memories that hold, and their vectors by id, of those that have one."""
+
+    topic: str
+    weight: float
+    """The importance of its memories, each counted once and once more for each use; those that were looked
+    at are among the CONCEPT_CANDIDATES_MAX most important, or most used, of the project."""
+    memories: tuple[Memory, ...]
+    vectors: Mapping[str, Vector]
 
 
 def normalised(text: str) -> str:

@@ -12,6 +12,8 @@ from ragforge.domain.derivations import Derived, DerivedFilter, Underived, Under
 from ragforge.domain.ids import now
 from ragforge.domain.memories import (
     Association,
+    ConceptFilter,
+    ConceptMemories,
     ExtractionCount,
     Memory,
     MemoryFilter,
@@ -168,6 +170,13 @@ class Memories(Protocol):
         """Differs once anything changed, by whoever, that `find` answers by; None where that is not known.
 
         Not where memories were only used (`touch`) or their calls counted (`count_answers`).
+        """
+        ...
+
+    async def concepts(self, wanted: ConceptFilter) -> list[ConceptMemories]:
+        """The weightiest topics with their memories and vectors, in one query.
+
+        Of the project alone, without what is forgotten, replaced or abandoned, or somebody else's.
         """
         ...
 

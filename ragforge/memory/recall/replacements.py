@@ -52,6 +52,8 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
     Raises StoreError.
     """
     old = [memory for memory in await store.memories.of_turns(turn_ids) if memory.replaced]
+    if not old:
+        return []
     links = await _links_above(store, [memory.id for memory in old])
     known = await store.memories.get(sorted({link.from_id for link in links.values()}))
     by_id = {memory.id: memory for memory in known}

@@ -1,7 +1,7 @@
 """What a search works with and comes to: hits in one order, and what each source said of them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
@@ -145,6 +145,18 @@ class KeptList(Struct, frozen=True):
     """When, by `time.monotonic`."""
 
 
+class KnownConcepts(Struct, frozen=True):
+    """Memories and vectors by id that were read ahead, and the state of the memories that they hold for."""
+
+    state: object
+    person: str
+    model: str
+    memories: Mapping[str, Memory]
+    vectors: Mapping[str, Vector]
+    read_s: float
+    """When, by `time.monotonic`."""
+
+
 async def _nothing(_store: Store, _project_id: str) -> None:
     """Nothing is forgotten."""
 
@@ -159,6 +171,8 @@ class Recall(Struct, frozen=True):
     cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
     lists: dict[MemoryFilter, KeptList] = field(default_factory=dict[MemoryFilter, KeptList])
     """Lists of memories; see `memory_lists.py`."""
+    concepts: dict[str, KnownConcepts] = field(default_factory=dict[str, KnownConcepts])
+    """By project; see `concepts.py`."""
     questions: Questions = field(default_factory=Questions)
     forgotten: Callable[[Store, str], Awaitable["Cuts | None"]] = _nothing
     """What is forgotten in the project of this id. Raises StoreError."""

@@ -1,5 +1,6 @@
 """The typed memories in the graph."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,10 +8,13 @@ from typing import Any
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, StoreError, StoreUnavailable
 from ragforge.domain.memories import (
+    CONCEPT_CANDIDATES_MAX,
     FORGOTTEN_MAX,
     MEMORY,
     WISHES_COUNTED_MAX,
     Association,
+    ConceptFilter,
+    ConceptMemories,
     ExtractionCount,
     Memory,
     MemoryFilter,
@@ -26,7 +30,7 @@ from ragforge.store.json_text import storable
 from ragforge.store.memory_rules import BY_KIND, CHANGED, TOLD, check_memory, merged, restores
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
-from ragforge.store.neo4j.connection import as_one, rows_of
+from ragforge.store.neo4j.connection import Row, as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
 from ragforge.store.neo4j.memory_rows import (
     REPLACED,
@@ -43,7 +47,7 @@ from ragforge.store.neo4j.rows import Label, Props, utc
 
 # As one record, and times as numbers: see `Graph.read_as_one`.
 COLUMNS = (*FIELDS[Label.MEMORY], "replaced", "abandoned")
-_VALUES = (f"n.{name}{'.epochMillis' if name in TIMES else ''} AS {name}" for name in FIELDS[Label.MEMORY])
+_VALUES = [f"n.{name}{'.epochMillis' if name in TIMES else ''} AS {name}" for name in FIELDS[Label.MEMORY]]
 WHOLE = f"""
 RETURN {", ".join(_VALUES)}, {REPLACED} AS replaced, {MEMORY_ABANDONED.format("n")} AS abandoned
 """
@@ -91,6 +95,31 @@ WITH n LIMIT {WISHES_COUNTED_MAX}
 RETURN CASE WHEN n.strength = 'must' THEN 'constraint' WHEN n.type = 'preference' THEN n.type
   ELSE 'intent' END AS kind,
   count(*) AS number, sum(coalesce(n.held, 0)) AS held, sum(coalesce(n.broken, 0)) AS broken
+"""
+_WEIGHTIEST = "\n  UNION\n".join(
+    f"""  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {order}, created)
+  WHERE n.projectId = $project AND n.{order} IS NOT NULL AND n.created IS NOT NULL
+    AND n.forgottenAt IS NULL AND n.owner IN ['', $person]
+  WITH n ORDER BY n.projectId DESC, n.{order} DESC, n.created DESC WITH n WHERE {HOLDS}
+  RETURN n LIMIT {CONCEPT_CANDIDATES_MAX}"""
+    for order in (ORDERS[MemorySort.IMPORTANCE], ORDERS[MemorySort.USED])
+)
+CONCEPTS = f"""
+CALL () {{
+{_WEIGHTIEST}
+}}
+WITH n WHERE n.topic <> '' AND ($topics = [] OR n.topic IN $topics)
+WITH n.topic AS topic, sum(n.importance * (1 + n.accessCount)) AS weight
+ORDER BY weight DESC, topic LIMIT $limit
+CALL (topic) {{
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, topic)
+  WHERE n.projectId = $project AND n.topic = topic AND {HOLDS}
+  WITH n ORDER BY n.importance DESC, n.created DESC, n.id LIMIT $each
+  RETURN n ORDER BY n.importance DESC, n.created DESC, n.id
+}}
+WITH n, topic AS concept, weight, {MEMORY_ABANDONED.format("n")} AS abandoned
+RETURN {", ".join(_VALUES)}, false AS replaced, abandoned, concept, weight,
+  CASE WHEN n.embeddingModel = $model AND NOT coalesce(n.embeddingStale, false) THEN n.embedding END AS vector
 """
 EXTRACTED = f"""
 MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, created)
@@ -222,6 +251,24 @@ class Neo4jMemories:
         except StoreUnavailable:
             return None
         return found[0]["state"] if found else None
+
+    async def concepts(self, wanted: ConceptFilter) -> list[ConceptMemories]:
+        await self._nodes.settle()
+        await self._nodes.settle_abandoned()
+        columns = (*COLUMNS, "concept", "weight", "vector")
+        try:
+            answer = await self._nodes.ask(
+                as_one(CONCEPTS, columns),
+                project=wanted.project_id,
+                person=wanted.person,
+                model=storable(wanted.model),
+                topics=list(wanted.topics),
+                limit=max(0, wanted.limit),
+                each=max(0, wanted.each),
+            )
+        except StoreUnavailable:
+            return await self._nodes.here.memories.concepts(wanted)
+        return _concepts(rows_of(answer, columns))
 
     async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
         await self._nodes.settle()
@@ -365,6 +412,22 @@ class Neo4jMemories:
         await self._nodes.outbox.write(
             lambda rows: rows.keep(Label.MEMORY, [_with_words(each["n"]) for each in found])
         )
+
+
+def _concepts(rows: Sequence[Row]) -> list[ConceptMemories]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["concept"], []).append(row)
+    concepts = [
+        ConceptMemories(
+            topic,
+            those[0]["weight"],
+            tuple(memory_of(with_times(each)) for each in those),
+            {each["id"]: array("f", each["vector"]) for each in those if each["vector"] is not None},
+        )
+        for topic, those in found.items()
+    ]
+    return sorted(concepts, key=lambda each: (-each.weight, each.topic))
 
 
 def _with_words(props: Props) -> Props:

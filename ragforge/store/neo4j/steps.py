@@ -267,6 +267,11 @@ CREATE INDEX session_archived IF NOT EXISTS FOR (n:ConversationSession) ON (n.pr
 """
 
 
+CONCEPTS = """
+CREATE INDEX memory_topic IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.topic);
+"""
+
+
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
 
@@ -300,6 +305,7 @@ STEPS: tuple[Step, ...] = (
     Step("state of memories", data=MEMORY_STATE_DATA),
     Step("persons", PERSONS, PERSONS_DATA),
     Step("archived sessions", ARCHIVED),
+    Step("concepts", CONCEPTS),
 )
 
 

@@ -1,6 +1,7 @@
 """The typed memories in SQLite."""
 
 import json
+from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -10,9 +11,12 @@ from msgspec.structs import asdict
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import (
+    CONCEPT_CANDIDATES_MAX,
     FORGOTTEN_MAX,
     WISHES_COUNTED_MAX,
     Association,
+    ConceptFilter,
+    ConceptMemories,
     ExtractionCount,
     Memory,
     MemoryFilter,
@@ -69,6 +73,22 @@ ORDER BY forgotten_at DESC, memory.id LIMIT {FORGOTTEN_MAX}
 """
 
 
+OF_TOPICS = f"""
+{SELECT} WHERE memory.key IN (
+    SELECT key FROM (
+        SELECT key,
+            row_number() OVER (PARTITION BY topic ORDER BY importance DESC, created_at DESC, id) AS place
+        FROM memory WHERE project = (SELECT key FROM project WHERE id = :project_id) AND topic != ''
+            AND topic IN (SELECT value FROM json_each(:topics)) AND owned_by IN ('', :person)
+            AND forgotten_at IS NULL AND NOT {REPLACED.format("memory.key")}
+            AND NOT {MEMORY_ABANDONED.format("memory")}
+    ) WHERE place <= :each
+) ORDER BY memory.importance DESC, memory.created_at DESC, memory.id
+"""
+VECTORS = """
+SELECT memory.id, vector FROM json_each(?1) AS wanted CROSS JOIN memory ON memory.id = wanted.value
+    CROSS JOIN embedding ON owner = memory.key WHERE model = ?2
+"""
 _HERE = "project = (SELECT key FROM project WHERE id = :project_id)"
 # Each branch with its index: of a project that has many memories the wishes are few.
 WISHES = f"""
@@ -184,6 +204,13 @@ class SqliteMemories:
 
         return await self._database.read(read)
 
+    async def concepts(self, wanted: ConceptFilter) -> list[ConceptMemories]:
+
+        def read(connection: Connection) -> list[ConceptMemories]:
+            return _concepts(connection, wanted)
+
+        return await self._database.read(read)
+
     async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
 
         def read(connection: Connection) -> dict[WishKind, WishCount]:
@@ -287,3 +314,49 @@ class SqliteMemories:
             return [ASSOCIATIONS.record(row) for row in rows]
 
         return await self._database.read(read)
+
+
+def _concepts(connection: Connection, wanted: ConceptFilter) -> list[ConceptMemories]:
+    weights = _weights(connection, wanted)
+    topics = sorted(weights, key=lambda topic: (-weights[topic], topic))[: max(0, wanted.limit)]
+    values = {
+        "project_id": wanted.project_id,
+        "person": wanted.person,
+        "topics": json.dumps(topics),
+        "each": wanted.each,
+    }
+    found: dict[str, list[Memory]] = {topic: [] for topic in topics}
+    for row in connection.execute(OF_TOPICS, values):
+        memory = _memory(row)
+        found[memory.topic].append(memory)
+    ids = json.dumps([each.id for those in found.values() for each in those])
+    vectors = {
+        identifier: array("f", content)
+        for identifier, content in (connection.execute(VECTORS, (ids, wanted.model)) if wanted.model else ())
+    }
+    return [
+        ConceptMemories(
+            topic,
+            weights[topic],
+            tuple(those),
+            {each.id: vectors[each.id] for each in those if each.id in vectors},
+        )
+        for topic, those in found.items()
+    ]
+
+
+def _weights(connection: Connection, wanted: ConceptFilter) -> dict[str, float]:
+    """The weight of each topic among the most important and the most used memories."""
+    weights: dict[str, float] = {}
+    looked_at: set[str] = set()
+    for sort in (MemorySort.IMPORTANCE, MemorySort.USED):
+        most = MemoryFilter(wanted.project_id, person=wanted.person, sort=sort, limit=CONCEPT_CANDIDATES_MAX)
+        for row in connection.execute(*fitting(connection, most)):
+            memory = _memory(row)
+            is_named = not wanted.topics or memory.topic in wanted.topics
+            here = memory.project_id == wanted.project_id and memory.topic and is_named
+            if here and memory.id not in looked_at:
+                looked_at.add(memory.id)
+                weight = memory.importance * (1 + memory.access_count)
+                weights[memory.topic] = weights.get(memory.topic, 0.0) + weight
+    return weights

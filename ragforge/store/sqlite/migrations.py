@@ -554,10 +554,23 @@ CREATE INDEX spent_session ON spent (session);
 CREATE INDEX session_time ON session (project, last_activity_at);
 """
 
+# The memories of the weightiest topics are read when a session opens.
+TWENTY_FIRST = "CREATE INDEX memory_topic ON memory (project, topic) WHERE topic != ''"
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH, NINETEENTH, TWENTIETH),
+        *(
+            THIRTEENTH,
+            FOURTEENTH,
+            FIFTEENTH,
+            SIXTEENTH,
+            SEVENTEENTH,
+            EIGHTEENTH,
+            NINETEENTH,
+            TWENTIETH,
+            TWENTY_FIRST,
+        ),
     ),
 )

@@ -19,6 +19,7 @@ from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemorySo
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
 from ragforge.memory.periods import has_run_out
+from ragforge.memory.recall.concepts import known_concepts, memories_by_id
 from ragforge.memory.recall.explain import matched_words, memory_reason
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.memory_lists import find_memories
@@ -144,7 +145,7 @@ async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[Chose
         )
     )
     meaning = {each.owner.id: each.score for each in near}
-    found = await recall.store.memories.get(list(meaning))
+    found = await memories_by_id(recall, list(meaning), project_id=around.project_id, person=around.person)
     return [
         _chosen(memory, f"near in meaning ({meaning[memory.id]:.2f})", meaning=meaning[memory.id])
         for memory in found
@@ -177,7 +178,7 @@ async def choose(
         for each in _merged(candidates)
         if each.memory.type is not MemoryType.PREFERENCE and may_be_injected(each.memory, around, limits)
     ]
-    fitting = await _with_vectors(recall, fitting, state)
+    fitting = await _with_vectors(recall, fitting, around, state)
     carried = [each for each in fitting if is_carried(each.memory, around)]
     free = sorted(
         (each for each in fitting if not is_carried(each.memory, around)),
@@ -238,7 +239,7 @@ def _merged(candidates: Sequence[ChosenMemory]) -> list[ChosenMemory]:
 
 
 async def _with_vectors(
-    recall: Recall, chosen: Sequence[ChosenMemory], state: Injecting
+    recall: Recall, chosen: Sequence[ChosenMemory], around: Around, state: Injecting
 ) -> list[ChosenMemory]:
     """The same with their vectors, as far as there are any."""
     if recall.embedder is None or not chosen:
@@ -246,6 +247,11 @@ async def _with_vectors(
     if state.model != recall.embedder.name:
         state.model, state.vectors = recall.embedder.name, {}
     unknown = [each.memory.id for each in chosen if each.memory.id not in state.vectors]
+    if unknown and (
+        known := await known_concepts(recall, project_id=around.project_id, person=around.person)
+    ):
+        state.vectors |= {id: known.vectors[id] for id in unknown if id in known.vectors}
+        unknown = [id for id in unknown if id not in state.vectors]
     if unknown:
         owners = [Owner(OwnerKind.MEMORY, memory_id) for memory_id in unknown]
         for embedding in await recall.store.vectors.get(owners):

@@ -1,0 +1,25 @@
+"""Reading ahead what the block will need: the weightiest concepts with their memories and vectors."""
+
+from ragforge.memory.derive.base import Derivation, Moment
+from ragforge.memory.recall.concepts import read_ahead
+
+
+class Concepts(Derivation):
+    """Reads them when a session opens and when memories have changed, in one query each; makes nothing."""
+
+    title = "Reading concepts ahead"
+    order = 10
+    wakes_on = frozenset(
+        {Moment.OPENED, Moment.TURN_ENDED, Moment.UNDERSTOOD, Moment.SETTLED, Moment.WRITTEN}
+    )
+
+    async def step(self) -> float | None:
+        """Read those of the project in front. Raises StoreError."""
+        homes = list(self.desk.homes.values())
+        if homes and homes[-1].settings.memory.enabled:
+            home = homes[-1]
+            await read_ahead(home.recall, project_id=home.project_id, person=home.person.id)
+        return None
+
+
+DERIVATION = Concepts
