@@ -192,6 +192,11 @@ class Memory(Struct, frozen=True):
     """All turns that it rests on are abandoned (see `Turns`); never so for the user's own. Read from the
     tree; `save` ignores it."""
 
+    @property
+    def weight(self) -> float:
+        """Its importance, once and once more for each use."""
+        return self.importance * (1 + self.access_count)
+
 
 MEMORY = Description(
     RecordKind.MEMORY,

@@ -274,7 +274,9 @@ async def _cache_hits(library: Library) -> Figure:
 
 
 async def _constraints_held(library: Library) -> Figure:
-    found = await library.store.memories.count_wishes(project_id=library.project.id, person=library.person.id)
+    found = await library.store.memories.count_wishes(
+        project_id=library.project.id, person=library.person.id, binding=True
+    )
     rules = found.get(WishKind.CONSTRAINT, WishCount())
     return Figure(
         "constraints held",

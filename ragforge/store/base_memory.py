@@ -180,10 +180,13 @@ class Memories(Protocol):
         """
         ...
 
-    async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
+    async def count_wishes(
+        self, *, project_id: str, person: str, binding: bool = False
+    ) -> dict[WishKind, WishCount]:
         """Of each kind that there is, how many wishes hold in the project: everybody's and this person's.
 
         Reads wishes alone, whatever else is remembered; more than WISHES_COUNTED_MAX are not counted.
+        binding: only constraints are read.
         """
         ...
 

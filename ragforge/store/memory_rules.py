@@ -1,5 +1,7 @@
 """What a memory must be to be kept, and what becomes of two of the same id: in every store."""
 
+from collections.abc import Iterable, Mapping
+
 from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
@@ -7,17 +9,22 @@ from ragforge.domain.memories import (
     MEMORY_CHARS_MAX,
     PERSONAL,
     STRENGTHS,
+    ConceptFilter,
+    ConceptMemories,
     Memory,
     MemorySource,
     Strength,
     memory_id,
     normalised,
 )
+from ragforge.domain.vectors import Vector
 
 TOLD = ("type", "topic", "content")
 """What it is found and embedded by: fields whose change makes its vector an old one."""
 BY_KIND = ("type", "confidence")
 """The fields by which the memories of a project or a person are looked up."""
+TOPIC = "topic"
+"""The field by which the memories of a concept are looked up."""
 CHANGED = ("type", "importance", "confidence", "topic", "updated_at", "owner", "strength", "applies_to")
 """What `Memories.change` replaces."""
 
@@ -92,3 +99,34 @@ def restores(again: Memory, first: Memory | None) -> bool:
 def changed(found: Memory, memory: Memory) -> Memory:
     """The first with what is to be replaced taken from the second."""
     return replace(found, **{name: getattr(memory, name) for name in CHANGED})
+
+
+def concept_weights(memories: Iterable[Memory], wanted: ConceptFilter) -> dict[str, float]:
+    """The weight of each topic of the project that is wanted; a memory that comes twice counts once."""
+    weights: dict[str, float] = {}
+    for memory in {each.id: each for each in memories}.values():
+        is_named = not wanted.topics or memory.topic in wanted.topics
+        if memory.topic and is_named and memory.project_id == wanted.project_id:
+            weights[memory.topic] = weights.get(memory.topic, 0.0) + memory.weight
+    heaviest = sorted(weights, key=lambda topic: (-weights[topic], topic))[: max(0, wanted.limit)]
+    return {topic: weights[topic] for topic in heaviest}
+
+
+def concepts_of(
+    memories: Iterable[Memory], weights: Mapping[str, float], vectors: Mapping[str, Vector], *, each: int
+) -> list[ConceptMemories]:
+    """The topics with these weights, the heaviest first, with the first `each` of their memories."""
+    found: dict[str, list[Memory]] = {topic: [] for topic in weights}
+    for memory in memories:
+        if len(found[memory.topic]) < each:
+            found[memory.topic].append(memory)
+    return [
+        ConceptMemories(
+            topic,
+            weights[topic],
+            tuple(those),
+            {one.id: vectors[one.id] for one in those if one.id in vectors},
+        )
+        for topic, those in sorted(found.items(), key=lambda item: (-weights[item[0]], item[0]))
+        if those
+    ]

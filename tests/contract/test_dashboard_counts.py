@@ -45,6 +45,8 @@ async def test_wishes_that_hold_are_counted_by_kind(store: Store) -> None:
         await store.memories.count_answers([rule.id], held=held)
     await store.memories.count_answers([decided.id], held=True)
     found = await store.memories.count_wishes(project_id=project.id, person="ada@example.org")
+    rules = await store.memories.count_wishes(project_id=project.id, person="ada@example.org", binding=True)
+    assert rules == {WishKind.CONSTRAINT: found[WishKind.CONSTRAINT]}
     elsewhere = await store.memories.count_wishes(project_id="nowhere", person="")
     assert found[WishKind.CONSTRAINT] == WishCount(2, held=3, broken=1)
     # Others' global wishes count everywhere.

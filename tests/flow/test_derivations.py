@@ -75,8 +75,9 @@ def test_the_derivations_are_found_by_their_modules() -> None:
     assert [kind.title for kind in find_derivations()] == [
         "The summaries of earlier turns",
         "The summaries of summaries",
-        "The consolidation of archived sessions",
+        "The consolidation of sessions",
         "Embedding",
+        "Reading concepts ahead",
     ]
 
 

@@ -41,9 +41,9 @@ class ForkedPty(PtyProcess):
     _answers: socket.socket
 
     @classmethod
-    def fork(cls, args: list[str], *, env: Mapping[str, str], cwd: Path) -> "ForkedPty":
+    def fork(cls, args: list[str], *, env: Mapping[str, str], cwd: Path, columns: int) -> "ForkedPty":
         ours, terminal = pty.openpty()
-        termios.tcsetwinsize(terminal, (ROWS, COLUMNS))
+        termios.tcsetwinsize(terminal, (ROWS, columns))
         answers, theirs = socket.socketpair()
         send_order([theirs.fileno(), *[terminal] * 3], args=args, folder=cwd, env=env, terminal=True)
         os.close(terminal)
@@ -93,16 +93,23 @@ class Screen:
     """A program in a terminal of its own. Close it, or the test leaves a process behind."""
 
     def __init__(
-        self, argv: list[str], *, env: Mapping[str, str], cwd: Path, brackets_pastes: bool = True
+        self,
+        argv: list[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        brackets_pastes: bool = True,
+        columns: int = COLUMNS,
     ) -> None:
-        self._emulator = Emulator(rows=ROWS, columns=COLUMNS, brackets_pastes=brackets_pastes)
+        self.columns = columns
+        self._emulator = Emulator(rows=ROWS, columns=columns, brackets_pastes=brackets_pastes)
         self._is_leaving = False
         self.output = b""
         full = {**env, "TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8"}
         self.process = (
-            PtyProcess.spawn(argv, dimensions=(ROWS, COLUMNS), env=full, cwd=str(cwd))
+            PtyProcess.spawn(argv, dimensions=(ROWS, columns), env=full, cwd=str(cwd))
             if argv[0] != LOADED
-            else ForkedPty.fork(argv[1:], env=full, cwd=cwd)
+            else ForkedPty.fork(argv[1:], env=full, cwd=cwd, columns=columns)
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -126,7 +133,7 @@ class Screen:
     @property
     def unwrapped(self) -> str:
         """The text with lines that were too long for the screen put together again."""
-        return "".join(line if len(line) == COLUMNS else line + "\n" for line in self.text.split("\n"))
+        return "".join(line if len(line) == self.columns else line + "\n" for line in self.text.split("\n"))
 
     def wait_for(self, condition: str | Callable[[str], Any], *, timeout_s: float = TIMEOUT_S) -> str:
         """The screen, once it holds the words or fits the condition."""
@@ -151,6 +158,13 @@ class Screen:
         """Type a message and send it."""
         self.type(text)
         self.press(ENTER)
+
+    def click(self, words: str) -> None:
+        """Click on the words, wherever they are."""
+        lines = self.wait_for(words).split("\n")
+        [y] = [number for number, line in enumerate(lines, 1) if words in line][:1]
+        x = lines[y - 1].index(words) + 2
+        self.press(f"\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m".encode())
 
     def flags(self) -> list[Any]:
         """What the terminal itself is set to."""
@@ -201,9 +215,19 @@ class Desk:
         self.env = environ(tmp_path) | ({"RAGFORGE_MODEL": model} if model else {}) | dict(env or {})
         self._open: list[Screen] = []
 
-    def start(self, *args: str, argv: list[str] | None = None, brackets_pastes: bool = True) -> Screen:
+    def start(
+        self,
+        *args: str,
+        argv: list[str] | None = None,
+        brackets_pastes: bool = True,
+        columns: int = COLUMNS,
+    ) -> Screen:
         screen = Screen(
-            argv or [LOADED, *args], env=self.env, cwd=self.project, brackets_pastes=brackets_pastes
+            argv or [LOADED, *args],
+            env=self.env,
+            cwd=self.project,
+            brackets_pastes=brackets_pastes,
+            columns=columns,
         )
         self._open.append(screen)
         return screen

@@ -27,10 +27,19 @@ from ragforge.domain.memories import (
 )
 from ragforge.store.archive_items import key_of
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import BY_KIND, CHANGED, TOLD, check_memory, merged, restores
+from ragforge.store.memory_rules import (
+    BY_KIND,
+    CHANGED,
+    TOLD,
+    TOPIC,
+    check_memory,
+    concepts_of,
+    merged,
+    restores,
+)
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
-from ragforge.store.neo4j.connection import Row, as_one, rows_of
+from ragforge.store.neo4j.connection import as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
 from ragforge.store.neo4j.memory_rows import (
     REPLACED,
@@ -79,45 +88,54 @@ _KINDS = " AND ".join(
     ["n.type IN ['preference', 'goal', 'todo']", *(f"n.{each} IS NOT NULL" for each in BY_KIND)]
 )
 # Each branch with its index: of a project that has many memories the wishes are few.
-WISHES = f"""
-CALL () {{
-  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {", ".join(BY_KIND)})
-  WHERE n.projectId = $project AND {_KINDS} RETURN n
-  UNION
+_MUST = f"""
   MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, strength)
   WHERE n.projectId = $project AND n.strength = 'must' RETURN n
   UNION
   MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(scope)
-  WHERE n.scope = 'global' AND ({_KINDS} OR n.strength = 'must') RETURN n
-}}
+  WHERE n.scope = 'global' AND n.strength = 'must' RETURN n
+"""
+_OTHERS = f"""
+  UNION
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {", ".join(BY_KIND)})
+  WHERE n.projectId = $project AND {_KINDS} RETURN n
+  UNION
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(scope)
+  WHERE n.scope = 'global' AND {_KINDS} RETURN n
+"""
+_COUNTED = f"""
 WITH n WHERE {HOLDS}
 WITH n LIMIT {WISHES_COUNTED_MAX}
 RETURN CASE WHEN n.strength = 'must' THEN 'constraint' WHEN n.type = 'preference' THEN n.type
   ELSE 'intent' END AS kind,
   count(*) AS number, sum(coalesce(n.held, 0)) AS held, sum(coalesce(n.broken, 0)) AS broken
 """
+WISHES = {
+    binding: f"CALL () {{{_MUST}{others}}}{_COUNTED}" for binding, others in ((True, ""), (False, _OTHERS))
+}
+_WEIGHT, _USES = ORDERS[MemorySort.IMPORTANCE], ORDERS[MemorySort.USED]
 _WEIGHTIEST = "\n  UNION\n".join(
     f"""  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {order}, created)
   WHERE n.projectId = $project AND n.{order} IS NOT NULL AND n.created IS NOT NULL
     AND n.forgottenAt IS NULL AND n.owner IN ['', $person]
   WITH n ORDER BY n.projectId DESC, n.{order} DESC, n.created DESC WITH n WHERE {HOLDS}
   RETURN n LIMIT {CONCEPT_CANDIDATES_MAX}"""
-    for order in (ORDERS[MemorySort.IMPORTANCE], ORDERS[MemorySort.USED])
+    for order in (_WEIGHT, _USES)
 )
 CONCEPTS = f"""
 CALL () {{
 {_WEIGHTIEST}
 }}
-WITH n WHERE n.topic <> '' AND ($topics = [] OR n.topic IN $topics)
-WITH n.topic AS topic, sum(n.importance * (1 + n.accessCount)) AS weight
-ORDER BY weight DESC, topic LIMIT $limit
-CALL (topic) {{
-  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, topic)
-  WHERE n.projectId = $project AND n.topic = topic AND {HOLDS}
-  WITH n ORDER BY n.importance DESC, n.created DESC, n.id LIMIT $each
-  RETURN n ORDER BY n.importance DESC, n.created DESC, n.id
+WITH n WHERE n.{TOPIC} <> '' AND ($topics = [] OR n.{TOPIC} IN $topics)
+WITH n.{TOPIC} AS concept, sum(n.{_WEIGHT} * (1 + n.{_USES})) AS weight
+ORDER BY weight DESC, concept LIMIT $limit
+CALL (concept) {{
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {TOPIC})
+  WHERE n.projectId = $project AND n.{TOPIC} = concept AND {HOLDS}
+  WITH n ORDER BY n.{_WEIGHT} DESC, n.created DESC, n.id LIMIT $each
+  RETURN n ORDER BY n.{_WEIGHT} DESC, n.created DESC, n.id
 }}
-WITH n, topic AS concept, weight, {MEMORY_ABANDONED.format("n")} AS abandoned
+WITH n, concept, weight, {MEMORY_ABANDONED.format("n")} AS abandoned
 RETURN {", ".join(_VALUES)}, false AS replaced, abandoned, concept, weight,
   CASE WHEN n.embeddingModel = $model AND NOT coalesce(n.embeddingStale, false) THEN n.embedding END AS vector
 """
@@ -268,15 +286,25 @@ class Neo4jMemories:
             )
         except StoreUnavailable:
             return await self._nodes.here.memories.concepts(wanted)
-        return _concepts(rows_of(answer, columns))
+        rows = rows_of(answer, columns)
+        return concepts_of(
+            [memory_of(with_times(each)) for each in rows],
+            {each["concept"]: each["weight"] for each in rows},
+            {each["id"]: array("f", each["vector"]) for each in rows if each["vector"] is not None},
+            each=wanted.each,
+        )
 
-    async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
+    async def count_wishes(
+        self, *, project_id: str, person: str, binding: bool = False
+    ) -> dict[WishKind, WishCount]:
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:
-            found = await self._nodes.ask(WISHES, project=project_id, person=person)
+            found = await self._nodes.ask(WISHES[binding], project=project_id, person=person)
         except StoreUnavailable:
-            return await self._nodes.here.memories.count_wishes(project_id=project_id, person=person)
+            return await self._nodes.here.memories.count_wishes(
+                project_id=project_id, person=person, binding=binding
+            )
         return {
             WishKind(each["kind"]): WishCount(each["number"], each["held"], each["broken"]) for each in found
         }
@@ -412,22 +440,6 @@ class Neo4jMemories:
         await self._nodes.outbox.write(
             lambda rows: rows.keep(Label.MEMORY, [_with_words(each["n"]) for each in found])
         )
-
-
-def _concepts(rows: Sequence[Row]) -> list[ConceptMemories]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row["concept"], []).append(row)
-    concepts = [
-        ConceptMemories(
-            topic,
-            those[0]["weight"],
-            tuple(memory_of(with_times(each)) for each in those),
-            {each["id"]: array("f", each["vector"]) for each in those if each["vector"] is not None},
-        )
-        for topic, those in found.items()
-    ]
-    return sorted(concepts, key=lambda each: (-each.weight, each.topic))
 
 
 def _with_words(props: Props) -> Props:

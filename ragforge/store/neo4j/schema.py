@@ -16,7 +16,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.memories import MemorySort
 from ragforge.domain.vectors import DIMENSIONS_MAX
-from ragforge.store.memory_rules import BY_KIND
+from ragforge.store.memory_rules import BY_KIND, TOPIC
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.rows import Label
 
@@ -184,7 +184,7 @@ LASTING: tuple[Definition, ...] = (
     _range("memory_important", Label.MEMORY, "projectId", str(MemorySort.IMPORTANCE), "created"),
     _range("memory_recent", Label.MEMORY, "projectId", "updated", "created"),
     _range("memory_used", Label.MEMORY, "projectId", "accessCount", "created"),
-    _range("memory_topic", Label.MEMORY, "projectId", "topic"),
+    _range("memory_topic", Label.MEMORY, "projectId", TOPIC),
     _range("usage_time", Label.USAGE, "timestamp"),
     _range("usage_project", Label.USAGE, "projectId", "timestamp"),
     _range("turn_person", Label.TURN, "person", "timestamp"),

@@ -5,6 +5,7 @@ import hashlib
 from msgspec import Struct
 
 from ragforge.domain.memories import MemorySort
+from ragforge.store.memory_rules import TOPIC
 
 FIRST = """
 CREATE CONSTRAINT project_id IF NOT EXISTS FOR (n:Project) REQUIRE n.id IS UNIQUE;
@@ -267,8 +268,8 @@ CREATE INDEX session_archived IF NOT EXISTS FOR (n:ConversationSession) ON (n.pr
 """
 
 
-CONCEPTS = """
-CREATE INDEX memory_topic IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.topic);
+CONCEPTS = f"""
+CREATE INDEX memory_topic IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.{TOPIC});
 """
 
 

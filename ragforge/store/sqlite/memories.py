@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from ragforge.domain.errors import Conflict
 from ragforge.domain.memories import (
@@ -27,7 +27,14 @@ from ragforge.domain.memories import (
     WishKind,
 )
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import changed, check_memory, merged
+from ragforge.store.memory_rules import (
+    TOPIC,
+    changed,
+    check_memory,
+    concept_weights,
+    concepts_of,
+    merged,
+)
 from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, REPLACED
 from ragforge.store.sqlite.associations import ASSOCIATIONS, OF_MEMORIES, renew_association
 from ragforge.store.sqlite.connection import Connection, Database, Row
@@ -73,17 +80,18 @@ ORDER BY forgotten_at DESC, memory.id LIMIT {FORGOTTEN_MAX}
 """
 
 
+# What is dear to know is asked last, of a few times as many as are wanted.
 OF_TOPICS = f"""
 {SELECT} WHERE memory.key IN (
     SELECT key FROM (
         SELECT key,
-            row_number() OVER (PARTITION BY topic ORDER BY importance DESC, created_at DESC, id) AS place
-        FROM memory WHERE project = (SELECT key FROM project WHERE id = :project_id) AND topic != ''
-            AND topic IN (SELECT value FROM json_each(:topics)) AND owned_by IN ('', :person)
-            AND forgotten_at IS NULL AND NOT {REPLACED.format("memory.key")}
-            AND NOT {MEMORY_ABANDONED.format("memory")}
-    ) WHERE place <= :each
-) ORDER BY memory.importance DESC, memory.created_at DESC, memory.id
+            row_number() OVER (PARTITION BY {TOPIC} ORDER BY importance DESC, created_at DESC, id) AS place
+        FROM memory WHERE project = (SELECT key FROM project WHERE id = :project_id) AND {TOPIC} != ''
+            AND {TOPIC} IN (SELECT value FROM json_each(:topics)) AND owned_by IN ('', :person)
+            AND forgotten_at IS NULL
+    ) WHERE place <= 4 * :each
+) AND NOT is_replaced AND NOT is_abandoned
+ORDER BY memory.importance DESC, memory.created_at DESC, memory.id
 """
 VECTORS = """
 SELECT memory.id, vector FROM json_each(?1) AS wanted CROSS JOIN memory ON memory.id = wanted.value
@@ -96,14 +104,17 @@ SELECT CASE WHEN strength = 'must' THEN 'constraint' WHEN type = 'preference' TH
     count(*), sum(held), sum(broken)
 FROM (
     SELECT * FROM memory WHERE key IN (
-        SELECT key FROM memory WHERE {_HERE} AND type IN ('preference', 'goal', 'todo')
-        UNION SELECT key FROM memory WHERE {_HERE} AND strength != '' AND strength = 'must'
-        UNION SELECT key FROM memory WHERE scope = 'global' AND type IN ('preference', 'goal', 'todo')
+        SELECT key FROM memory WHERE {_HERE} AND strength != '' AND strength = 'must'
         UNION SELECT key FROM memory WHERE scope = 'global' AND strength = 'must'
+        {{others}}
     ) AND forgotten_at IS NULL AND owned_by IN ('', :person)
         AND NOT {REPLACED.format("memory.key")} AND NOT {MEMORY_ABANDONED.format("memory")}
     LIMIT {WISHES_COUNTED_MAX}
 ) GROUP BY 1
+"""
+NOT_BINDING = f"""
+UNION SELECT key FROM memory WHERE {_HERE} AND type IN ('preference', 'goal', 'todo')
+UNION SELECT key FROM memory WHERE scope = 'global' AND type IN ('preference', 'goal', 'todo')
 """
 EXTRACTED = f"""
 SELECT count(*), coalesce(sum(
@@ -211,10 +222,13 @@ class SqliteMemories:
 
         return await self._database.read(read)
 
-    async def count_wishes(self, *, project_id: str, person: str) -> dict[WishKind, WishCount]:
+    async def count_wishes(
+        self, *, project_id: str, person: str, binding: bool = False
+    ) -> dict[WishKind, WishCount]:
+        query = WISHES.format(others="" if binding else NOT_BINDING)
 
         def read(connection: Connection) -> dict[WishKind, WishCount]:
-            rows = connection.execute(WISHES, {"project_id": project_id, "person": person})
+            rows = connection.execute(query, {"project_id": project_id, "person": person})
             return {WishKind(kind): WishCount(*counts) for kind, *counts in rows}
 
         return await self._database.read(read)
@@ -317,46 +331,24 @@ class SqliteMemories:
 
 
 def _concepts(connection: Connection, wanted: ConceptFilter) -> list[ConceptMemories]:
-    weights = _weights(connection, wanted)
-    topics = sorted(weights, key=lambda topic: (-weights[topic], topic))[: max(0, wanted.limit)]
+    most = MemoryFilter(wanted.project_id, person=wanted.person, limit=CONCEPT_CANDIDATES_MAX)
+    sorts = (MemorySort.IMPORTANCE, MemorySort.USED)
+    weights = concept_weights(
+        (
+            _memory(row)
+            for sort in sorts
+            for row in connection.execute(*fitting(connection, replace(most, sort=sort)))
+        ),
+        wanted,
+    )
     values = {
         "project_id": wanted.project_id,
         "person": wanted.person,
-        "topics": json.dumps(topics),
+        "topics": json.dumps(list(weights)),
         "each": wanted.each,
     }
-    found: dict[str, list[Memory]] = {topic: [] for topic in topics}
-    for row in connection.execute(OF_TOPICS, values):
-        memory = _memory(row)
-        found[memory.topic].append(memory)
-    ids = json.dumps([each.id for those in found.values() for each in those])
-    vectors = {
-        identifier: array("f", content)
-        for identifier, content in (connection.execute(VECTORS, (ids, wanted.model)) if wanted.model else ())
-    }
-    return [
-        ConceptMemories(
-            topic,
-            weights[topic],
-            tuple(those),
-            {each.id: vectors[each.id] for each in those if each.id in vectors},
-        )
-        for topic, those in found.items()
-    ]
-
-
-def _weights(connection: Connection, wanted: ConceptFilter) -> dict[str, float]:
-    """The weight of each topic among the most important and the most used memories."""
-    weights: dict[str, float] = {}
-    looked_at: set[str] = set()
-    for sort in (MemorySort.IMPORTANCE, MemorySort.USED):
-        most = MemoryFilter(wanted.project_id, person=wanted.person, sort=sort, limit=CONCEPT_CANDIDATES_MAX)
-        for row in connection.execute(*fitting(connection, most)):
-            memory = _memory(row)
-            is_named = not wanted.topics or memory.topic in wanted.topics
-            here = memory.project_id == wanted.project_id and memory.topic and is_named
-            if here and memory.id not in looked_at:
-                looked_at.add(memory.id)
-                weight = memory.importance * (1 + memory.access_count)
-                weights[memory.topic] = weights.get(memory.topic, 0.0) + weight
-    return weights
+    found = [_memory(row) for row in connection.execute(OF_TOPICS, values)]
+    ids = json.dumps([each.id for each in found])
+    with_vectors = connection.execute(VECTORS, (ids, wanted.model)) if wanted.model else ()
+    vectors = {identifier: array("f", content) for identifier, content in with_vectors}
+    return concepts_of(found, weights, vectors, each=wanted.each)

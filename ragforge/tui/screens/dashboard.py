@@ -211,8 +211,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         elif self._tab is Tab.WANTED and len(self._wishes.rows) >= WISHES_MAX:
             words = f"The newest {WISHES_MAX} of each kind are listed."
         elif self._tab is Tab.ARCHIVE and row is not None:
-            decided = "\n".join(f"decided: {one_line(each)}" for each in row.decided)
-            words = "\n".join(filter(None, (counted(row.row.turns, "turn"), decided)))
+            words = "\n".join(f"decided: {one_line(each)}" for each in row.decided)
         detail = self.query_one("#dashboard-detail", PlainText)
         detail.set_text(words)
         detail.display = bool(words)

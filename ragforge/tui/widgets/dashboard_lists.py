@@ -154,23 +154,29 @@ class SessionTimeline(RowList["SessionFigures"]):
     def _lines(self, figures: SessionFigures, width: int, *, is_chosen: bool) -> list[Content]:
         session = figures.row.session
         title = one_line(session.title or figures.row.last_message) or "no message yet"
-        cost = f" {cost_words(figures.cost_usd)}"
-        date = cut(day_words(session.last_activity_at), DATE_CHARS)
-        room = max(8, width - 2 - DATE_CHARS - len(cost))
+        is_narrow = width < MEDIUM
+        cost = cost_words(figures.cost_usd)
+        day = day_words(session.last_activity_at)
+        date = f"{day} " if is_narrow else cut(day, DATE_CHARS)
+        tail = "" if is_narrow else f" {cost}"
+        room = max(8, width - 2 - len(date) - len(tail))
         head = Content.assemble(
             (POINTER if is_chosen else NO_POINTER, "bold"),
             (date, MUTED),
             (cut(title, room), "bold" if is_chosen else ""),
-            (cost, MUTED),
+            (tail, MUTED),
         )
         person = one_line(figures.person) or "unknown user"
         facts = [
+            *([cost] if is_narrow else []),
             *(["archived"] if session.archived_at else []),
             *([person] if self.with_persons else []),
-            f"decided: {'; '.join(map(one_line, figures.decided))}" if figures.decided else "",
+            f"decided: {'; '.join(map(one_line, figures.decided))}"
+            if figures.decided
+            else counted(figures.row.turns, "turn"),
         ]
-        told = " · ".join(filter(None, facts)) or counted(figures.row.turns, "turn")
-        indent = " " * (2 + DATE_CHARS) if width >= MEDIUM else "    "
+        told = " · ".join(facts)
+        indent = "    " if is_narrow else " " * (2 + DATE_CHARS)
         return [head, Content.styled(indent + cut(told, max(8, width - len(indent))).rstrip(), MUTED)]
 
 
