@@ -17,6 +17,7 @@ from ragforge.session.state import Session
 from ragforge.store.base import keep_project
 from tests.flow.beside import beside, until
 from tests.flow.running import environ
+from tests.patience import RECALL, patience
 from tests.standins.gemini import GeminiStandIn
 from tests.tui.test_screens import embed_all
 
@@ -61,7 +62,8 @@ async def recalled(session: Session, recall: Recall) -> int:
     library = session.workspace
     around = Around(library.project.id, session.id, library.person.id)
     wanted = RecallRequest("What does the walrus eat?", around, 2_000, InjectLimits(), Injecting())
-    return len((await gather(recall, wanted)).items)
+    with patience(RECALL):
+        return len((await gather(recall, wanted)).items)
 
 
 async def test_prefetch_is_one_query_and_the_block_asks_for_no_memory_or_vector_of_it(

@@ -1,5 +1,6 @@
 """The dashboard tells what the store and the counts of this machine hold."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ragforge.session.state import Session
 from ragforge.store.base import keep_project
 from tests.flow.beside import beside, done
 from tests.flow.running import environ, say
+from tests.patience import RECALL, patience
 from tests.standins.gemini import Finish, GeminiStandIn, Text, Tokens
 
 LONG_AGO = datetime(2025, 11, 3, 12, tzinfo=UTC)
@@ -120,20 +122,26 @@ async def test_a_turn_counts_as_recalled_well_when_quoted_cited_or_opened(
         "As you said on 2025-11-03, there is a limit.",
         "In Exeter it has 4417 steps.",
     )
-    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
-        library, turns = session.workspace, list[Turn]()
-        await keep_project(library.store, library.project)
-        await keep(session, RAMP, MemoryType.FACT, created_at=LONG_AGO, updated_at=LONG_AGO)
-        for answer in answers:
-            other = await new_session(library)
-            gemini.script(Text(answer))
-            turns.append((await say(other, asked))[-1].turn)
-            await done(other)
-            await close_session(other)
-        assert await library.local.recall_uses(library.project.id) == (3, 5)
-        await library.local.set_recall_opened(turns[1].id)
-        assert await library.local.recall_uses(library.project.id) == (4, 5)
-        await library.local.set_recall_opened(turns[0].id)
-        assert await library.local.recall_uses("another") == (0, 0)
-        await library.local.forget_recalled(turns[0].session_id)
-        assert await library.local.recall_uses(library.project.id) == (3, 4)
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")
+    with patience(RECALL):
+        async with beside(tmp_path, env) as session:
+            await recalled_turns(session, gemini, asked, answers)
+
+
+async def recalled_turns(session: Session, gemini: GeminiStandIn, asked: str, answers: Sequence[str]) -> None:
+    library, turns = session.workspace, list[Turn]()
+    await keep_project(library.store, library.project)
+    await keep(session, RAMP, MemoryType.FACT, created_at=LONG_AGO, updated_at=LONG_AGO)
+    for answer in answers:
+        other = await new_session(library)
+        gemini.script(Text(answer))
+        turns.append((await say(other, asked))[-1].turn)
+        await done(other)
+        await close_session(other)
+    assert await library.local.recall_uses(library.project.id) == (3, 5)
+    await library.local.set_recall_opened(turns[1].id)
+    assert await library.local.recall_uses(library.project.id) == (4, 5)
+    await library.local.set_recall_opened(turns[0].id)
+    assert await library.local.recall_uses("another") == (0, 0)
+    await library.local.forget_recalled(turns[0].session_id)
+    assert await library.local.recall_uses(library.project.id) == (3, 4)
