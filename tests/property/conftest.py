@@ -2,7 +2,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.patience import RECALL, patience
 from tests.servers.shared import Servers
+
+
+@pytest.fixture(autouse=True)
+def _what_is_recalled_has_time() -> Iterator[None]:
+    """A busy machine leaves out what is late, and an example would not be the same when it is tried again."""
+    with patience(RECALL):
+        yield
 
 
 # One version is enough: what these laws ask is decided above the stores.
